@@ -113,6 +113,27 @@ _rows(
     },
 )
 
+# --- WF59, WF89: warpfold-opt ------------------------------------------------------------------------------------
+_rows(
+    FileError,
+    {
+        "WF591": ("cannot read {path}: {reason}", "give the path of an MLIR text file, or - for standard input"),
+        "WF592": ("cannot write {path}: {reason}", "give -o a path in a folder that exists and may be written"),
+    },
+)
+_rows(
+    ArgumentError,
+    {
+        "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
+        "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
+        "WF893": (
+            "{name} runs on builtin.module and cannot be nested in {anchor}",
+            "move {name} out of {anchor}(...)",
+        ),
+        "WF894": ("{name} takes no options, got {options}", "write {name} alone: the IR carries what it reads"),
+    },
+)
+
 # --- WF7: the emulator -------------------------------------------------------------------------------------------
 _rows(
     EmulatorError,

@@ -36,7 +36,8 @@ class _DeferredPackage(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__") or self.__spec__ is None or self.__spec__.loader is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        self.__class__ = ModuleType  # first, so that __init__ finds an ordinary package and this runs once
+        # First, so that __init__ finds an ordinary package and this runs once.
+        self.__class__ = ModuleType  # type: ignore[assignment]
         self.__spec__.loader.exec_module(self)
         return getattr(self, name)
 

@@ -1,0 +1,31 @@
+"""Where an MLIR location points: reads the nested kinds of location and gives one place in a file."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .mlir import ir
+
+
+class Position(NamedTuple):
+    """A place in a file, 1-based; MLIR calls text that was parsed from memory ``-``."""
+
+    file: str
+    line: int
+    column: int
+
+
+def position(location: Any) -> Position | None:
+    """The first file position in ``location``, or None when it holds none.
+
+    A call site points at the callee, a fused location at its first part that is in a file.
+    """
+    if isinstance(location, ir.FileLineColLoc):
+        return Position(location.filename, location.start_line, location.start_col)
+    if isinstance(location, ir.NameLoc):
+        return position(location.child_loc)
+    if isinstance(location, ir.CallSiteLoc):
+        return position(location.callee)
+    if isinstance(location, ir.FusedLoc):
+        return next((found for part in location.locations if (found := position(part))), None)
+    return None

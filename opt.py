@@ -1,0 +1,354 @@
+"""``warpfold-opt``: runs a pass pipeline over MLIR text, like ``mlir-opt``, with the fold dialect and our passes.
+
+Reads one file or standard input; writes the IR to standard output or ``-o``, and diagnostics to standard error as
+``FILE:LINE:COL: error: text``. Our passes and upstream's mix in one pipeline and in one pass manager.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .compiler.dialect import load
+from .compiler.errors import WarpfoldError, error
+from .compiler.expected import Diagnostic, expectations, mismatches
+from .compiler.locations import position
+from .compiler.mlir import ir, passmanager
+from .passes import PASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .compiler.pipeline import Pass
+
+_SEPARATOR = "// -----"
+_ROOTS = ("builtin.module", "any")
+_UNKNOWN_PASS = re.compile(r"'([^']*)' does not refer to a registered pass")
+# The bindings cannot list upstream's passes; these are the ones that pipelines here use, for "did you mean".
+_UPSTREAM = (
+    "canonicalize",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-gpu-to-nvvm",
+    "convert-index-to-llvm",
+    "convert-math-to-llvm",
+    "convert-nvvm-to-llvm",
+    "convert-scf-to-cf",
+    "convert-vector-to-llvm",
+    "cse",
+    "gpu-module-to-binary",
+    "inline",
+    "loop-invariant-code-motion",
+    "reconcile-unrealized-casts",
+    "sccp",
+    "symbol-dce",
+)
+_HELP = """\
+examples:
+  warpfold-opt sum.mlir
+  warpfold-opt sum.mlir --pass-pipeline='builtin.module(distribute,canonicalize,gpu.module(cse))'
+  warpfold-opt bad.mlir --split-input-file --verify-diagnostics
+"""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a textual pipeline: ``name``, ``name{options}`` or ``name(body)``; ``text`` is all of it."""
+
+    name: str
+    options: str
+    body: str
+    text: str
+
+
+def split(text: str) -> list[Element]:
+    """The elements of a textual pipeline at its outermost level."""
+    return [_element(piece) for piece in _pieces(text) if piece]
+
+
+def build(text: str) -> Any:
+    """A pass manager on ``builtin.module`` for a textual pipeline; needs a current MLIR context."""
+    ours = {p.name: p for p in PASSES}
+    manager = passmanager.PassManager("builtin.module")
+    for element in _without_root(split(text)):
+        own = ours.get(element.name)
+        if own is not None:
+            _add_own(manager, own, element)
+        else:
+            _refuse_nested(element, ours)
+            _add_upstream(manager, element)
+    return manager
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """``text`` cut at the commas outside all brackets."""
+    closers: list[str] = []
+    start = 0
+    for index, char in enumerate(text):
+        if char in "({[":
+            closers.append({"(": ")", "{": "}", "[": "]"}[char])
+        elif char in ")}]" and (not closers or closers.pop() != char):
+            raise error("WF892", reason=f"unexpected {char!r} after {text[:index].strip()!r}")
+        elif char == "," and not closers:
+            yield text[start:index].strip()
+            start = index + 1
+    if closers:
+        raise error("WF892", reason=f"missing {closers[-1]!r} at the end")
+    yield text[start:].strip()
+
+
+def _element(text: str) -> Element:
+    match = re.fullmatch(r"([\w.-]+)\s*(\{.*\})?\s*(?:\((.*)\))?", text, re.DOTALL)
+    if match is None:
+        raise error("WF892", reason=f"{text!r} is not name, name{{options}} or name(...)")
+    return Element(match[1], match[2] or "", match[3] or "", text)
+
+
+def _without_root(elements: list[Element]) -> list[Element]:
+    """The elements inside ``builtin.module(...)``, when that is what the pipeline is wrapped in."""
+    if len(elements) == 1 and elements[0].name in _ROOTS and "(" in elements[0].text:
+        return split(elements[0].body)
+    return elements
+
+
+def _add_own(manager: Any, own: Pass, element: Element) -> None:
+    if element.options or "(" in element.text:
+        raise error("WF894", name=own.name, options=element.text.removeprefix(own.name).strip())
+    manager.add(lambda op, _: own.run(op), name=own.name, argument=own.name, description=own.summary)
+
+
+def _refuse_nested(element: Element, ours: dict[str, Pass]) -> None:
+    for inner in split(element.body):
+        if inner.name in ours:
+            raise error("WF893", name=inner.name, anchor=element.name)
+        _refuse_nested(inner, ours)
+
+
+def _add_upstream(manager: Any, element: Element) -> None:
+    try:
+        manager.add(element.text)
+    except ValueError as problem:
+        unknown = _UNKNOWN_PASS.search(str(problem))
+        if unknown is None:
+            raise error("WF892", reason=" ".join(str(problem).split())) from problem
+        known = [p.name for p in PASSES] + list(_UPSTREAM)
+        near = difflib.get_close_matches(unknown[1], known, n=3)
+        raise error("WF891", name=unknown[1], near=f" (near: {', '.join(near)})" if near else "") from problem
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of the input between separators. ``text`` is padded so that its lines carry the file's numbers."""
+
+    text: str
+    first_line: int
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the part itself."""
+        return self.text.splitlines()[self.first_line - 1 :]
+
+
+def chunks(text: str, *, split_input: bool) -> list[Chunk]:
+    """The parts of an input: one, or those between ``// -----`` lines."""
+    if not split_input:
+        return [Chunk(text, 1)]
+    parts: list[Chunk] = []
+    lines: list[str] = []
+    first = 1
+    for number, line in enumerate([*text.splitlines(), _SEPARATOR], start=1):
+        if line.strip() == _SEPARATOR:
+            parts.append(Chunk("\n" * (first - 1) + "\n".join(lines), first))
+            lines, first = [], number + 1
+        else:
+            lines.append(line)
+    return parts
+
+
+class Tool:
+    """One run of the command: options, the MLIR context, and where diagnostics go."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.file = "<stdin>" if options.input == "-" else options.input
+        self.context = ir.Context()
+        self.context.enable_multithreading(False)  # IR printing needs it, and the modules are small
+        self.context.emit_error_diagnostics = True  # else errors go into the exception only
+        self.context.allow_unregistered_dialects = options.allow_unregistered_dialect
+
+    def run(self, text: str) -> tuple[str, bool]:
+        """The output for the whole input, and whether every part did as it should."""
+        outputs = []
+        fine = True
+        with self.context:
+            load(self.context)
+            self._build()  # a pipeline that does not parse is found before any input is read
+            for chunk in chunks(text, split_input=self.options.split_input_file):
+                output, ok = self._chunk(chunk)
+                fine &= ok
+                if output is not None:
+                    outputs.append(output)
+        return f"{_SEPARATOR}\n".join(outputs), fine
+
+    def _chunk(self, chunk: Chunk) -> tuple[str | None, bool]:
+        came: list[Diagnostic] = []
+        show = came.append if self.options.verify_diagnostics else self._show
+        output = self._process(chunk.text, show)
+        if not self.options.verify_diagnostics:
+            return output, output is not None
+        try:
+            wrong = mismatches(expectations(chunk.lines, chunk.first_line), came)
+        except ValueError as problem:
+            wrong = [Diagnostic("error", None, 0, str(problem))]
+        for diagnostic in wrong:
+            self._show(diagnostic)
+        return output, not wrong
+
+    def _process(self, text: str, show: Callable[[Diagnostic], None]) -> str | None:
+        """The printed IR after the pipeline, or None after diagnostics that say why there is none."""
+        handler = self.context.attach_diagnostic_handler(lambda d: _report(d, show))
+        try:
+            module = ir.Module.parse(text)
+            self._build().run(module.operation)
+        except ir.MLIRError:  # its diagnostics went through the handler
+            return None
+        except WarpfoldError as problem:
+            place = problem.location
+            body = f"{problem.code}: {problem.message}" + (f"\n  help: {problem.remedy}" if problem.remedy else "")
+            show(Diagnostic("error", place.line if place else None, 0, body))
+            return None
+        finally:
+            handler.detach()
+        printed = module.operation.get_asm(
+            print_generic_op_form=self.options.mlir_print_op_generic,
+            enable_debug_info=self.options.mlir_print_debuginfo,
+        )
+        return str(printed).rstrip("\n") + "\n"
+
+    def _build(self) -> Any:
+        manager = build(self.options.pass_pipeline)
+        manager.enable_verifier(not self.options.no_verify)
+        before, after = self.options.mlir_print_ir_before_all, self.options.mlir_print_ir_after_all
+        if before or after:
+            manager.enable_ir_printing(
+                print_before_all=before,
+                print_after_all=after,
+                print_generic_op_form=self.options.mlir_print_op_generic,
+                enable_debug_info=self.options.mlir_print_debuginfo,
+            )
+        return manager
+
+    def _show(self, d: Diagnostic) -> None:
+        column = f":{d.column}" if d.column else ""
+        place = "" if d.line is None else f":{d.line}{column}"
+        print(f"{self.file}{place}: {d.kind}: {d.text}", file=sys.stderr, flush=True)
+
+
+def _report(info: Any, show: Callable[[Diagnostic], None]) -> bool:
+    """Hands an MLIR diagnostic and its notes on; True tells MLIR that it was handled.
+
+    The note that repeats the whole operation is left out, as mlir-opt does when it verifies diagnostics.
+    """
+    place = position(info.location)
+    line, column = (place.line, place.column) if place else (None, 0)
+    show(Diagnostic(info.severity.name.lower(), line, column, info.message))
+    for note in info.notes:
+        if not note.message.startswith("see current operation"):
+            _report(note, show)
+    return True
+
+
+def _read(path: str) -> str:
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise error("WF591", path=path, reason=getattr(problem, "strerror", None) or problem) from problem
+
+
+def _write(path: str, text: str) -> None:
+    """Writes all of ``text`` or nothing: through a temporary file, unless ``path`` is a device or a pipe."""
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, delete=False) as scratch:
+            try:
+                scratch.write(text)
+                scratch.close()
+                Path(scratch.name).replace(target)
+            finally:
+                Path(scratch.name).unlink(missing_ok=True)
+    except OSError as problem:
+        raise error("WF592", path=path, reason=problem.strerror or problem) from problem
+
+
+def _check_writable(path: str) -> None:
+    """Finds an output path that cannot be written before any work is done."""
+    target = Path(path)
+    if target.is_dir():
+        raise error("WF592", path=path, reason="it is a folder")
+    if not target.parent.is_dir():
+        raise error("WF592", path=path, reason=f"there is no folder {target.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise error("WF592", path=path, reason="permission denied")
+
+
+def _list_passes() -> str:
+    width = max((len(p.name) for p in PASSES), default=0)
+    return "".join(f"{p.name:<{width}}  {p.summary}\n" for p in PASSES)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="warpfold-opt",
+        description="run a pass pipeline over MLIR text, with the fold dialect and warpfold's passes",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("input", nargs="?", default="-", metavar="FILE", help="MLIR text; - (the default) is standard input")
+    add("-o", dest="output", default="-", metavar="PATH", help="where the IR goes; - (the default) is standard output")
+    add("--pass-pipeline", default="", metavar="TEXT", help="what to run; nothing: parse, verify and print")
+    add("--split-input-file", action="store_true", help=f"treat the parts between {_SEPARATOR} lines as inputs")
+    add("--verify-diagnostics", action="store_true", help="check the diagnostics against expected-error comments")
+    add("--no-verify", action="store_true", help="do not verify the IR between passes")
+    add("--allow-unregistered-dialect", action="store_true", help="accept operations of dialects that are not loaded")
+    add("--mlir-print-ir-before-all", action="store_true", help="print the IR before each pass")
+    add("--mlir-print-ir-after-all", action="store_true", help="print the IR after each pass")
+    add("--mlir-print-op-generic", action="store_true", help="print operations in the generic form")
+    add("--mlir-print-debuginfo", action="store_true", help="print locations")
+    add("--list-passes", "--show-pipelines", action="store_true", help="print warpfold's passes in order, and stop")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; 0 when every part of the input did as it should, else 1."""
+    options = _parser().parse_args(argv)
+    if options.list_passes:
+        sys.stdout.write(_list_passes())
+        return 0
+    try:
+        if options.output != "-":
+            _check_writable(options.output)
+        output, fine = Tool(options).run(_read(options.input))
+        if options.output == "-":
+            sys.stdout.write(output)
+        elif fine:
+            _write(options.output, output)
+    except WarpfoldError as problem:
+        print(f"warpfold-opt: error: {problem}", file=sys.stderr)
+        return 1
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
