@@ -7,11 +7,8 @@ Reads one file or standard input; writes the IR to standard output or ``-o``, an
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
-import re
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,127 +17,20 @@ from .compiler.dialect import load
 from .compiler.errors import WarpfoldError, error
 from .compiler.expected import Diagnostic, expectations, mismatches
 from .compiler.locations import position
-from .compiler.mlir import ir, passmanager
+from .compiler.mlir import ir
+from .compiler.textual import build
 from .passes import PASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from .compiler.pipeline import Pass
+    from collections.abc import Callable, Sequence
 
 _SEPARATOR = "// -----"
-_ROOTS = ("builtin.module", "any")
-_UNKNOWN_PASS = re.compile(r"'([^']*)' does not refer to a registered pass")
-# The bindings cannot list upstream's passes; these are the ones that pipelines here use, for "did you mean".
-_UPSTREAM = (
-    "canonicalize",
-    "convert-arith-to-llvm",
-    "convert-cf-to-llvm",
-    "convert-gpu-to-nvvm",
-    "convert-index-to-llvm",
-    "convert-math-to-llvm",
-    "convert-nvvm-to-llvm",
-    "convert-scf-to-cf",
-    "convert-vector-to-llvm",
-    "cse",
-    "gpu-module-to-binary",
-    "inline",
-    "loop-invariant-code-motion",
-    "reconcile-unrealized-casts",
-    "sccp",
-    "symbol-dce",
-)
 _HELP = """\
 examples:
   warpfold-opt sum.mlir
   warpfold-opt sum.mlir --pass-pipeline='builtin.module(distribute,canonicalize,gpu.module(cse))'
   warpfold-opt bad.mlir --split-input-file --verify-diagnostics
 """
-
-
-@dataclass(frozen=True)
-class Element:
-    """One element of a textual pipeline: ``name``, ``name{options}`` or ``name(body)``; ``text`` is all of it."""
-
-    name: str
-    options: str
-    body: str
-    text: str
-
-
-def split(text: str) -> list[Element]:
-    """The elements of a textual pipeline at its outermost level."""
-    return [_element(piece) for piece in _pieces(text) if piece]
-
-
-def build(text: str) -> Any:
-    """A pass manager on ``builtin.module`` for a textual pipeline; needs a current MLIR context."""
-    ours = {p.name: p for p in PASSES}
-    manager = passmanager.PassManager("builtin.module")
-    for element in _without_root(split(text)):
-        own = ours.get(element.name)
-        if own is not None:
-            _add_own(manager, own, element)
-        else:
-            _refuse_nested(element, ours)
-            _add_upstream(manager, element)
-    return manager
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """``text`` cut at the commas outside all brackets."""
-    closers: list[str] = []
-    start = 0
-    for index, char in enumerate(text):
-        if char in "({[":
-            closers.append({"(": ")", "{": "}", "[": "]"}[char])
-        elif char in ")}]" and (not closers or closers.pop() != char):
-            raise error("WF892", reason=f"unexpected {char!r} after {text[:index].strip()!r}")
-        elif char == "," and not closers:
-            yield text[start:index].strip()
-            start = index + 1
-    if closers:
-        raise error("WF892", reason=f"missing {closers[-1]!r} at the end")
-    yield text[start:].strip()
-
-
-def _element(text: str) -> Element:
-    match = re.fullmatch(r"([\w.-]+)\s*(\{.*\})?\s*(?:\((.*)\))?", text, re.DOTALL)
-    if match is None:
-        raise error("WF892", reason=f"{text!r} is not name, name{{options}} or name(...)")
-    return Element(match[1], match[2] or "", match[3] or "", text)
-
-
-def _without_root(elements: list[Element]) -> list[Element]:
-    """The elements inside ``builtin.module(...)``, when that is what the pipeline is wrapped in."""
-    if len(elements) == 1 and elements[0].name in _ROOTS and "(" in elements[0].text:
-        return split(elements[0].body)
-    return elements
-
-
-def _add_own(manager: Any, own: Pass, element: Element) -> None:
-    if element.options or "(" in element.text:
-        raise error("WF894", name=own.name, options=element.text.removeprefix(own.name).strip())
-    manager.add(lambda op, _: own.run(op), name=own.name, argument=own.name, description=own.summary)
-
-
-def _refuse_nested(element: Element, ours: dict[str, Pass]) -> None:
-    for inner in split(element.body):
-        if inner.name in ours:
-            raise error("WF893", name=inner.name, anchor=element.name)
-        _refuse_nested(inner, ours)
-
-
-def _add_upstream(manager: Any, element: Element) -> None:
-    try:
-        manager.add(element.text)
-    except ValueError as problem:
-        unknown = _UNKNOWN_PASS.search(str(problem))
-        if unknown is None:
-            raise error("WF892", reason=" ".join(str(problem).split())) from problem
-        known = [p.name for p in PASSES] + list(_UPSTREAM)
-        near = difflib.get_close_matches(unknown[1], known, n=3)
-        raise error("WF891", name=unknown[1], near=f" (near: {', '.join(near)})" if near else "") from problem
 
 
 @dataclass(frozen=True)
@@ -233,7 +123,7 @@ class Tool:
         return str(printed).rstrip("\n") + "\n"
 
     def _build(self) -> Any:
-        manager = build(self.options.pass_pipeline)
+        manager = build(self.options.pass_pipeline, PASSES)
         manager.enable_verifier(not self.options.no_verify)
         before, after = self.options.mlir_print_ir_before_all, self.options.mlir_print_ir_after_all
         if before or after:
@@ -279,13 +169,12 @@ def _write(path: str, text: str) -> None:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
             return
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, delete=False) as scratch:
-            try:
-                scratch.write(text)
-                scratch.close()
-                Path(scratch.name).replace(target)
-            finally:
-                Path(scratch.name).unlink(missing_ok=True)
+        scratch = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(target)
+        finally:
+            scratch.unlink(missing_ok=True)
     except OSError as problem:
         raise error("WF592", path=path, reason=problem.strerror or problem) from problem
 

@@ -18,10 +18,13 @@ class Position(NamedTuple):
 def position(location: Any) -> Position | None:
     """The first file position in ``location``, or None when it holds none.
 
-    A call site points at the callee, a fused location at its first part that is in a file.
+    A call site points at the callee, a fused location at its first part that is in a file. Line 0 is where MLIR puts
+    the module that it wraps around bare functions: no place at all.
     """
+    location = ir.Location.from_attr(location.attr)  # a diagnostic's location comes as the base class
     if isinstance(location, ir.FileLineColLoc):
-        return Position(location.filename, location.start_line, location.start_col)
+        place = Position(location.filename, location.start_line, location.start_col)
+        return place if place.line else None
     if isinstance(location, ir.NameLoc):
         return position(location.child_loc)
     if isinstance(location, ir.CallSiteLoc):
