@@ -30,11 +30,13 @@ class _DeferredPackage(ModuleType):
     """A package whose submodules import without running its ``__init__``, which runs when a name of it is asked for.
 
     ``numba_cuda_mlir/__init__.py`` imports a whole CUDA compiler and cuda-python (0.3 s); we need one subpackage. Code
-    elsewhere in the process that uses ``numba_cuda_mlir`` itself still finds it whole, at its first attribute.
+    elsewhere in the process that uses ``numba_cuda_mlir`` itself still finds it whole, at its first attribute. Names
+    that only tools look for (``__wrapped__``, ``__warningregistry__``) do not count as use.
     """
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__") or self.__spec__ is None or self.__spec__.loader is None:
+        hidden = name.startswith("__") and name not in ("__all__", "__version__")
+        if hidden or self.__spec__ is None or self.__spec__.loader is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         # First, so that __init__ finds an ordinary package and this runs once.
         self.__class__ = ModuleType  # type: ignore[assignment]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import error
 from .mlir import passmanager
+from .pipeline import run_pass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -108,7 +109,7 @@ def _without_root(elements: list[Element]) -> list[Element]:
 def _add_own(manager: Any, own: Pass, element: Element) -> None:
     if element.options or "(" in element.text:
         raise error("WF894", name=own.name, options=element.text.removeprefix(own.name).strip())
-    manager.add(lambda op, _: own.run(op), name=own.name, argument=own.name, description=own.summary)
+    manager.add(lambda op, _: run_pass(own, op), name=own.name, argument=own.name, description=own.summary)
 
 
 def _refuse_nested(element: Element, ours: dict[str, Pass]) -> None:

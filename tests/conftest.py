@@ -1,12 +1,28 @@
-"""What every test shares: the ``--gpu`` flag, which tests marked ``gpu`` need."""
+"""What every test shares: the ``--gpu`` flag, and the root folder kept from being taken for a package of tests."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+class RootIsNoTestPackage:
+    """Collects the root as a plain folder: as a package, its ``__init__.py`` would be imported under another name."""
+
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        return pytest.Dir.from_parent(parent, path=path) if path == ROOT else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--gpu", action="store_true", help="also run the tests that need a CUDA device")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # As an object: the hooks of this module itself do not apply to the folder above it.
+    config.pluginmanager.register(RootIsNoTestPackage())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -23,11 +39,11 @@ def _why_no_gpu(*, asked: bool) -> str | None:
         return "needs --gpu"
     try:
         from cuda.bindings import driver
-    except ImportError as problem:
-        return f"cuda-python does not import: {problem}"
-    try:
+
         (status,) = driver.cuInit(0)
-        status, count = driver.cuDeviceGetCount() if status == driver.CUresult.CUDA_SUCCESS else (status, 0)
-    except RuntimeError as problem:
+        if status != driver.CUresult.CUDA_SUCCESS:
+            return f"no CUDA device: {status.name}"
+        status, count = driver.cuDeviceGetCount()
+    except (ImportError, RuntimeError) as problem:
         return f"no CUDA driver: {problem}"
-    return None if count else f"no CUDA device: {status.name}"
+    return None if count else "no CUDA device"

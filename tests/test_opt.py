@@ -57,6 +57,7 @@ def _stand_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = (
         Pass(name="tag-module", run=_tag, eliminates=(), summary="marks the module"),
         Pass(name="fail-always", run=_fail, eliminates=(), summary="fails"),
+        Pass(name="leave-some", run=_tag, eliminates=("arith.addi",), summary="promises too much"),
         Pass(name="say-error", run=_say, eliminates=(), summary="fails through MLIR"),
     )
     monkeypatch.setattr(opt, "PASSES", passes)
@@ -137,6 +138,12 @@ def test_a_failing_pass_names_its_code_place_and_remedy(write: Any, capfd: Any) 
     assert capfd.readouterr().err == (
         f"{path}:2: error: WF893: x runs on builtin.module and cannot be nested in y\n  help: move x out of y(...)\n"
     )
+
+
+def test_a_pass_that_leaves_what_it_promised_to_remove_fails(write: Any, capfd: Any) -> None:
+    assert opt.main([write(FOLDABLE), "--pass-pipeline=leave-some"]) == 1
+    assert "error: WF330: " in capfd.readouterr().err
+    assert opt.main([write(FOLDABLE), "--pass-pipeline=canonicalize,leave-some"]) == 0
 
 
 def test_split_parts_are_separate_and_keep_their_line_numbers(write: Any, capfd: Any) -> None:

@@ -1,0 +1,22 @@
+"""lit's configuration: RUN lines of the ``.mlir`` files below, with this interpreter's warpfold-opt and filecheck.
+
+Run by ``make lit``; one file: ``lit -v dialect_tests/passes/lower-warp-shuffle.mlir``.
+"""
+
+import sys
+from pathlib import Path
+
+import lit.formats
+
+config.name = "warpfold"
+config.test_format = lit.formats.ShTest()
+config.suffixes = {".mlir"}
+config.test_source_root = str(Path(__file__).parent)
+config.test_exec_root = str(Path(__file__).parent.parent / "build" / "lit")
+
+# A test takes about half a second; one that hangs is stopped and says so (psutil does the stopping).
+config.maxIndividualTestTime = 60
+
+# This interpreter's own tools, whatever is first on PATH.
+for tool, module in (("warpfold-opt", "warpfold.opt"), ("FileCheck", "filecheck")):
+    config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", f"{sys.executable} -m {module}"))

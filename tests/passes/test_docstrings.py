@@ -1,0 +1,29 @@
+"""The pictures in the pass docstrings are true: the pass alone turns each ``before`` into its ``after``.
+
+Both texts are parsed and printed by MLIR, so that names and spacing do not matter and everything else does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from warpfold.compiler.dialect import load
+from warpfold.compiler.mlir import ir
+from warpfold.compiler.textual import build
+from warpfold.passes import PASSES
+
+_BLOCK = re.compile(r"```mlir (before|after)\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", [p.name for p in PASSES])
+def test_before_becomes_after(name: str) -> None:
+    text = importlib.import_module(f"warpfold.passes.{name.replace('-', '_')}").__doc__ or ""
+    shown = dict(_BLOCK.findall(text))
+    with ir.Context() as context:
+        load(context)
+        before, after = ir.Module.parse(shown["before"]), ir.Module.parse(shown["after"])
+        build(name, PASSES).run(before.operation)
+        assert str(before) == str(after)
