@@ -102,6 +102,81 @@ def _rows(kind: type[WarpfoldError], rows: dict[str, tuple[str, str]]) -> None:
         CATALOGUE[code] = Diagnostic(kind, text, remedy)
 
 
+# --- WF1: arrays and arguments -----------------------------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF101": (
+            "axis {axis} is out of range for an array of rank {rank}: expected {low} to {high}",
+            "count axes from 0, or from -1 backwards",
+        ),
+        "WF102": ("axis {axis} is repeated in {axes}", "name every axis once"),
+        "WF104": (
+            "{name} of no elements has no value: axes {axes} of shape {shape} are empty and {name} has no identity",
+            "reduce a non-empty axis, or test the size first",
+        ),
+    },
+)
+_rows(
+    DTypeError,
+    {
+        "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "pass axis=1 or axis=(0, 2)"),
+        "WF105": ("no rule for elements of type {dtype}: expected one of {known}", "convert the array first"),
+    },
+)
+
+# --- WF2: tracing and monoids ------------------------------------------------------------------------------------
+_rows(
+    TraceError,
+    {
+        "WF201": (
+            "the function branches on a symbolic value (if, and, or, not, or a chained comparison)",
+            "both ways must be computed: write wf.where(condition, a, b), and & | ~ for and, or, not",
+        ),
+        "WF202": (
+            "a symbolic scalar cannot be unpacked or iterated",
+            "a state of several values comes as a tuple; give the monoid one identity per value",
+        ),
+        "WF203": (
+            "a symbolic value cannot become a Python {conversion}",
+            "use wf.cast(x, dtype), and warpfold's functions (wf.exp, wf.sqrt, ...) in place of those of math or numpy",
+        ),
+        "WF204": (
+            "the constant {value} does not fit {dtype}: expected a whole number from {lowest} to {highest}",
+            "cast the other operand to a wider type first: wf.cast(x, 'i64')",
+        ),
+        "WF205": (
+            "the function uses a value of type {kind}: expected a symbolic value or a Python number",
+            "arrays cannot be captured by a traced function; pass them as further inputs of the reduction",
+        ),
+        "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
+        "WF207": (
+            "combine function {name} takes {count} required arguments: expected 2, the left and the right state",
+            "write def {name}(a, b); states of several values are tuples",
+        ),
+        "WF208": (
+            "combine function {name} returns {found} value(s): expected {expected}, one per value of the state",
+            "return as many values as the state has",
+        ),
+        "WF209": (
+            "combine function {name} returns {found} as value {position}: expected {expected}, the type of the state",
+            "cast it: wf.cast(value, '{expected}')",
+        ),
+        "WF210": (
+            "the identity of {name} has {found} value(s): expected {expected}, one per value of the state",
+            "give one identity per value",
+        ),
+        "WF211": (
+            "{name} is folded over values that are reduced already",
+            "fold values that depend on the elements of an input",
+        ),
+        "WF212": (
+            "result {position} of {name} was never reduced",
+            "return values made with wf.fold(monoid, ...), or elementwise functions of them",
+        ),
+    },
+)
+
 # --- WF3: IR and passes ------------------------------------------------------------------------------------------
 _rows(
     CompileError,
@@ -110,6 +185,54 @@ _rows(
             "no MLIR bindings with the NVPTX backend were found (looked for 'mlir' and 'numba_cuda_mlir')",
             "python -m pip install 'numba-cuda-mlir>=0.5.2,<0.7'",
         ),
+    },
+)
+
+_rows(
+    CompileError,
+    {
+        "WF310": ("{op} expects {expected}, got {found}", "see the op's description in compiler/dialect"),
+        "WF311": ("{op} expects the attribute {attribute} to be {expected}", "see the op in compiler/dialect"),
+        "WF312": ("{op} expects a combine region with arguments {expected}, got {found}", "two states: left, right"),
+        "WF313": ("{op} expects a region that yields {expected}, got {found}", "end the region with fold.yield"),
+        "WF314": ("{op} expects dims that rise and lie in 0 to {rank} - 1, got {dims}", "name every reduced dim once"),
+        "WF320": (
+            "distribute expects a function with {expected}, got {found}",
+            "write the program through wf.fold, or give the function the attributes that docs/design.md lists",
+        ),
+        "WF321": ("{stage} has no rule for {op} on {dtype}", "rewrite the function with operations that have one"),
+        "WF330": ("pass {name} left {count} {op} behind", "report it with the IR and the command named below"),
+        "WF331": ("pass {name} failed: {reason}", "the IR before it is in {path}; reproduce with: {command}"),
+        "WF332": ("{name} is in the PTX but nothing links it", "report it: a math function lacks its expansion"),
+    },
+)
+
+# --- WF4: plans and targets --------------------------------------------------------------------------------------
+_rows(
+    PlanError,
+    {
+        "WF401": ("no target is called {arch!r}: expected one of {known}", "did you mean {near}?"),
+        "WF402": ("a plan has no field {key!r}: expected one of {known}", "write --plan key=value,key=value"),
+        "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
+        "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
+        "WF405": (
+            "the plan needs {needed} bytes of shared memory a CTA: {arch} gives {limit}",
+            "lower warps, warps_kept or vector",
+        ),
+        "WF406": (
+            "a blocked walk reads single elements along the reduced axis, the plan has vector={vector}",
+            "set vector=1, or walk=interleaved",
+        ),
+        "WF407": (
+            "vector={vector} along the {axis} axis does not fit this layout: it needs unit stride, whole vectors and "
+            "aligned rows",
+            "lower vector, or choose the other axis with fast=",
+        ),
+        "WF408": (
+            "finish=atomic is not exact for {name}: its result would depend on the order of the atomics",
+            "use finish=last_block or finish=two_kernels",
+        ),
+        "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
     },
 )
 

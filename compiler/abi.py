@@ -1,0 +1,153 @@
+"""The kernel interface: which parameters a kernel takes, in order, and what each is at run time.
+
+``passes/distribute.py`` gives the kernel these parameters; the runtime fills them in from a ``Geometry`` and a
+``Launch``. Both read the one list made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .geometry import Dim, Geometry
+from .graph import Expr, MonoidGraph, Program, walk
+from .plan import Access, Launch, Plan
+
+Role = Literal[
+    "input", "output", "partial", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size", "reduced_size",
+    "kept_stride", "reduced_stride", "index_stride", "index_base",
+]  # fmt: skip
+POINTERS = ("input", "output", "partial", "counter")
+SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a kernel is compiled for besides its plan.
+
+    Attributes:
+        kept_rank, reduced_rank: dims of the collapsed geometry.
+        index_bits: 32 where every offset fits, else 64.
+        access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
+            anywhere; accesses begin at the boundary before), or ``strided`` single elements.
+        store_vector: whether each thread's results lie side by side and aligned in every output.
+    """
+
+    kept_rank: int
+    reduced_rank: int
+    index_bits: int
+    access: tuple[Access, ...]
+    store_vector: bool
+
+
+@dataclass(frozen=True)
+class Param:
+    """One kernel parameter: its ``role``, the operand it belongs to, and the dim, where those matter."""
+
+    role: Role
+    operand: int = 0
+    dim: int = 0
+
+    @property
+    def name(self) -> str:
+        """The parameter's name in IR and messages."""
+        letter = f"{self.operand}" if self.role in (*POINTERS, "kept_stride", "reduced_stride") else ""
+        dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
+        return "counter" if self.role == "counter" else f"{self.role}{letter}{dim}"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What one kernel computes and how: the unit that is compiled.
+
+    Attributes:
+        name: its entry name.
+        program: what it computes.
+        facts, plan: for what geometry, and in which way.
+    """
+
+    name: str
+    program: Program
+    facts: Facts
+    plan: Plan
+
+    @property
+    def monoid(self) -> MonoidGraph:
+        """The monoid of the program's one reduction."""
+        graph = self.program.reduces[0].value
+        assert isinstance(graph, MonoidGraph)
+        return graph
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The kernel's parameters, in order."""
+        p = self.program
+        return params(
+            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts.kept_rank, self.facts.reduced_rank,
+            self.plan.finish, p.uses_index,
+        )  # fmt: skip
+
+
+def params(
+    inputs: int, outputs: int, states: int, kept_rank: int, reduced_rank: int, finish: str, indexed: bool
+) -> tuple[Param, ...]:
+    """The parameters of a kernel with so many inputs, outputs and values of state."""
+    finishes = finish in ("cta", "last_block")
+    found = [Param("input", i) for i in range(inputs)]
+    found += [Param("output", i) for i in range(outputs) if finishes]
+    found += [Param("partial", i) for i in range(states) if finish != "cta"]
+    found += [Param("counter")] if finish == "last_block" else []
+    found += [Param(role) for role in SCALARS]
+    found += [Param("kept_size", 0, d) for d in range(1, kept_rank)]
+    found += [Param("reduced_size", 0, d) for d in range(1, reduced_rank)]
+    for i in range(inputs):
+        found += [Param("kept_stride", i, d) for d in range(kept_rank)]
+        found += [Param("reduced_stride", i, d) for d in range(reduced_rank)]
+    found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
+    if indexed:
+        found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
+    return tuple(found)
+
+
+def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
+    """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
+    scalars = {
+        "n_kept": geometry.n_kept,
+        "n_reduced": geometry.n_reduced,
+        "chunk": run.chunk,
+        "count": count,
+        "index_base": geometry.index_base,
+    }
+    if param.role in scalars:
+        return scalars[param.role]
+    axis = geometry.kept if param.role.startswith("kept") else geometry.reduced
+    dim = axis[param.dim]
+    if param.role == "index_stride":
+        return dim.index_stride
+    return dim.size if param.role.endswith("size") else dim.strides[param.operand]
+
+
+def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
+    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept]."""
+    n_inputs = len(geometry.offsets)
+    stride = 1
+    kept: list[Dim] = []
+    for d in reversed(geometry.kept):
+        kept.insert(0, Dim(d.size, (stride,) * states + d.strides))
+        stride *= d.size
+    reduced = Dim(split, (stride,) * states + (0,) * n_inputs)
+    return Geometry(tuple(kept), (reduced,) if split != 1 else (), (0,) * states + geometry.offsets)
+
+
+def second_program(program: Program) -> Program:
+    """The program of the second kernel: the same results, reduced from partial states instead of elements."""
+    reduce = program.reduces[0]
+    graph = reduce.value
+    assert isinstance(graph, MonoidGraph)
+    inputs = tuple(Expr("input", (), t, "element", i) for i, t in enumerate(graph.state))
+    swapped: dict[str, Expr] = {reduce.digest: Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)}
+    for e in walk(program.outputs):
+        if e.digest not in swapped:
+            args = tuple(swapped[a.digest] for a in e.args)
+            swapped[e.digest] = Expr(e.op, args, e.dtype, e.space, e.value, e.where)
+    return Program(program.name, graph.state, tuple(swapped[o.digest] for o in program.outputs))

@@ -1,0 +1,131 @@
+"""The one way a combine region becomes code: cloned at the insertion point, on scalars or elementwise on vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .mlir import arith, ir, vector
+
+
+def with_shape(t: Any, width: int) -> Any:
+    """``t`` as a fragment of ``width`` elements: the scalar itself for 1, else a vector."""
+    return t if width == 1 else ir.VectorType.get([width], t)
+
+
+def width(t: Any) -> int:
+    """Elements of a fragment of type ``t``."""
+    return int(ir.VectorType(t).shape[0]) if isinstance(t, ir.VectorType) else 1
+
+
+def pack(state: Sequence[Any]) -> Any:
+    """A state as one SSA value: the value itself, or a tuple of several."""
+    if len(state) == 1:
+        return state[0]
+    t = ir.TupleType.get_tuple([v.type for v in state])
+    return ir.Operation.create("builtin.unrealized_conversion_cast", [t], list(state)).results[0]
+
+
+def unpack(state: Any) -> list[Any]:
+    """The values of a state."""
+    if not isinstance(state.type, ir.TupleType):
+        return [state]
+    if not isinstance(state, ir.BlockArgument) and state.owner.name == "builtin.unrealized_conversion_cast":
+        return list(state.owner.operands)
+    types = [state.type.get_type(i) for i in range(state.type.num_types)]
+    return list(ir.Operation.create("builtin.unrealized_conversion_cast", types, [state]).results)
+
+
+def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
+    """Clones the scalar ops of ``block`` at the insertion point, each on ``lanes`` elements at once.
+
+    Args:
+        block: straight-line code on scalars that ends in ``fold.yield``.
+        arguments: what its block arguments become, fragments of ``lanes`` elements.
+        lanes: 1 for scalars, else the vector length.
+
+    Returns:
+        What the yield's operands became.
+    """
+    mapping = dict(zip(block.arguments, arguments, strict=True))
+    for op in block.operations:
+        operation = op.operation
+        operands = [mapping.get(v, v) for v in operation.operands]
+        if operation.name == "fold.yield":
+            return [_splat(v, lanes) for v in operands]
+        if operation.name == "builtin.unrealized_conversion_cast":
+            return [_splat(v, lanes) for v in operands]  # the pack of the yielded state, always last
+        if operation.name == "arith.constant":
+            new = constant(operation.attributes["value"], lanes)
+        else:
+            types = [with_shape(r.type, lanes) for r in operation.results]
+            attributes = dict(operation.attributes.items())
+            new = ir.Operation.create(operation.name, types, operands, attributes, loc=operation.location).results[0]
+        mapping[operation.results[0]] = new
+    raise AssertionError("a verified region ends in fold.yield")
+
+
+def _splat(v: Any, lanes: int) -> Any:
+    """A value that the block took from outside, on all lanes."""
+    return v if width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
+
+
+def constant(attribute: Any, lanes: int) -> Any:
+    """The scalar constant ``attribute``, on ``lanes`` elements."""
+    if lanes == 1:
+        return arith.constant(attribute.type, attribute)
+    t = with_shape(attribute.type, lanes)
+    return arith.constant(t, ir.DenseElementsAttr.get_splat(t, attribute))
+
+
+def combine(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """The combined state of two states of one shape."""
+    return clone_block(region.blocks[0], [*left, *right], width(left[0].type))
+
+
+def tree(region: Any, states: Sequence[Sequence[Any]]) -> list[Any]:
+    """All of ``states`` combined, neighbours first, so that order is kept and rounding grows with the logarithm."""
+    level = [list(s) for s in states]
+    while len(level) > 1:
+        pairs = [combine(region, a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + ([level[-1]] if len(level) % 2 else [])
+    return level[0]
+
+
+def horizontal(region: Any, state: Sequence[Any]) -> list[Any]:
+    """The elements of a state of vectors combined into scalars, neighbours first."""
+    values = list(state)
+    while (lanes := width(values[0].type)) > 1:
+        even = [_pick(v, range(0, lanes, 2)) for v in values]
+        odd = [_pick(v, range(1, lanes, 2)) for v in values]
+        values = combine(region, even, odd)
+    return values
+
+
+def _pick(v: Any, positions: range) -> Any:
+    """The elements of ``v`` at ``positions``, as a shorter fragment."""
+    if len(positions) == 1:
+        return vector.extract(v, [], [positions[0]])
+    return vector.shuffle(v, v, list(positions))
+
+
+def elements(v: Any) -> list[Any]:
+    """A fragment's elements as scalars."""
+    lanes = width(v.type)
+    return [v] if lanes == 1 else [vector.extract(v, [], [i]) for i in range(lanes)]
+
+
+def fragment(scalars: Sequence[Any]) -> Any:
+    """The fragment of these scalars."""
+    if len(scalars) == 1:
+        return scalars[0]
+    return vector.from_elements(with_shape(scalars[0].type, len(scalars)), list(scalars))
+
+
+def single_op(region: Any) -> str | None:
+    """The name of the op when the combine is exactly one op on its two arguments: what hardware may know a short cut for."""
+    block = region.blocks[0]
+    ops = list(block.operations)
+    if len(ops) != 2 or set(ops[0].operation.operands) != set(block.arguments):
+        return None
+    return str(ops[0].operation.name)

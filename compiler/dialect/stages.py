@@ -1,0 +1,300 @@
+"""Level 1: memory access and one op per stage, on fragments.
+
+A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. A *state* is one
+fragment per value of the monoid; several values are one SSA value of a builtin ``tuple`` type, packed and unpacked by
+``builtin.unrealized_conversion_cast``. Pointers are ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are
+i32 or i64 and count elements.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..mlir import ext, ir
+from .base import (
+    Fold,
+    boolean,
+    check_combine,
+    check_yield,
+    coded,
+    element,
+    expect,
+    integer,
+    power_of_two,
+    state_type,
+    string,
+    values,
+)
+
+GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
+ACCESS = ("aligned", "shifted", "strided", "coherent")
+AXES = ("kept", "reduced")
+GRID_FINISHES = ("last_block", "two_kernels", "atomic")
+
+
+def _index(op: Any, *positions: int) -> None:
+    for p in positions:
+        t = str(op.operands[p].type)
+        expect(t in ("i32", "i64"), op, f"an i32 or i64 as operand {p}", t)
+
+
+def _pointer(op: Any, position: int, kind: str) -> None:
+    t = str(op.operands[position].type)
+    expect(t == kind, op, f"a {kind} as operand {position}", t)
+
+
+def _layout(op: Any, fixed: int, strides: int) -> None:
+    """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
+    kept, reduced = integer(op, "kept_rank"), integer(op, "reduced_rank")
+    wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
+    found = len(op.operands) - fixed
+    expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
+
+
+class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
+    """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
+
+    The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
+    kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
+    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row), ``strided`` single elements, or
+    ``coherent`` (strided, of data that other CTAs have written during this kernel).
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _pointer(op, 0, GLOBAL)
+        _index(op, 1, 2)
+        _layout(op, 3, 1)
+        string(op, "axis", AXES)
+        string(op, "access", ACCESS)
+
+
+class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
+    """The caller's number of each element of a fragment: ``fold.position reduced, base, layout... {reduced_rank, axis}``.
+
+    The layout operands are the reduced sizes (without the outermost) and the index strides.
+    """
+
+    reduced: ext.Operand[Any]
+    base: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    reduced_rank: Any
+    axis: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1)
+        rank = integer(op, "reduced_rank")
+        wanted = max(0, rank - 1) + rank
+        expect(len(op.operands) == 2 + wanted, op, f"{wanted} layout operands for rank {rank}", len(op.operands) - 2)
+        string(op, "axis", AXES)
+        found = op.results[0].type
+        expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))
+
+
+class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
+    """Which elements of a fragment that begins at ``reduced`` lie in [first, end): ``fold.live reduced, first, end``."""
+
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    mask: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1, 2)
+        found = op.results[0].type
+        expect(str(element(found)) == "i1", op, "a mask of i1", str(found))
+
+
+class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
+    """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
+
+    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned.
+    """
+
+    value: ext.Operand[Any]
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    on: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    kept_rank: Any
+    reduced_rank: Any
+    vector: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _pointer(op, 1, GLOBAL)
+        _index(op, 2)
+        expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
+        _layout(op, 4, 1)
+        boolean(op, "vector")
+
+
+class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
+    """A thread's own elements: ``state = fold.thread_reduce begin, end, init {step, unroll} ({body}, {combine})``.
+
+    The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
+    r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
+    into ``init``. A result that is a scalar where the fragment is a vector is the vector's elements combined.
+    """
+
+    begin: ext.Operand[Any]
+    end: ext.Operand[Any]
+    init: ext.Operand[Any]
+    state: ext.Result[Any]
+    step: Any
+    unroll: Any
+    body: ext.Region
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1)
+        power_of_two(op, "step", 1 << 30)
+        power_of_two(op, "unroll", 32)
+        init, result = op.operands[2].type, op.results[0].type
+        scalar = state_type([element(t) for t in values(init)])
+        expect(result in (init, scalar), op, f"a result of type {init} or {scalar}", str(result))
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_yield(op, op.regions[0], [str(op.operands[2].type)])
+        check_combine(op, op.regions[1], op.operands[2].type)
+
+
+class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
+    """Combines the states of ``lanes`` lanes that lie ``stride`` apart: ``fold.warp_reduce state {lanes, stride, ordered}``.
+
+    All of those lanes get the result. ``ordered`` keeps lower lanes on the left.
+    """
+
+    state: ext.Operand[Any]
+    result_: ext.Result[Any]
+    lanes: Any
+    stride: Any
+    ordered: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        state, result = op.operands[0].type, op.results[0].type
+        expect(state == result, op, f"a result of type {state}", str(result))
+        lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
+        expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
+        boolean(op, "ordered")
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.operands[0].type)
+
+
+class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
+    """Puts each warp's state into shared memory: ``buffers = fold.shared_store row, slot, on, state {rows, slots}``.
+
+    Threads whose ``on`` is true write their state at (row, slot); a barrier follows. One buffer per value of the
+    state, of ``rows`` (warps along the reduced axis) times ``slots`` (results the CTA works on) elements.
+    """
+
+    row: ext.Operand[Any]
+    slot: ext.Operand[Any]
+    on: ext.Operand[Any]
+    state: ext.Operand[Any]
+    buffers: Sequence[ext.Result[Any]]
+    rows: Any
+    slots: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1)
+        expect(str(op.operands[2].type) == "i1", op, "an i1 as operand 2", str(op.operands[2].type))
+        power_of_two(op, "rows", 32)
+        integer(op, "slots")
+        wanted = [SHARED] * len(values(op.operands[3].type))
+        found = [str(r.type) for r in op.results]
+        expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
+
+
+class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # type: ignore[misc]
+    """Combines the states that warps left in shared memory.
+
+    ``state = fold.interwarp_accumulate lane, slot, buffers... {rows, slots, lanes, stride, ordered} ({combine})``: the
+    ``lanes`` lanes of a warp along the reduced axis, ``stride`` apart, each number ``lane``, share the ``rows`` states
+    of ``slot``. All threads get the result.
+    """
+
+    lane: ext.Operand[Any]
+    slot: ext.Operand[Any]
+    buffers: Sequence[ext.Operand[Any]]
+    state: ext.Result[Any]
+    rows: Any
+    slots: Any
+    lanes: Any
+    stride: Any
+    ordered: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1)
+        count = len(values(op.results[0].type))
+        expect(len(op.operands) == 2 + count, op, f"{count} buffer(s)", len(op.operands) - 2)
+        for p in range(2, 2 + count):
+            _pointer(op, p, SHARED)
+        power_of_two(op, "rows", 32)
+        power_of_two(op, "lanes", 32)
+        power_of_two(op, "stride", 32)
+        integer(op, "slots")
+        boolean(op, "ordered")
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.results[0].type)
+
+
+class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]
+    """Brings the CTAs along the reduced axis together.
+
+    ``fold.grid_finish part, parts, kept, n_kept, on, state, partials..., [counter] {finish} ({combine}, {last})``:
+    this CTA is number ``part`` of ``parts``; threads whose ``on`` is true hold its state for the results from ``kept``
+    on. ``two_kernels`` leaves the states in the partials, [parts][n_kept], for the next kernel; ``atomic`` combines
+    them there, [n_kept]; ``last_block`` leaves them there and lets the CTA that comes last run the region ``last``,
+    which is empty (only a ``fold.yield``) for the other two.
+    """
+
+    part: ext.Operand[Any]
+    parts: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    n_kept: ext.Operand[Any]
+    on: ext.Operand[Any]
+    state: ext.Operand[Any]
+    pointers: Sequence[ext.Operand[Any]]
+    finish: Any
+    combine: ext.Region
+    last: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1, 2, 3)
+        expect(str(op.operands[4].type) == "i1", op, "an i1 as operand 4", str(op.operands[4].type))
+        finish = string(op, "finish", GRID_FINISHES)
+        wanted = len(values(op.operands[5].type)) + (finish == "last_block")
+        found = len(op.operands) - 6
+        expect(found == wanted, op, f"{wanted} pointer(s) for finish={finish}", found)
+        for p in range(6, 6 + wanted):
+            _pointer(op, p, GLOBAL)
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.operands[5].type)
+        check_yield(op, op.regions[1], [])

@@ -1,0 +1,126 @@
+"""Element types: what warpfold calls them, how they lie in memory, and how they accumulate.
+
+Pure Python: NumPy is imported only where an actual ``numpy.dtype`` is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from .errors import error
+
+if TYPE_CHECKING:
+    import numpy
+
+Kind = Literal["bool", "int", "uint", "float"]
+
+
+@dataclass(frozen=True)
+class DType:
+    """One element type.
+
+    Attributes:
+        name: warpfold's short name, ``f32``.
+        numpy_name: the name NumPy (or ml_dtypes) knows it by, ``float32``.
+        kind: ``bool``, ``int`` (signed), ``uint`` or ``float``.
+        bits: the width of a value; a bool has 1.
+    """
+
+    name: str
+    numpy_name: str
+    kind: Kind
+    bits: int
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes one element takes in memory."""
+        return max(1, self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """True for signed and unsigned integers, not for bool."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def numpy(self) -> numpy.dtype[Any]:
+        """The ``numpy.dtype`` of this type (bfloat16 comes from ml_dtypes)."""
+        import numpy as np
+
+        if self.name == "bf16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.numpy_name)
+
+    @property
+    def lowest(self) -> float | int:
+        """The least value: minus infinity for floats."""
+        if self.is_float:
+            return float("-inf")
+        return -(1 << (self.bits - 1)) if self.kind == "int" else 0
+
+    @property
+    def highest(self) -> float | int:
+        """The greatest value: infinity for floats."""
+        if self.is_float:
+            return float("inf")
+        return (1 << (self.bits - (self.kind == "int"))) - 1
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+BOOL = DType("bool", "bool", "bool", 1)
+I8, I16, I32, I64 = (DType(f"i{b}", f"int{b}", "int", b) for b in (8, 16, 32, 64))
+U8, U16, U32, U64 = (DType(f"u{b}", f"uint{b}", "uint", b) for b in (8, 16, 32, 64))
+F16, F32, F64 = (DType(f"f{b}", f"float{b}", "float", b) for b in (16, 32, 64))
+BF16 = DType("bf16", "bfloat16", "float", 16)
+
+ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
+BY_NAME = {t.name: t for t in ALL} | {t.numpy_name: t for t in ALL}
+
+
+def dtype(spec: object) -> DType:
+    """The ``DType`` meant by ``spec``: a ``DType``, a name (``"f32"``, ``"float32"``) or anything NumPy calls a dtype.
+
+    Raises:
+        DTypeError: WF105 when warpfold has no rule for the type (complex, object, strings, dates).
+    """
+    if isinstance(spec, DType):
+        return spec
+    if spec is bool:
+        return BOOL
+    name = spec if isinstance(spec, str) else getattr(spec, "name", None)
+    if name is None:
+        import numpy as np
+
+        try:
+            name = np.dtype(spec).name  # type: ignore[call-overload]
+        except TypeError:
+            name = repr(spec)
+    found = BY_NAME.get(str(name))
+    if found is None:
+        raise error("WF105", dtype=name, known=" ".join(t.name for t in ALL))
+    return found
+
+
+def accumulator(t: DType) -> DType:
+    """The type in which sums and products of ``t`` are kept: half types in f32, integers as NumPy widens them."""
+    if t.is_float:
+        return F32 if t.bits == 16 else t
+    return U64 if t.kind == "uint" else I64
+
+
+def compute(t: DType) -> DType:
+    """The type in which values of ``t`` are compared and mapped: half types in f32 (exact), all others in themselves."""
+    return F32 if t.is_float and t.bits == 16 else t
+
+
+def floating(t: DType) -> DType:
+    """The float type of a result that is real even for integer input (mean, var, norm): NumPy's rule, f64."""
+    return t if t.is_float else F64

@@ -1,0 +1,179 @@
+"""Geometry: the iteration space of a reduction after everything that does not matter has been removed.
+
+Dims of size 1 are dropped, dims walked backwards are flipped, dims are ordered by stride, and neighbours that one
+stride serves are merged. What is left is a short list of *kept* and of *reduced* dims, outermost first. Pure Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from .errors import error
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One dim of the iteration space.
+
+    Attributes:
+        size: elements along it.
+        strides: distance between neighbours, in elements, for each operand (inputs first, then outputs; an output has
+            stride 0 along reduced dims).
+        index_stride: distance between neighbours in the caller's row-major numbering of the reduced elements.
+    """
+
+    size: int
+    strides: tuple[int, ...]
+    index_stride: int = 0
+
+    def flipped(self) -> Dim:
+        """The same dim walked from its other end."""
+        return Dim(self.size, tuple(-s for s in self.strides), -self.index_stride)
+
+    def holds(self, inner: Dim) -> bool:
+        """Whether this dim and ``inner`` just below it are one dim for every operand."""
+        pairs = zip((*self.strides, self.index_stride), (*inner.strides, inner.index_stride), strict=True)
+        return all(outer == inner.size * s for outer, s in pairs)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The collapsed iteration space.
+
+    Attributes:
+        kept, reduced: dims outermost first.
+        offsets: where each operand's walk starts, in elements from its first element (not 0 after a flip).
+        index_base: the number of the element where the walk starts.
+    """
+
+    kept: tuple[Dim, ...]
+    reduced: tuple[Dim, ...]
+    offsets: tuple[int, ...]
+    index_base: int = 0
+
+    @property
+    def n_kept(self) -> int:
+        """Results."""
+        return prod(d.size for d in self.kept)
+
+    @property
+    def n_reduced(self) -> int:
+        """Elements reduced into each result."""
+        return prod(d.size for d in self.reduced)
+
+    def span(self, operand: int) -> tuple[int, int]:
+        """The least and the greatest element offset that operand's walk touches, relative to its first element."""
+        low = high = self.offsets[operand]
+        for d in (*self.kept, *self.reduced):
+            reach = d.strides[operand] * (d.size - 1)
+            low, high = low + min(0, reach), high + max(0, reach)
+        return low, high
+
+
+def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """``axis`` as sorted, non-negative axis numbers.
+
+    Raises:
+        ArgumentError: WF101 out of range, WF102 repeated, WF103 not an int or a tuple of ints.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    found: list[int] = []
+    for a in axes:
+        if isinstance(a, bool) or not hasattr(a, "__index__"):
+            raise error("WF103", axis=repr(a))
+        position = a.__index__()
+        if not -rank <= position < rank:
+            raise error("WF101", axis=position, rank=rank, low=-rank, high=rank - 1)
+        if position % rank in found:
+            raise error("WF102", axis=position, axes=tuple(axes))
+        found.append(position % rank)
+    return tuple(sorted(found))
+
+
+def collapse(
+    shape: Sequence[int],
+    axes: Sequence[int],
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    *,
+    ordered: bool = False,
+    indexed: bool = False,
+) -> Geometry:
+    """The geometry of reducing ``axes`` of arrays of ``shape``.
+
+    Args:
+        shape: sizes of all dims.
+        axes: the reduced axes, normalised.
+        inputs: for each input its strides in elements, one per dim.
+        outputs: for each output its strides in elements, one per kept dim, in order.
+        ordered: keep the caller's order of the reduced elements (the monoid is not commutative).
+        indexed: the program numbers its elements, so dims merge only where the numbering also does.
+    """
+    dims = _dims(shape, axes, inputs, outputs, indexed)
+    kept = _sorted([d for d, reduced in dims if not reduced])
+    reduced = [d for d, is_reduced in dims if is_reduced]
+    offsets = [0] * (len(inputs) + len(outputs))
+    kept, _ = _flip(kept, offsets)
+    base = 0
+    if not ordered:
+        reduced, base = _flip(_sorted(reduced), offsets)
+    return Geometry(_merge(kept), _merge(reduced), tuple(offsets), base)
+
+
+def _dims(
+    shape: Sequence[int],
+    axes: Sequence[int],
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    indexed: bool,
+) -> list[tuple[Dim, bool]]:
+    """Every dim of size other than 1, each with whether it is reduced."""
+    found: list[tuple[Dim, bool]] = []
+    number = prod(shape[a] for a in axes)
+    position = 0
+    for a, size in enumerate(shape):
+        reduced = a in axes
+        own = tuple(s[a] for s in inputs)
+        if reduced:
+            number //= max(1, size)
+            dim = Dim(size, own + (0,) * len(outputs), number if indexed else 0)
+        else:
+            dim = Dim(size, own + tuple(s[position] for s in outputs))
+            position += 1
+        if size != 1:
+            found.append((dim, reduced))
+    return found
+
+
+def _sorted(dims: list[Dim]) -> list[Dim]:
+    """Largest stride of the first input outermost; a broadcast dim (stride 0) is outermost of all."""
+    return sorted(dims, key=lambda d: -abs(d.strides[0]) if d.strides[0] else float("-inf"))
+
+
+def _flip(dims: list[Dim], offsets: list[int]) -> tuple[list[Dim], int]:
+    """Walks every dim in the direction in which the first input's addresses rise; moves ``offsets`` along."""
+    base = 0
+    result = []
+    for d in dims:
+        if d.strides[0] < 0 and d.size > 0:
+            for i, s in enumerate(d.strides):
+                offsets[i] += (d.size - 1) * s
+            base += (d.size - 1) * d.index_stride
+            d = d.flipped()
+        result.append(d)
+    return result, base
+
+
+def _merge(dims: list[Dim]) -> tuple[Dim, ...]:
+    merged: list[Dim] = []
+    if any(d.size == 0 for d in dims):
+        return (Dim(0, (0,) * len(dims[0].strides)),)
+    for d in dims:
+        if merged and merged[-1].holds(d):
+            d = Dim(merged.pop().size * d.size, d.strides, d.index_stride)
+        merged.append(d)
+    return tuple(merged)

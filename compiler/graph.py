@@ -1,0 +1,131 @@
+"""The expression graph: what tracing a reduction gives. Immutable, hashable, pure Python.
+
+An ``Expr`` is one value of a tensor program. Its *space* says where it lives: ``element`` (one value per element of
+the input arrays), ``kept`` (one per element of the result) or ``scalar`` (one in all: constants and the count).
+The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .dtypes import DType
+from .errors import Location
+
+Space = Literal["scalar", "kept", "element"]
+_ORDER: tuple[Space, ...] = ("scalar", "kept", "element")
+
+
+def widest(spaces: Iterator[Space]) -> Space:
+    """The space of an elementwise result: that of its widest argument."""
+    return max(spaces, key=_ORDER.index, default="scalar")
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """One node.
+
+    Attributes:
+        op: ``input``, ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result`` or an elementwise operation.
+        args: the nodes it reads.
+        dtype: the element type of its value (of the first value, for ``reduce``).
+        space: where the value lives.
+        value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position.
+        where: the user's line that made it; not part of the digest.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    dtype: DType
+    space: Space
+    value: object = None
+    where: Location | None = None
+    digest: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        own = self.value.digest if isinstance(self.value, MonoidGraph) else repr(self.value)
+        text = "|".join((self.op, self.dtype.name, self.space, own, *(a.digest for a in self.args)))
+        object.__setattr__(self, "digest", hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and self.digest == other.digest
+
+
+@dataclass(frozen=True)
+class MonoidGraph:
+    """A monoid specialised to the types of its state.
+
+    Attributes:
+        name: what messages call it.
+        state: the dtype of each value of the state, n of them.
+        identity: one constant per value.
+        combine: n expressions over 2n ``param`` nodes: the left state's values, then the right state's.
+        commutative: whether operands may be swapped; when False, plans keep the order of the elements.
+        has_identity: False when the identity is only padding (the least int, say), so that an empty reduction is an
+            error and not that value.
+    """
+
+    name: str
+    state: tuple[DType, ...]
+    identity: tuple[float | int | bool, ...]
+    combine: tuple[Expr, ...]
+    commutative: bool
+    has_identity: bool
+
+    @property
+    def digest(self) -> str:
+        """Names the structure of the combine, its identity and its flags (not the monoid's name)."""
+        parts = (*(t.name for t in self.state), repr(self.identity), *(e.digest for e in self.combine))
+        text = "|".join((*parts, str(self.commutative)))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole tensor program: element types of its input arrays, and its results.
+
+    Attributes:
+        name: what kernels and messages call it.
+        inputs: the dtype of each input array.
+        outputs: one expression per result array; all live in the ``kept`` space.
+    """
+
+    name: str
+    inputs: tuple[DType, ...]
+    outputs: tuple[Expr, ...]
+
+    @property
+    def digest(self) -> str:
+        """The heart of the cache key."""
+        parts = (*(t.name for t in self.inputs), *(e.digest for e in self.outputs))
+        return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
+
+    @property
+    def reduces(self) -> tuple[Expr, ...]:
+        """Every ``reduce`` node, operands before users."""
+        return tuple(e for e in walk(self.outputs) if e.op == "reduce")
+
+    @property
+    def uses_index(self) -> bool:
+        """Whether elements are numbered anywhere (argmin and the like)."""
+        return any(e.op == "iota" for e in walk(self.outputs))
+
+
+def walk(roots: tuple[Expr, ...]) -> Iterator[Expr]:
+    """Every node below ``roots`` once, operands before users."""
+    seen: set[str] = set()
+    stack = [(e, False) for e in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node.digest not in seen:
+            seen.add(node.digest)
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))

@@ -1,0 +1,106 @@
+"""Runs passes in order: verifies between them, checks what each promised, keeps snapshots, leaves a reproducer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import WarpfoldError, error
+from .mlir import ir, passmanager
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One lowering step on a ``builtin.module``.
+
+    Attributes:
+        name: kebab name, as in ``--pass-pipeline``.
+        run: mutates the module operation in place; raises WarpfoldError on bad input.
+        eliminates: op names that must be gone afterwards.
+        summary: what it does, in one line.
+    """
+
+    name: str
+    run: Callable[[Any], None]
+    eliminates: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A snapshot: the IR after the step called ``name``."""
+
+    name: str
+    ir: str
+
+
+Step = Pass | str
+"""A pass of ours, or a textual pipeline of upstream passes."""
+
+
+def op_names(operation: Any) -> dict[str, int]:
+    """How often each op kind occurs below ``operation``."""
+    counts: dict[str, int] = {}
+
+    def visit(op: Any) -> Any:
+        counts[op.name] = counts.get(op.name, 0) + 1
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return counts
+
+
+def run_pass(step: Pass, module: Any) -> None:
+    """Runs one of our passes and checks its promise.
+
+    Raises:
+        CompileError: what the pass itself raises, or WF330 when ops it eliminates are left.
+    """
+    step.run(module.operation)
+    if step.eliminates:
+        counts = op_names(module.operation)
+        for name in step.eliminates:
+            if counts.get(name):
+                raise error("WF330", name=step.name, count=counts[name], op=name)
+
+
+def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = False) -> list[Stage]:
+    """Runs ``steps`` on ``module`` in place.
+
+    Args:
+        steps: (label, pass or textual pipeline).
+        module: an ``ir.Module`` in the current context.
+        snapshots: whether to keep the IR after every step.
+
+    Returns:
+        The snapshots, or nothing.
+
+    Raises:
+        CompileError: WF330 or WF331; for the latter the IR before the step is in a file that the message names.
+    """
+    stages: list[Stage] = []
+    for label, step in steps:
+        before = module.operation.clone() if snapshots else None
+        try:
+            if isinstance(step, Pass):
+                run_pass(step, module)
+                module.operation.verify()
+            else:
+                passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
+        except ir.MLIRError as e:
+            raise _failed(label, step, before or module.operation, str(e)) from e
+        if snapshots:
+            stages.append(Stage(label, str(module)))
+    return stages
+
+
+def _failed(label: str, step: Step, operation: Any, reason: str) -> WarpfoldError:
+    """WF331 with the IR saved and the command that fails in the same way."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
+        f.write(str(operation))
+    text = step.name if isinstance(step, Pass) else step
+    command = f"warpfold-opt {Path(f.name)} --pass-pipeline='builtin.module({text})'"
+    return error("WF331", name=label, reason=reason.strip(), path=f.name, command=command)

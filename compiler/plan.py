@@ -1,0 +1,206 @@
+"""The plan: how much of each axis every level of the machine owns. Frozen, hashable, pure Python.
+
+``Plan`` is what a kernel is compiled for; ``Launch`` is what one call adds to it at run time (grid, chunk). The
+functions here are the one definition of who owns which element: ``passes/distribute.py`` emits exactly these formulas,
+and the property tests check that they cover every element once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Literal
+
+from .errors import error
+from .target import WARP, Target
+
+Axis = Literal["reduced", "kept"]
+Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
+Access = Literal["aligned", "shifted", "strided"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Extents per level, and how the levels meet. Every extent is a power of two.
+
+    Attributes:
+        fast: the axis along which neighbouring lanes, and the elements of one vector access, lie.
+        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors) or
+            ``blocked`` (a contiguous piece each, which keeps the order of the elements).
+        vector: elements of one access along the fast axis.
+        unroll: accesses in flight per loop step of a thread.
+        lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
+        warps: warps of a CTA along the reduced axis.
+        warps_kept: warps of a CTA along the kept axis.
+        finish: how the CTAs along the reduced axis meet; ``cta`` when there is one.
+        tree: the name of the combining tree, so that its bits can be promised.
+    """
+
+    fast: Axis = "reduced"
+    walk: Literal["interleaved", "blocked"] = "interleaved"
+    vector: int = 1
+    unroll: int = 1
+    lanes: int = WARP
+    warps: int = 1
+    warps_kept: int = 1
+    finish: Finish = "cta"
+    tree: str = "tree-v1"
+
+    @property
+    def lanes_kept(self) -> int:
+        """Lanes of a warp along the kept axis."""
+        return WARP // self.lanes
+
+    @property
+    def threads(self) -> int:
+        """Threads of a CTA."""
+        return WARP * self.warps * self.warps_kept
+
+    @property
+    def positions(self) -> int:
+        """Threads of a CTA along the reduced axis."""
+        return self.warps * self.lanes
+
+    @property
+    def vector_reduced(self) -> int:
+        """Elements of one access along the reduced axis."""
+        return self.vector if self.fast == "reduced" else 1
+
+    @property
+    def vector_kept(self) -> int:
+        """Elements of one access along the kept axis."""
+        return self.vector if self.fast == "kept" else 1
+
+    @property
+    def slots(self) -> int:
+        """Results a CTA works on at a time."""
+        return self.warps_kept * self.lanes_kept * self.vector_kept
+
+    @property
+    def step(self) -> int:
+        """Distance along the reduced axis between a thread's accesses."""
+        return self.positions * self.vector_reduced if self.walk == "interleaved" else 1
+
+    @property
+    def tile(self) -> int:
+        """Elements along the reduced axis a CTA takes in one unrolled loop step."""
+        return self.positions * self.vector_reduced * self.unroll
+
+    def shared_bytes(self, state_bytes: int) -> int:
+        """Shared memory the stages of one round need, for a state of ``state_bytes`` in all."""
+        return self.warps * self.slots * state_bytes if self.warps > 1 else 0
+
+    def to_dict(self) -> dict[str, int | str]:
+        """Field names and values, for JSON and for IR attributes."""
+        return asdict(self)
+
+    def with_options(self, text: str) -> Plan:
+        """This plan with ``key=value,...`` of ``text`` in place of its own values.
+
+        Raises:
+            PlanError: WF402 unknown key, WF403 bad value.
+        """
+        known = {f.name: f for f in fields(self)}
+        changes: dict[str, int | str] = {}
+        for item in filter(None, text.split(",")):
+            key, _, value = (part.strip() for part in item.partition("="))
+            if key not in known or key == "tree":
+                raise error("WF402", key=key, known=" ".join(k for k in known if k != "tree"))
+            if isinstance(getattr(self, key), int):
+                if not value.isdigit() or int(value) & (int(value) - 1) or int(value) == 0:
+                    raise error("WF403", key=key, value=value, expected="a power of two")
+                changes[key] = int(value)
+            else:
+                changes[key] = value
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+_CHOICES = {
+    "fast": ("reduced", "kept"),
+    "walk": ("interleaved", "blocked"),
+    "finish": ("cta", "last_block", "two_kernels", "atomic"),
+}
+
+
+def check(plan: Plan, target: Target, state_bytes: int) -> None:
+    """Checks that ``plan`` is one the passes can serve and ``target`` can hold.
+
+    Raises:
+        PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
+            vectors along the reduced axis.
+    """
+    for key, choices in _CHOICES.items():
+        if getattr(plan, key) not in choices:
+            raise error("WF403", key=key, value=getattr(plan, key), expected="one of " + " ".join(choices))
+    if plan.lanes > WARP:
+        raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
+    if plan.vector > 16 or plan.unroll > 32:
+        raise error("WF403", key="vector" if plan.vector > 16 else "unroll", value=max(plan.vector, plan.unroll),
+                    expected="at most 16 elements a vector and 32 accesses a step")  # fmt: skip
+    if plan.threads > target.max_threads:
+        raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
+    if plan.shared_bytes(state_bytes) > min(target.shared_per_cta, 48 * 1024):
+        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=48 * 1024, arch=target.arch)
+    if plan.walk == "blocked" and plan.vector_reduced > 1:
+        raise error("WF406", vector=plan.vector)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What one call adds to a plan at run time.
+
+    Attributes:
+        tiles: CTAs along the kept axis.
+        split: CTAs along the reduced axis.
+        chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
+    """
+
+    tiles: int
+    split: int
+    chunk: int
+
+
+def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1) -> Launch:
+    """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
+    split = split if plan.finish != "cta" else 1
+    chunk = -(-max(1, n_reduced) // split)
+    chunk = -(-chunk // plan.tile) * plan.tile
+    return Launch(-(-n_kept // plan.slots), max(1, -(-n_reduced // chunk)), chunk)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A thread's place in the grid: CTA along kept, CTA along reduced, thread number in the CTA."""
+
+    tile: int
+    part: int
+    thread: int
+
+
+def kept_index(plan: Plan, place: Place) -> int:
+    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
+    lane, warp = place.thread % WARP, place.thread // WARP
+    lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
+    warp_kept = warp // plan.warps
+    return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+
+
+def position(plan: Plan, place: Place) -> int:
+    """A thread's position along the reduced axis within its CTA, from 0."""
+    lane, warp = place.thread % WARP, place.thread // WARP
+    lane_reduced = lane % plan.lanes if plan.fast == "reduced" else lane // plan.lanes_kept
+    return (warp % plan.warps) * plan.lanes + lane_reduced
+
+
+def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: int = 0) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses; each covers ``vector_reduced`` elements, clipped to [first, end).
+
+    ``first`` is the chunk's start. With a ``lead`` (how far the row's start lies past a 16-byte boundary, in
+    elements) accesses start that much earlier, so that all of them are aligned.
+    """
+    first = place.part * run.chunk
+    end = min(first + run.chunk, n_reduced)
+    if plan.walk == "interleaved":
+        return first - lead + position(plan, place) * plan.vector_reduced, end, plan.step
+    piece = -(-run.chunk // plan.positions)
+    begin = first + position(plan, place) * piece
+    return begin, min(begin + piece, end), 1

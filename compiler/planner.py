@@ -1,0 +1,282 @@
+"""The planner: which plan serves a geometry on a target. A pure function that can say why.
+
+Rules, with the reason beside each number. Nothing here reads a device; ``sms`` is all it knows of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from .abi import Facts
+from .dtypes import DType
+from .errors import error
+from .geometry import Dim, Geometry
+from .graph import MonoidGraph, Program
+from .plan import Access, Launch, Plan, check, launch
+from .target import WARP, Target
+
+THREADS = 256
+"""Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
+IN_FLIGHT = 128
+"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 128 KiB under way, several times
+what latency times bandwidth asks for (about 22 KiB on an H200)."""
+STATE_LIMIT = 64
+"""Bytes of accumulator a thread may hold: 16 of its registers, so that occupancy does not fall."""
+CTAS_PER_SM = 16
+"""CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
+INDEX_LIMIT = 2**31 - 2**24
+"""Offsets below this fit 32-bit arithmetic with room for one step past the end."""
+
+
+@dataclass
+class Choice:
+    """A plan with everything derived from it.
+
+    Attributes:
+        plan, facts, run: what is compiled, and launched.
+        reasons: why each extent is what it is, in words.
+        rejected: (alternative, why not) in words.
+    """
+
+    plan: Plan
+    facts: Facts
+    run: Launch
+    reasons: list[str] = field(default_factory=list)
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the planner is asked: a program over a geometry, with operand addresses and a machine.
+
+    Attributes:
+        program, geometry: what to reduce.
+        addresses: byte address of each operand's first element; only its low bits matter.
+        outputs: element type of each result.
+        target, sms: the machine.
+    """
+
+    program: Program
+    geometry: Geometry
+    addresses: tuple[int, ...]
+    target: Target
+    sms: int
+
+    @property
+    def monoid(self) -> MonoidGraph:
+        """The monoid of the program's one reduction."""
+        graph = self.program.reduces[0].value
+        assert isinstance(graph, MonoidGraph)
+        return graph
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of the widest input element."""
+        return max((t.itemsize for t in self.program.inputs), default=4)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of one monoid state."""
+        return sum(t.itemsize for t in self.monoid.state)
+
+    def operand_type(self, operand: int) -> DType:
+        """Element type of an input or output."""
+        inputs = self.program.inputs
+        return inputs[operand] if operand < len(inputs) else self.program.outputs[operand - len(inputs)].dtype
+
+
+def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
+    """The plan for ``task``.
+
+    Args:
+        task: what to reduce, and on which machine.
+        options: ``key=value,...`` that override the plan's own choices.
+        split: whether several CTAs may share one result.
+
+    Raises:
+        PlanError: WF402 to WF408 when ``options`` ask for what cannot be served.
+    """
+    notes = Choice(Plan(), Facts(0, 0, 32, (), False), Launch(1, 1, 1))
+    fast = _fast(task, notes)
+    plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
+    if not task.monoid.commutative:
+        plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
+        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
+    parts = _split(task, plan, notes) if split else 1
+    plan = replace(plan, finish="last_block" if parts > 1 else "cta")
+    if options:
+        plan, parts = _override(task, plan, parts, options)
+    check(plan, task.target, task.state_bytes)
+    notes.facts = facts(task, plan)
+    notes.plan = plan
+    notes.run = launch(plan, task.geometry.n_kept, task.geometry.n_reduced, parts)
+    return notes
+
+
+def _override(task: Task, plan: Plan, parts: int, options: str) -> tuple[Plan, int]:
+    chosen = plan.with_options(options)
+    if "vector=" in options and chosen.vector > 1 and not _vector_fits(task, chosen):
+        raise error("WF407", vector=chosen.vector, axis=chosen.fast)
+    if "vector=" not in options and not _vector_fits(task, chosen):
+        chosen = replace(chosen, vector=1)
+    if chosen.finish == "atomic" and not exact(task.monoid):
+        raise error("WF408", name=task.monoid.name)
+    if chosen.walk == "interleaved" and not task.monoid.commutative:
+        raise error("WF409", name=task.monoid.name)
+    if chosen.finish != "cta" and parts == 1:
+        parts = max(1, min(CTAS_PER_SM * task.sms, task.geometry.n_reduced // chosen.tile))
+    return chosen, parts
+
+
+def _vector_fits(task: Task, plan: Plan) -> bool:
+    return plan.vector == 1 or all(
+        access(task, i, plan.fast, plan.vector) != "strided" for i in range(len(task.program.inputs))
+    )
+
+
+def exact(monoid: MonoidGraph) -> bool:
+    """Whether combining in any order gives the same bits and the hardware has the atomic: one integer operation."""
+    if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
+        return False
+    (e,) = monoid.combine
+    return e.op in ("add", "and", "or", "xor", "min", "max") and [a.op for a in e.args] == ["param", "param"]
+
+
+def facts(task: Task, plan: Plan) -> Facts:
+    """What the kernel must know of the geometry, for this plan."""
+    g = task.geometry
+    inputs = range(len(task.program.inputs))
+    spans = [abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)]
+    largest = max([g.n_kept, g.n_reduced, g.n_kept if plan.finish == "cta" else 4096 * g.n_kept, *spans])
+    outputs = range(len(inputs), len(g.offsets))
+    return Facts(
+        len(g.kept),
+        len(g.reduced),
+        32 if largest < INDEX_LIMIT else 64,
+        tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs),
+        plan.vector_kept > 1 and all(_stores_vector(task, o, plan.vector) for o in outputs),
+    )
+
+
+def access(task: Task, operand: int, axis: str, vector: int) -> Access:
+    """How ``vector`` elements of an input along ``axis`` can be read."""
+    g = task.geometry
+    dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
+    if not dims or dims[-1].strides[operand] != 1 or vector == 1:
+        return "strided"
+    item = task.operand_type(operand).itemsize
+    outer = [d.strides[operand] for d in (*dims[:-1], *others)]
+    whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
+    start = task.addresses[operand] + g.offsets[operand] * item
+    if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
+        return "aligned"
+    alone = len(task.program.inputs) == 1 and len(dims) == 1 and axis == "reduced"
+    return "shifted" if alone and start % item == 0 and dims[-1].size >= 4 * vector else "strided"
+
+
+def _stores_vector(task: Task, operand: int, vector: int) -> bool:
+    item = task.operand_type(operand).itemsize
+    dims = task.geometry.kept
+    start = task.addresses[operand] + task.geometry.offsets[operand] * item
+    aligned = start % (vector * item) == 0 and all(d.strides[operand] % vector == 0 for d in dims[:-1])
+    return aligned and dims[-1].strides[operand] == 1 and vector * item <= 16
+
+
+def _fast(task: Task, notes: Choice) -> str:
+    """The axis that holds the smallest stride of the first input: along it neighbouring lanes read neighbours."""
+    kept, reduced = task.geometry.kept, task.geometry.reduced
+
+    def nearest(dims: tuple[Dim, ...]) -> float:
+        return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))
+
+    if kept and nearest(kept) < nearest(reduced):
+        notes.reasons.append(f"lanes lie along the kept axis: its stride {nearest(kept)} is the smallest")
+        notes.rejected.append(("fast=reduced", "neighbouring lanes would read distant addresses (uncoalesced)"))
+        return "kept"
+    notes.reasons.append(f"lanes lie along the reduced axis: its stride {nearest(reduced)} is the smallest")
+    if kept:
+        notes.rejected.append(("fast=kept", "neighbouring lanes would read distant addresses (uncoalesced)"))
+    return "reduced"
+
+
+def _vector(task: Task, axis: str, notes: Choice) -> int:
+    """The widest access: 16 bytes, unless the accumulators or the layout forbid it."""
+    widest = max(1, min(16 // task.itemsize, _floor2(STATE_LIMIT // max(1, task.state_bytes))))
+    inputs = range(len(task.program.inputs))
+    vector = widest
+    while vector > 1 and any(access(task, i, axis, vector) == "strided" for i in inputs):
+        vector //= 2
+    if vector < widest:
+        notes.rejected.append((f"vector={widest}", "the layout gives no aligned run of that length"))
+    kinds = {access(task, i, axis, vector) for i in inputs} if vector > 1 else {"single elements"}
+    notes.reasons.append(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {', '.join(sorted(kinds))})")
+    return vector
+
+
+def _unroll(task: Task, vector: int) -> int:
+    """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more than four times STATE_LIMIT of values at once."""
+    by_bytes = IN_FLIGHT // (vector * task.itemsize)
+    by_state = 4 * STATE_LIMIT // (vector * task.state_bytes)
+    return max(1, min(8, _floor2(by_bytes), _floor2(by_state)))
+
+
+def _reduced_plan(task: Task, notes: Choice) -> Plan:
+    """Lanes along the reduced axis: as many threads a row as leave each its accesses in flight, several rows a warp."""
+    n = task.geometry.n_reduced
+    vector = _vector(task, "reduced", notes)
+    deep = _unroll(task, vector)
+    accesses = max(1, n // vector)
+    least = min(_ceil2(accesses), max(1, 64 // (vector * task.itemsize)))
+    positions = max(least, min(THREADS, _ceil2(-(-accesses // deep))))
+    positions = _whole_machine(task, positions, accesses)
+    unroll = max(1, min(deep, _floor2(accesses // positions)))
+    lanes, warps = min(WARP, positions), max(1, positions // WARP)
+    rows = max(1, THREADS // 2 // WARP // warps) if task.geometry.n_kept > 1 else 1
+    notes.reasons.append(f"{positions} thread(s) a result, {unroll} access(es) in flight each")
+    return Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
+
+
+def _whole_machine(task: Task, positions: int, accesses: int) -> int:
+    """With fewer results than SMs every result gets a whole CTA, as far as it has accesses for one."""
+    if task.geometry.n_kept >= task.sms:
+        return positions
+    return max(positions, min(THREADS, _ceil2(accesses)))
+
+
+def _kept_plan(task: Task, notes: Choice) -> Plan:
+    """Lanes along the kept axis; the warps of a CTA share the reduced axis."""
+    n_kept, n = task.geometry.n_kept, task.geometry.n_reduced
+    vector = _vector(task, "kept", notes)
+    lanes_kept = min(WARP, _ceil2(-(-n_kept // vector)))
+    lanes = WARP // lanes_kept
+    deep = _unroll(task, vector)
+    warps = min(THREADS // WARP, max(1, _ceil2(-(-n // (lanes * deep)))))
+    unroll = max(1, min(deep, _floor2(max(1, n // (lanes * warps)))))
+    rows = THREADS // WARP // warps
+    notes.reasons.append(f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis")
+    return Plan("kept", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
+
+
+def _split(task: Task, plan: Plan, notes: Choice) -> int:
+    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step."""
+    tiles = max(1, -(-task.geometry.n_kept // plan.slots))
+    wanted = task.sms * CTAS_PER_SM * THREADS // plan.threads // tiles
+    parts = min(wanted, task.geometry.n_reduced // plan.tile)
+    if tiles >= 2 * task.sms or parts < 2:
+        notes.reasons.append("one CTA finishes each result: no grid stage")
+        return 1
+    notes.reasons.append(f"{parts} CTAs share each result, since {tiles} tile(s) of results do not fill {task.sms} SMs")
+    notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
+    why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
+    notes.rejected.append(("finish=atomic", why))
+    return parts
+
+
+def _ceil2(n: int) -> int:
+    """The least power of two not below ``n``."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+def _floor2(n: int) -> int:
+    """The greatest power of two not above ``n``, at least 1."""
+    return 1 << max(0, n.bit_length() - 1)

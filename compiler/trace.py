@@ -1,0 +1,333 @@
+"""Tracing: running a Python function on symbolic values to get its expression graph.
+
+A ``Sym`` stands for one value of a tensor program (or of a combine function). Arithmetic on it records nodes; nothing
+is computed. Types follow NumPy's promotion, with Python numbers weak as in NumPy 2.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from .dtypes import BF16, BOOL, F16, F32, F64, I64, DType, dtype
+from .errors import Location, error
+from .graph import Expr, widest
+
+_HERE = str(Path(__file__).parent)
+
+
+def caller() -> Location | None:
+    """The innermost line of the running stack that is not in this package's compiler: the user's."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return None
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return Location(file, line, linecache.getline(file, line))
+
+
+def promote(a: DType, b: DType) -> DType:
+    """The type of an operation on ``a`` and ``b``: NumPy's ``result_type``, extended to bf16.
+
+    A bf16 meets f16 and 16-bit integers in f32, wider integers in f64, and any wider float in that float.
+    """
+    if a == b:
+        return a
+    if BF16 in (a, b):
+        other = b if a == BF16 else a
+        if other.bits <= 8:
+            return BF16
+        if other in (F32, F64):
+            return other
+        return F32 if other.bits == 16 else F64
+    import numpy as np
+
+    return dtype(np.result_type(a.numpy, b.numpy))
+
+
+class Sym:
+    """A symbolic scalar of a tensor program; supports Python's operators and this module's functions."""
+
+    __slots__ = ("expr",)
+    __array_ufunc__ = None  # makes NumPy arrays defer to us, so that a captured array is an error and not an object array
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.expr.dtype
+
+    def __add__(self, other: Any) -> Sym:
+        return _arithmetic("add", self, other)
+
+    def __radd__(self, other: Any) -> Sym:
+        return _arithmetic("add", other, self)
+
+    def __sub__(self, other: Any) -> Sym:
+        return _arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Sym:
+        return _arithmetic("sub", other, self)
+
+    def __mul__(self, other: Any) -> Sym:
+        return _arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Sym:
+        return _arithmetic("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Sym:
+        return _divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Sym:
+        return _divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Sym:
+        return _floordiv(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Sym:
+        return _floordiv(other, self)
+
+    def __mod__(self, other: Any) -> Sym:
+        return _modulo(self, other)
+
+    def __rmod__(self, other: Any) -> Sym:
+        return _modulo(other, self)
+
+    def __and__(self, other: Any) -> Sym:
+        return _bitwise("and", self, other)
+
+    def __rand__(self, other: Any) -> Sym:
+        return _bitwise("and", other, self)
+
+    def __or__(self, other: Any) -> Sym:
+        return _bitwise("or", self, other)
+
+    def __ror__(self, other: Any) -> Sym:
+        return _bitwise("or", other, self)
+
+    def __xor__(self, other: Any) -> Sym:
+        return _bitwise("xor", self, other)
+
+    def __rxor__(self, other: Any) -> Sym:
+        return _bitwise("xor", other, self)
+
+    def __lshift__(self, other: Any) -> Sym:
+        return _bitwise("shl", self, other)
+
+    def __rshift__(self, other: Any) -> Sym:
+        return _bitwise("shr", self, other)
+
+    def __lt__(self, other: Any) -> Sym:
+        return _compare("lt", self, other)
+
+    def __le__(self, other: Any) -> Sym:
+        return _compare("le", self, other)
+
+    def __gt__(self, other: Any) -> Sym:
+        return _compare("gt", self, other)
+
+    def __ge__(self, other: Any) -> Sym:
+        return _compare("ge", self, other)
+
+    def __eq__(self, other: object) -> Sym:  # type: ignore[override]
+        return _compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Sym:  # type: ignore[override]
+        return _compare("ne", self, other)
+
+    def __neg__(self) -> Sym:
+        return _node("neg", self.dtype, self)
+
+    def __pos__(self) -> Sym:
+        return self
+
+    def __invert__(self) -> Sym:
+        return self ^ (True if self.dtype == BOOL else -1 if self.dtype.kind == "int" else self.dtype.highest)
+
+    def __abs__(self) -> Sym:
+        return self if self.dtype.kind in ("uint", "bool") else _node("abs", self.dtype, self)
+
+    def __bool__(self) -> bool:
+        raise error("WF201", where=caller())
+
+    def __iter__(self) -> Any:
+        raise error("WF202", where=caller())
+
+    def __float__(self) -> float:
+        raise error("WF203", conversion="float", where=caller())
+
+    def __int__(self) -> int:
+        raise error("WF203", conversion="int", where=caller())
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        return f"Sym({self.expr.op}: {self.dtype.name})"
+
+
+def constant(value: bool | int | float, t: DType) -> Sym:
+    """``value`` as a constant of type ``t``.
+
+    Raises:
+        TraceError: WF204 when an integer type cannot hold it.
+    """
+    if t.is_float:
+        return Sym(Expr("const", (), t, "scalar", float(value)))
+    if t == BOOL:
+        return Sym(Expr("const", (), t, "scalar", bool(value)))
+    if isinstance(value, float) and not value.is_integer() or not t.lowest <= value <= t.highest:
+        raise error("WF204", value=value, dtype=t.name, lowest=t.lowest, highest=t.highest, where=caller())
+    return Sym(Expr("const", (), t, "scalar", int(value)))
+
+
+def _sym(value: Any, like: DType | None = None) -> Sym:
+    """``value`` as a Sym: itself, or a Python number as a constant in the weak type that ``like`` gives it."""
+    if isinstance(value, Sym):
+        return value
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
+        return constant(value.item(), dtype(value.dtype))
+    if not isinstance(value, bool | int | float):
+        raise error("WF205", kind=type(value).__name__, where=caller())
+    if like is None:
+        like = BOOL if isinstance(value, bool) else I64 if isinstance(value, int) else F64
+    if isinstance(value, float) and not like.is_float:
+        like = F64
+    if like == BOOL and not isinstance(value, bool):
+        like = I64
+    return constant(value, like)
+
+
+def _node(op: str, t: DType, *args: Sym) -> Sym:
+    exprs = tuple(a.expr for a in args)
+    return Sym(Expr(op, exprs, t, widest(e.space for e in exprs), where=caller()))
+
+
+def _pair(a: Any, b: Any) -> tuple[Sym, Sym]:
+    """Both operands in their common type."""
+    x = _sym(a, b.dtype if isinstance(b, Sym) else None)
+    y = _sym(b, x.dtype)
+    t = promote(x.dtype, y.dtype)
+    return cast(x, t), cast(y, t)
+
+
+def _arithmetic(op: str, a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    if x.dtype == BOOL:
+        if op == "sub":
+            raise error("WF206", op="-", dtype="bool", where=caller())
+        op = {"add": "or", "mul": "and"}[op]
+    return _node(op, x.dtype, x, y)
+
+
+def _divide(a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    if not x.dtype.is_float:
+        x, y = cast(x, F64), cast(y, F64)
+    return _node("div", x.dtype, x, y)
+
+
+def _floordiv(a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    if x.dtype == BOOL:
+        raise error("WF206", op="//", dtype="bool", where=caller())
+    return floor(_node("div", x.dtype, x, y)) if x.dtype.is_float else _node("floordiv", x.dtype, x, y)
+
+
+def _modulo(a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    return x - (x // y) * y
+
+
+def _bitwise(op: str, a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    if x.dtype.is_float or (x.dtype == BOOL and op in ("shl", "shr")):
+        sign = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}[op]
+        raise error("WF206", op=sign, dtype=x.dtype.name, where=caller())
+    return _node(op, x.dtype, x, y)
+
+
+def _compare(op: str, a: Any, b: Any) -> Sym:
+    x, y = _pair(a, b)
+    return _node(op, BOOL, x, y)
+
+
+def cast(x: Any, t: object) -> Sym:
+    """``x`` converted to type ``t``; floats to integers truncate, anything to bool tests for non-zero."""
+    x, t = _sym(x), dtype(t)
+    if x.dtype == t:
+        return x
+    if x.expr.op == "const" and t.is_float:
+        return constant(x.expr.value, t)  # type: ignore[arg-type]
+    if t == BOOL:
+        return x != 0
+    return _node("cast", t, x)
+
+
+def where(condition: Any, a: Any, b: Any) -> Sym:
+    """``a`` where ``condition`` holds, else ``b``: the branch-free ``if`` of a traced function."""
+    x, y = _pair(a, b)
+    return _node("where", x.dtype, cast(condition, BOOL), x, y)
+
+
+def minimum(a: Any, b: Any) -> Sym:
+    """The lesser; NaN if either is NaN; -0 is less than +0."""
+    x, y = _pair(a, b)
+    return x & y if x.dtype == BOOL else _node("min", x.dtype, x, y)
+
+
+def maximum(a: Any, b: Any) -> Sym:
+    """The greater; NaN if either is NaN; +0 is greater than -0."""
+    x, y = _pair(a, b)
+    return x | y if x.dtype == BOOL else _node("max", x.dtype, x, y)
+
+
+def _float_function(op: str, x: Any) -> Sym:
+    x = _sym(x)
+    x = x if x.dtype.is_float else cast(x, F64)
+    return _node(op, x.dtype, x)
+
+
+def sqrt(x: Any) -> Sym:
+    """Square root, correctly rounded."""
+    return _float_function("sqrt", x)
+
+
+def exp(x: Any) -> Sym:
+    """The exponential."""
+    return _float_function("exp", x)
+
+
+def log(x: Any) -> Sym:
+    """The natural logarithm."""
+    return _float_function("log", x)
+
+
+def floor(x: Any) -> Sym:
+    """The greatest integer not above ``x``; integers are returned as they are."""
+    x = _sym(x)
+    return _node("floor", x.dtype, x) if x.dtype.is_float else x
+
+
+def ceil(x: Any) -> Sym:
+    """The least integer not below ``x``; integers are returned as they are."""
+    x = _sym(x)
+    return _node("ceil", x.dtype, x) if x.dtype.is_float else x
+
+
+def isnan(x: Any) -> Sym:
+    """Whether ``x`` is NaN; false for integers."""
+    x = _sym(x)
+    return x != x if x.dtype.is_float else constant(False, BOOL)
+
+
+def isinf(x: Any) -> Sym:
+    """Whether ``x`` is an infinity; false for integers."""
+    x = _sym(x)
+    return abs(x) == math.inf if x.dtype.is_float else constant(False, BOOL)

@@ -1,0 +1,40 @@
+"""The passes, in the order in which they run: the table of contents of the lowering."""
+
+from __future__ import annotations
+
+from ..compiler.pipeline import Pass, Step
+from ..compiler.target import Target
+from . import (
+    distribute,
+    expand_math,
+    lower_global_access,
+    lower_grid_finish,
+    lower_interwarp_accumulate,
+    lower_shared_store,
+    lower_thread_reduce,
+    lower_warp_shuffle,
+)
+
+PASSES: tuple[Pass, ...] = (
+    distribute.PASS,
+    lower_global_access.PASS,
+    lower_thread_reduce.PASS,
+    lower_warp_shuffle.PASS,
+    lower_shared_store.PASS,
+    lower_interwarp_accumulate.PASS,
+    lower_grid_finish.PASS,
+    expand_math.PASS,
+)
+"""warpfold's own passes: from the tensor program to scf, gpu, nvvm, vector, arith and llvm."""
+
+
+def steps(target: Target) -> list[tuple[str, Step]]:
+    """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline)."""
+    attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=3}}"
+    in_module = "gpu.module(convert-gpu-to-nvvm,convert-math-to-llvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
+    return [
+        *((p.name, p) for p in PASSES),
+        ("canonicalize", "canonicalize,cse,loop-invariant-code-motion"),
+        ("to-nvvm", f"convert-scf-to-cf,arith-expand,{in_module},convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts"),
+        ("ptx", f"{attach},gpu-module-to-binary{{format=isa}}"),
+    ]

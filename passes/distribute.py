@@ -1,0 +1,317 @@
+"""Hands the elements of a tensor program out to threads: who owns what, and which stages that asks for.
+
+Reads a ``func.func`` on tensors with its plan and facts; writes a ``gpu.func`` over fragments: a ``fold.thread_reduce``
+with the elementwise code in its body, then one stage op for every level of the plan whose extent along the reduced
+axis is more than one, then the results. The formulas are those of ``compiler/plan.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.abi import POINTERS, Param, params
+from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
+from ..compiler.dialect.base import element, state_type
+from ..compiler.errors import error
+from ..compiler.mlir import arith, gpu, ir, vector
+from ..compiler.pipeline import Pass
+from ..compiler.plan import Plan
+from ..compiler.target import WARP
+
+SECOND_ROUND_UNROLL = 4
+"""Partials a thread of the last CTA has in flight: there are few, and they are in the L2 cache."""
+
+
+def _run(module: Any) -> None:
+    for op in list(module.regions[0].blocks[0].operations):
+        if op.operation.name == "func.func" and "fold.plan" in op.operation.attributes:
+            _Distributor(op.operation).run(module)
+            op.operation.erase()
+
+
+def _plain(attribute: Any) -> Any:
+    """A Python value of an attribute."""
+    if isinstance(attribute, ir.BoolAttr):
+        return ir.BoolAttr(attribute).value
+    if isinstance(attribute, ir.IntegerAttr):
+        return ir.IntegerAttr(attribute).value
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_plain(a) for a in ir.ArrayAttr(attribute)]
+    return ir.StringAttr(attribute).value
+
+
+class _Distributor:
+    """Distributes one function. The attributes below ``run`` are the kernel's own values: place, ranges, parameters."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        attributes = function.attributes
+        if "fold.facts" not in attributes:
+            raise error("WF320", expected="the attribute fold.facts", found="none")
+        self.plan = Plan(**{a.name: _plain(a.attr) for a in ir.DictAttr(attributes["fold.plan"])})
+        self.facts = {a.name: _plain(a.attr) for a in ir.DictAttr(attributes["fold.facts"])}
+        self.block = function.regions[0].blocks[0]
+        ops = [o.operation for o in self.block.operations]
+        reduces = [o for o in ops if o.name == "fold.reduce"]
+        if len(reduces) != 1:
+            raise error("WF320", expected="exactly one fold.reduce", found=len(reduces))
+        self.reduce, self.results = reduces[0], list(ops[-1].operands)
+        self.reduced = self._reduced()
+        self.indexed = any(o.name == "fold.iota" for o in ops)
+        self.index = ir.IntegerType.get_signless(self.facts["index_bits"])
+        self.sources = unpack(self.reduce.operands[0])
+        self.states = [element(v.type) for v in self.sources]
+        self.identity, self.combine = self.reduce.regions
+        self.args: dict[Param, Any] = {}
+
+    def _reduced(self) -> list[Any]:
+        """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
+        (result,) = self.reduce.results
+        if not isinstance(result.type, ir.TupleType):
+            return [result]
+        for use in result.uses:
+            return list(use.owner.results)
+        raise error("WF320", expected="a use of the fold.reduce", found="none")
+
+    # --- the function -------------------------------------------------------------------------------------------
+    def run(self, module: Any) -> None:
+        """Builds the gpu.module beside the function."""
+        name = ir.StringAttr(self.function.attributes["sym_name"]).value
+        with ir.InsertionPoint(self.function), self.function.location:
+            holder = gpu.GPUModuleOp(f"{name}_module")
+            if "fold.target" in self.function.attributes:
+                holder.operation.attributes["fold.target"] = self.function.attributes["fold.target"]
+            body = holder.operation.regions[0].blocks
+            block = body[0] if len(body) else body.append()
+            with ir.InsertionPoint(block):
+                self.kernel(name)
+
+    def kernel(self, name: str) -> None:
+        plan, facts = self.plan, self.facts
+        inputs = len(self.block.arguments)
+        found = params(
+            inputs, len(self.results), len(self.states), facts["kept_rank"], facts["reduced_rank"], plan.finish, self.indexed
+        )
+        pointer = ir.Type.parse("!llvm.ptr<1>")
+        types = [pointer if p.role in POINTERS else self.index for p in found]
+        f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
+        block = f.add_entry_block()
+        self.args = dict(zip(found, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            self.place()
+            self.finish(self.first_round())
+            gpu.ReturnOp([])
+
+    def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
+        return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
+
+    def number(self, value: int) -> Any:
+        return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))
+
+    def id(self, op: Any) -> Any:
+        """A ``gpu`` id or dim along x or y as an index."""
+        return arith.index_cast(self.index, op)
+
+    # --- ownership: compiler/plan.py, as code ---------------------------------------------------------------------
+    def place(self) -> None:
+        """Computes the thread's place along both axes."""
+        plan = self.plan
+        thread = self.id(gpu.thread_id(gpu.Dimension.x))
+        lane, warp = self.modulo(thread, WARP), self.divide(thread, WARP)
+        if plan.fast == "reduced":
+            self.lane, lane_kept = self.modulo(lane, plan.lanes), self.divide(lane, plan.lanes)
+        else:
+            lane_kept, self.lane = self.modulo(lane, plan.lanes_kept), self.divide(lane, plan.lanes_kept)
+        self.row, warp_kept = self.modulo(warp, plan.warps), self.divide(warp, plan.warps)
+        self.position = self.scaled(self.row, plan.lanes, self.lane)
+        self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
+        tile = self.id(gpu.block_id(gpu.Dimension.x))
+        self.kept = self.scaled(tile, plan.slots, self.slot)
+        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.arg("n_kept"))
+        zero = arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0))
+        self.owner = arith.andi(self.in_range, zero)
+
+    def modulo(self, x: Any, extent: int) -> Any:
+        return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
+
+    def divide(self, x: Any, extent: int) -> Any:
+        return arith.shrui(x, self.number(extent.bit_length() - 1)) if extent > 1 else x
+
+    def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
+        product = arith.muli(x, self.number(factor)) if factor > 1 else x
+        return product if plus is None else arith.addi(product, plus)
+
+    def span(self, first: Any, end: Any, length: Any, vector_reduced: int) -> tuple[Any, Any]:
+        """(begin, end) of this thread's accesses in [first, end); none when its results are out of range."""
+        if self.plan.walk == "interleaved":
+            begin = arith.addi(first, self.scaled(self.position, vector_reduced))
+        else:
+            slots = self.plan.positions
+            piece = self.divide(arith.addi(length, self.number(slots - 1)), slots)
+            begin = arith.addi(first, arith.muli(self.position, piece))
+            end = arith.minsi(end, arith.addi(begin, piece))
+        return begin, arith.select(self.in_range, end, begin)
+
+    # --- the rounds -------------------------------------------------------------------------------------------------
+    def first_round(self) -> Any:
+        """Reduces this CTA's chunk of the elements."""
+        plan = self.plan
+        chunk = self.arg("chunk")
+        if plan.finish == "cta":
+            first, limit = self.number(0), self.arg("n_reduced")
+        else:
+            first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), chunk)
+            limit = arith.minsi(arith.addi(first, chunk), self.arg("n_reduced"))
+        begin, end = self.span(first, limit, chunk, plan.vector_reduced)
+
+        def body(r: Any) -> list[Any]:
+            memo: dict[Any, Any] = {}
+            values = [self.value(v, plan.vector, memo, r) for v in self.sources]
+            if plan.vector_reduced == 1:
+                return values
+            mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, plan.vector)
+            return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(plan.vector), strict=True)]
+
+        return self.stages(begin, end, plan.step, plan.unroll, plan.vector, body)
+
+    def second_round(self, parts: Any) -> Any:
+        """Reduces the partial states of all CTAs, in the CTA that came last."""
+        begin, end = self.span(self.number(0), parts, parts, 1)
+        step = self.plan.positions if self.plan.walk == "interleaved" else 1
+
+        def body(r: Any) -> list[Any]:
+            n_kept = self.arg("n_kept")
+            attributes = self.load_attributes(1, 1, "kept", "coherent")
+            return [
+                self.make("fold.load", t, [self.arg("partial", i), self.kept, r, self.number(1), n_kept], attributes,
+                          self.plan.vector_kept)
+                for i, t in enumerate(self.states)
+            ]  # fmt: skip
+
+        return self.stages(begin, end, step, SECOND_ROUND_UNROLL, self.plan.vector_kept, body)
+
+    def stages(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
+        """One stage op per level whose extent along the reduced axis is more than one."""
+        plan = self.plan
+        state = state_type([with_shape(t, plan.vector_kept) for t in self.states])
+        op = self.stage(
+            "fold.thread_reduce", [state], [begin, end, pack(self.neutral(width))], {"step": step, "unroll": unroll}, regions=2
+        )
+        block = op.regions[0].blocks.append(self.index)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
+        value = op.results[0]
+        stride = 1 if plan.fast == "reduced" else plan.lanes_kept
+        lanes = {"lanes": plan.lanes, "stride": stride, "ordered": plan.walk == "blocked"}
+        if plan.lanes > 1:
+            value = self.stage("fold.warp_reduce", [state], [value], lanes).results[0]
+        if plan.warps > 1:
+            rows = {"rows": plan.warps, "slots": plan.slots}
+            first = arith.cmpi(arith.CmpIPredicate.eq, self.lane, self.number(0))
+            shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
+            buffers = list(self.make_op("fold.shared_store", shared, [self.row, self.slot, first, value], rows).results)
+            accumulate = [self.lane, self.slot, *buffers]
+            value = self.stage("fold.interwarp_accumulate", [state], accumulate, rows | lanes).results[0]
+        return value
+
+    def finish(self, state: Any) -> None:
+        """The grid stage if there is one, then the results."""
+        plan = self.plan
+        if plan.finish == "cta":
+            return self.results_from(state)
+        part, parts = self.id(gpu.block_id(gpu.Dimension.y)), self.id(gpu.grid_dim(gpu.Dimension.y))
+        operands = [part, parts, self.kept, self.arg("n_kept"), self.owner, state]
+        operands += [self.arg("partial", i) for i in range(len(self.states))]
+        operands += [self.arg("counter")] if plan.finish == "last_block" else []
+        attributes = {"finish": plan.finish}
+        op = self.stage("fold.grid_finish", [], operands, attributes, regions=2, combine=0)
+        with ir.InsertionPoint(op.regions[1].blocks.append()):
+            if plan.finish == "last_block":
+                self.results_from(self.second_round(parts))
+            ir.Operation.create("fold.yield", [], [])
+        return None
+
+    def results_from(self, state: Any) -> None:
+        """Applies the elementwise code after the reduction and stores the results."""
+        memo = dict(zip(self.reduced, unpack(state), strict=True))
+        inputs, rank = len(self.block.arguments), self.facts["kept_rank"]
+        for i, result in enumerate(self.results):
+            value = self.value(result, self.plan.vector_kept, memo, None)
+            layout = [self.arg("kept_size", 0, d) for d in range(1, rank)]
+            layout += [self.arg("kept_stride", inputs + i, d) for d in range(rank)]
+            attributes = {"kept_rank": rank, "reduced_rank": 0, "vector": bool(self.facts["store_vector"])}
+            self.make_op("fold.store", [], [value, self.arg("output", i), self.kept, self.owner, *layout], attributes)
+
+    # --- elementwise code -------------------------------------------------------------------------------------------
+    def value(self, v: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
+        """The fragment of the tensor (or the scalar) ``v``, made at the insertion point if it is not in ``memo``."""
+        if v not in memo:
+            if isinstance(v, ir.BlockArgument):
+                memo[v] = self.load(ir.BlockArgument(v).arg_number, element(v.type), r)
+            else:
+                memo[v] = self.node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
+        return memo[v]
+
+    def node(self, op: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
+        op = op.operation
+        if op.name == "arith.constant":
+            return constant(op.attributes["value"], 1)
+        if op.name == "fold.count":
+            count = self.arg("count")
+            return count if count.type == op.results[0].type else arith.extsi(op.results[0].type, count)
+        if op.name == "fold.iota":
+            layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts["reduced_rank"])]
+            layout += [self.arg("index_stride", 0, d) for d in range(self.facts["reduced_rank"])]
+            attributes = {"reduced_rank": self.facts["reduced_rank"], "axis": self.plan.fast}
+            return self.make("fold.position", element(op.results[0].type), [r, self.arg("index_base"), *layout], attributes, width)
+        operands = [self.value(v, width, memo, r) for v in op.operands]
+        if op.name == "fold.broadcast":
+            same = width == 1 or isinstance(operands[0].type, ir.VectorType)
+            return operands[0] if same else vector.broadcast(with_shape(operands[0].type, width), operands[0])
+        if len(op.results) != 1 or len(op.regions):
+            raise error("WF321", stage="distribute", op=op.name, dtype=", ".join(str(x.type) for x in op.results))
+        attributes = dict(op.attributes.items())
+        t = with_shape(element(op.results[0].type), width)
+        return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
+
+    def load(self, operand: int, t: Any, r: Any) -> Any:
+        facts = self.facts
+        kept, reduced = range(facts["kept_rank"]), range(facts["reduced_rank"])
+        layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + [self.arg("reduced_size", 0, d) for d in reduced[1:]]
+        layout += [self.arg("kept_stride", operand, d) for d in kept]
+        layout += [self.arg("reduced_stride", operand, d) for d in reduced]
+        attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts["access"][operand])
+        return self.make("fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector)
+
+    def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
+        return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}
+
+    def neutral(self, width: int) -> list[Any]:
+        """The identity state, as fragments."""
+        return clone_block(self.identity.blocks[0], [], width)
+
+    # --- building ops -----------------------------------------------------------------------------------------------
+    def make(self, name: str, scalar: Any, operands: list[Any], attributes: dict[str, Any], width: int) -> Any:
+        return self.make_op(name, [with_shape(scalar, width)], operands, attributes).results[0]
+
+    def stage(
+        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 1, combine: int = -1
+    ) -> Any:
+        """A stage op whose region number ``combine`` is a copy of the reduce's combine region."""
+        op = self.make_op(name, types, operands, attributes, regions)
+        source = self.combine.blocks[0]
+        block = op.regions[combine if combine >= 0 else regions - 1].blocks.append(*[a.type for a in source.arguments])
+        with ir.InsertionPoint(block):
+            ir.Operation.create("fold.yield", [], [pack(clone_block(source, list(block.arguments), 1))])
+        return op
+
+    def make_op(self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0) -> Any:
+        i64 = ir.IntegerType.get_signless(64)
+        made: dict[str, Any] = {}
+        for key, v in attributes.items():
+            plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
+            made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
+        return ir.Operation.create(name, types, operands, made, regions=regions)
+
+
+PASS = Pass("distribute", _run, ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count"), "hand elements out to threads")

@@ -1,0 +1,250 @@
+"""Decides how fragments meet global memory: vector width in use, peeled steps, masked tails, unaligned rows.
+
+A thread's walk over the reduced axis is cut into pieces that each know more than the whole: whole groups of ``unroll``
+accesses, whole accesses, and, where an access holds several reduced elements, one masked access at the tail (and one
+at the head, for rows that begin between two 16-byte boundaries). Masked accesses read element by element at clamped
+indices, so nothing outside the row is ever touched; what they must not count was replaced by the identity above.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.build import (
+    address,
+    before,
+    bytes_of,
+    find,
+    from_memory,
+    integer,
+    load,
+    memory_type,
+    replace,
+    splat,
+    store,
+    to_memory,
+)
+from ..compiler.combine import elements, fragment, width, with_shape
+from ..compiler.dialect.base import boolean, element, string
+from ..compiler.dialect.base import integer as attribute
+from ..compiler.mlir import arith, ir, llvm, scf
+from ..compiler.pipeline import Pass
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.thread_reduce"):
+        _peel(op)
+    for op in find(module, "fold.load"):
+        _lower_load(op, None)
+    for op in find(module, "fold.position"):
+        _lower_position(op)
+    for op in find(module, "fold.live"):
+        _lower_live(op, masked=False)
+    for op in find(module, "fold.store"):
+        _lower_store(op)
+
+
+# --- the walk -----------------------------------------------------------------------------------------------------------
+def _peel(op: Any) -> None:
+    """Cuts one thread_reduce into a chain of simpler ones."""
+    body = [o.operation for o in op.regions[0].blocks[0].operations]
+    live = next((o for o in body if o.name == "fold.live"), None)
+    shifted = next((o for o in body if o.name == "fold.load" and string(o, "access", ("shifted",) + _ANY) == "shifted"), None)
+    lanes = width(live.results[0].type) if live else 1
+    step, unroll = attribute(op, "step"), attribute(op, "unroll")
+    begin, end, state = op.operands
+    t = begin.type
+    with before(op):
+        pieces = _Pieces(op, state)
+        if live and shifted:
+            first = live.operands[1]
+            begin = arith.subi(begin, _lead(shifted, lanes, t))
+            pieces.add(begin, arith.minsi(first, end), 1, masked=True)
+            early = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
+            begin = arith.select(early, arith.addi(begin, integer(t, step)), begin)
+        if unroll > 1:
+            limit = arith.subi(end, integer(t, (unroll - 1) * step + lanes - 1))
+            pieces.add(begin, limit, unroll)
+            begin = _after(begin, limit, unroll * step)
+        limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
+        pieces.add(begin, limit, 1)
+        if live:
+            pieces.add(_after(begin, limit, step), end, 1, masked=True)
+        replace(op, pieces.close(op.results[0].type))
+
+
+_ANY = ("aligned", "strided", "coherent")
+
+
+class _Pieces:
+    """A growing chain of thread_reduce ops, each starting from the state that the one before left."""
+
+    def __init__(self, op: Any, state: Any) -> None:
+        self.op, self.state = op, state
+        self.last: Any = None
+
+    def add(self, begin: Any, end: Any, unroll: int, *, masked: bool = False) -> None:
+        """Appends the piece from ``begin`` to ``end``."""
+        piece = self.op.clone()
+        piece.operands[0], piece.operands[1], piece.operands[2] = begin, end, self.state
+        piece.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
+        piece.results[0].set_type(self.state.type)
+        _lower_body(piece.regions[0].blocks[0], masked)
+        self.last, self.state = piece, piece.results[0]
+
+    def close(self, t: Any) -> list[Any]:
+        """The chain's result, in type ``t``."""
+        self.last.results[0].set_type(t)
+        return list(self.last.results)
+
+
+def _after(begin: Any, limit: Any, step: int) -> Any:
+    """Where a walk from ``begin`` by ``step`` (a power of two) while below ``limit`` stops."""
+    t = begin.type
+    rest = arith.maxsi(arith.subi(limit, begin), integer(t, 0))
+    whole = arith.andi(arith.addi(rest, integer(t, step - 1)), integer(t, -step))
+    return arith.addi(begin, whole)
+
+
+def _lead(op: Any, lanes: int, t: Any) -> Any:
+    """How many elements the row of a shifted load begins after a boundary of ``lanes`` elements."""
+    base, kept = op.operands[0], op.operands[1]
+    scalar = element(op.results[0].type)
+    start = address(base, _offset(op, kept, integer(t, 0), 3), scalar)
+    i64 = ir.IntegerType.get_signless(64)
+    bits = llvm.ptrtoint(i64, start)
+    count = arith.shrui(bits, integer(i64, bytes_of(memory_type(scalar)).bit_length() - 1))
+    lead = arith.andi(count, integer(i64, lanes - 1))
+    return lead if t == i64 else arith.trunci(t, lead)
+
+
+def _lower_body(block: Any, masked: bool) -> None:
+    """Lowers the access ops of one piece's body."""
+    ops = [o.operation for o in block.operations]
+    window = next(((o.operands[1], o.operands[2]) for o in ops if o.name == "fold.live"), None) if masked else None
+    for o in ops:
+        if o.name == "fold.load":
+            _lower_load(o, window)
+        elif o.name == "fold.live":
+            _lower_live(o, masked)
+        elif o.name == "fold.position":
+            _lower_position(o)
+
+
+# --- single ops ---------------------------------------------------------------------------------------------------------
+def _coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
+    """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
+    found: list[Any] = []
+    for size in reversed(sizes):
+        found.insert(0, arith.remui(flat, size))
+        flat = arith.divui(flat, size)
+    return [flat, *found] if rank else []
+
+
+def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
+    """The offset in elements of (kept, reduced) by the layout operands of ``op``, which follow ``fixed`` others."""
+    kept_rank, reduced_rank = attribute(op, "kept_rank"), attribute(op, "reduced_rank")
+    layout = list(op.operands)[fixed:]
+    sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
+    places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
+    places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
+    total = integer(kept.type, 0)
+    for place, stride in zip(places, layout[sizes:], strict=True):
+        total = arith.addi(total, arith.muli(place, stride))
+    return total
+
+
+def _lower_load(op: Any, window: tuple[Any, Any] | None) -> None:
+    """One vector load, or one load an element; inside ``window`` (first, end) when there is one."""
+    base, kept, reduced = list(op.operands)[:3]
+    access, t = string(op, "access", ("shifted",) + _ANY), op.results[0].type
+    scalar, lanes = element(t), width(t)
+    with before(op):
+        if access in ("aligned", "shifted") and window is None and lanes > 1:
+            m = memory_type(scalar)
+            where = address(base, _offset(op, kept, reduced, 3), scalar)
+            vector = with_shape(m, lanes)
+            value = from_memory(llvm.load(vector, where, alignment=lanes * bytes_of(m), invariant=True), t)
+        else:
+            flags = {"volatile": True} if access == "coherent" else {"invariant": True}
+            along = string(op, "axis", ("kept", "reduced"))
+            value = fragment([
+                load(base, _offset(op, *_moved(kept, reduced, along, j, window), 3), scalar, **flags) for j in range(lanes)
+            ])  # fmt: skip
+        replace(op, [value])
+
+
+def _moved(kept: Any, reduced: Any, along: str, j: int, window: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    """The indices of element ``j`` of a fragment along an axis, clamped to ``window``."""
+    t = kept.type
+    if along == "kept":
+        return (arith.addi(kept, integer(t, j)) if j else kept), reduced
+    moved = arith.addi(reduced, integer(t, j)) if j else reduced
+    if window is not None:
+        last = arith.subi(window[1], integer(t, 1))
+        moved = arith.maxsi(arith.minsi(moved, last), window[0])
+    return kept, moved
+
+
+def _lower_position(op: Any) -> None:
+    """base + the sum of coordinate times index stride, for each element."""
+    reduced, base = op.operands[0], op.operands[1]
+    rank, layout = attribute(op, "reduced_rank"), list(op.operands)[2:]
+    t = op.results[0].type
+    with before(op):
+        found = []
+        for j in range(width(t)):
+            flat = _moved(reduced, reduced, string(op, "axis", ("kept", "reduced")), j, None)[1]
+            total = base
+            for place, stride in zip(_coordinates(flat, layout[: rank - 1], rank), layout[max(0, rank - 1) :], strict=True):
+                total = arith.addi(total, arith.muli(place, stride))
+            found.append(_resized(total, element(t)))
+        replace(op, [fragment(found)])
+
+
+def _resized(x: Any, t: Any) -> Any:
+    """An integer in another width; positions are never negative."""
+    if x.type.width == t.width:
+        return x
+    return (arith.extsi if t.width > x.type.width else arith.trunci)(t, x)
+
+
+def _lower_live(op: Any, masked: bool) -> None:
+    """The comparison where the piece is masked; elsewhere every element is wanted."""
+    t = op.results[0].type
+    lanes = width(t)
+    with before(op):
+        if masked:
+            reduced, first, end = op.operands
+            at = fragment([arith.addi(reduced, integer(reduced.type, j)) for j in range(lanes)])
+            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(first, lanes))
+            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(end, lanes)))
+        else:
+            one = ir.BoolAttr.get(True)
+            value = arith.constant(t, one if lanes == 1 else ir.DenseElementsAttr.get_splat(t, one))
+        replace(op, [value])
+
+
+def _lower_store(op: Any) -> None:
+    """A branch around one vector store, or one store an element."""
+    value, base, kept, on = list(op.operands)[:4]
+    lanes, scalar = width(value.type), element(value.type)
+    with before(op):
+        branch = scf.IfOp(on)
+        with ir.InsertionPoint(branch.then_block):
+            if boolean(op, "vector") and lanes > 1:
+                where = address(base, _offset(op, kept, kept, 4), scalar)
+                llvm.store(to_memory(value), where, alignment=lanes * bytes_of(memory_type(scalar)))
+            else:
+                for j, x in enumerate(elements(value)):
+                    store(x, base, _offset(op, *_moved(kept, kept, "kept", j, None), 4))
+            scf.YieldOp([])
+        replace(op, [])
+
+
+PASS = Pass(
+    "lower-global-access",
+    _run,
+    ("fold.load", "fold.store", "fold.live", "fold.position"),
+    "choose vector loads, peeled steps and masked tails; compute addresses",
+)

@@ -1,0 +1,95 @@
+"""The grid stage: the CTAs that share results bring their states together.
+
+``two_kernels`` and ``last_block`` leave states in [parts][n_kept] partials. For ``last_block`` every CTA then takes a
+ticket from a counter per tile; ``atom.inc`` wraps to zero with the last one, so the counter is ready for the next
+launch. The fence before the ticket and the one after it make all partials visible to the CTA that came last.
+``atomic`` combines into [n_kept] cells, which the launch set to the identity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.build import address, barrier, before, bytes_of, find, i32, integer, replace, shared_buffer, store
+from ..compiler.combine import elements, single_op, unpack
+from ..compiler.dialect.base import string
+from ..compiler.dialect.stages import GRID_FINISHES
+from ..compiler.mlir import arith, gpu, ir, llvm, scf
+from ..compiler.pipeline import Pass
+
+ATOMICS = {
+    "arith.addi": "add", "arith.andi": "_and", "arith.ori": "_or", "arith.xori": "_xor",
+    "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "umax", "arith.minui": "umin",
+}  # fmt: skip
+"""Combines for which the hardware has an exact atomic."""
+DEVICE = "device"
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.grid_finish"):
+        _lower(op)
+
+
+def _lower(op: Any) -> None:
+    part, parts, kept, n_kept, on, state, *pointers = op.operands
+    finish = string(op, "finish", GRID_FINISHES)
+    values = unpack(state)
+    with before(op):
+        branch = scf.IfOp(on)
+        with ir.InsertionPoint(branch.then_block):
+            start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
+            for pointer, v in zip(pointers, values, strict=False):
+                for j, x in enumerate(elements(v)):
+                    where = arith.addi(start, integer(start.type, j))
+                    _atomic(op, x, pointer, where) if finish == "atomic" else store(x, pointer, where)
+            scf.YieldOp([])
+        if finish == "last_block":
+            _last_block(op, pointers[-1], parts)
+        replace(op, [])
+
+
+def _atomic(op: Any, x: Any, pointer: Any, where: Any) -> None:
+    kind = getattr(llvm.AtomicBinOp, ATOMICS[str(single_op(op.regions[0]))])
+    llvm.atomicrmw(
+        kind, address(pointer, where, x.type), x, llvm.AtomicOrdering.monotonic, syncscope=DEVICE, alignment=bytes_of(x.type)
+    )
+
+
+def _last_block(op: Any, counters: Any, parts: Any) -> None:
+    """Runs the region ``last`` in the CTA that takes the last ticket of its tile."""
+    word = ir.IntegerType.get_signless(32)
+    _fence()
+    barrier()
+    flag = shared_buffer(op, "ticket", 1, word)
+    leader = arith.cmpi(arith.CmpIPredicate.eq, arith.index_cast(word, gpu.thread_id(gpu.Dimension.x)), i32(0))
+    limit = arith.subi(_word(parts), i32(1))
+    branch = scf.IfOp(leader)
+    with ir.InsertionPoint(branch.then_block):
+        tile = arith.index_cast(word, gpu.block_id(gpu.Dimension.x))
+        cell = address(counters, tile, word)
+        ticket = llvm.atomicrmw(
+            llvm.AtomicBinOp.uinc_wrap, cell, limit, llvm.AtomicOrdering.acq_rel, syncscope=DEVICE, alignment=4
+        )
+        store(ticket, flag, i32(0))
+        scf.YieldOp([])
+    barrier()
+    ticket = llvm.load(word, address(flag, i32(0), word), alignment=4)
+    last = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, ticket, limit))
+    with ir.InsertionPoint(last.then_block):
+        _fence()
+        end = scf.YieldOp([])
+    for inner in [o.operation for o in op.regions[1].blocks[0].operations]:
+        if inner.name != "fold.yield":
+            inner.move_before(end.operation)
+
+
+def _word(x: Any) -> Any:
+    word = ir.IntegerType.get_signless(32)
+    return x if x.type == word else arith.trunci(word, x)
+
+
+def _fence() -> None:
+    llvm.fence(llvm.AtomicOrdering.acq_rel, syncscope=DEVICE)
+
+
+PASS = Pass("lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together")

@@ -1,0 +1,71 @@
+"""The lane stage: lanes of a warp exchange their states by ``shfl.sync`` and combine, in log2 steps.
+
+Hardware short cuts, each one row: a predicate that is all one ``or`` or ``and`` is a ballot and a comparison, a 32-bit
+integer operation over the whole warp is one ``redux.sync`` where the target has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.build import before, find, i32, kernel_module, replace
+from ..compiler.combine import elements, fragment, pack, single_op, unpack
+from ..compiler.dialect.base import boolean, element
+from ..compiler.dialect.base import integer as attribute
+from ..compiler.lanes import butterfly, lane_id
+from ..compiler.mlir import arith, ir, nvvm
+from ..compiler.pipeline import Pass
+from ..compiler.target import DEFAULT, WARP, Target, target
+
+REDUX = {
+    "arith.addi": "add", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
+    "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "umax", "arith.minui": "umin",
+}  # fmt: skip
+"""Combines that ``redux.sync`` computes on 32-bit integers."""
+PREDICATES = ("arith.ori", "arith.andi")
+"""Combines that a ballot computes on truth values."""
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.warp_reduce"):
+        _lower(op)
+
+
+def _lower(op: Any) -> None:
+    region, state = op.regions[0], op.operands[0]
+    lanes, stride = attribute(op, "lanes"), attribute(op, "stride")
+    kind, scalar = single_op(region), str(element(state.type))
+    with before(op):
+        if kind in PREDICATES and scalar == "i1":
+            result = fragment([_ballot(x, kind, lanes, stride) for x in elements(state)])
+        elif kind in REDUX and scalar == "i32" and lanes == WARP and _target(op).has_redux:
+            result = fragment([_redux(x, REDUX[kind]) for x in elements(state)])
+        else:
+            result = pack(butterfly(region, unpack(state), lanes, stride, ordered=boolean(op, "ordered")))
+        replace(op, [result])
+
+
+def _target(op: Any) -> Target:
+    """The target the module is compiled for; without one, the default."""
+    attributes = kernel_module(op).attributes
+    return target(ir.StringAttr(attributes["fold.target"]).value) if "fold.target" in attributes else DEFAULT
+
+
+def _redux(x: Any, kind: str) -> Any:
+    attr = ir.Attribute.parse(f"#nvvm<redux_kind {kind}>")
+    return nvvm.redux_sync(x.type, x, attr, i32(-1))
+
+
+def _ballot(x: Any, kind: str, lanes: int, stride: int) -> Any:
+    """Whether any (or every) lane of this lane's group votes true."""
+    votes = nvvm.vote_sync(ir.IntegerType.get_signless(32), i32(-1), x, ir.Attribute.parse("#nvvm.vote_sync_kind<ballot>"))
+    group = i32(sum(1 << (i * stride) for i in range(lanes)) - (1 << 32 if lanes == WARP else 0))
+    if lanes < WARP:
+        own = arith.subi(lane_id(), arith.andi(lane_id(), i32((lanes - 1) * stride)))
+        group = arith.shli(group, own)
+    if kind == "arith.ori":
+        return arith.cmpi(arith.CmpIPredicate.ne, arith.andi(votes, group), i32(0))
+    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(votes, group), group)
+
+
+PASS = Pass("lower-warp-shuffle", _run, ("fold.warp_reduce",), "combine the lanes of each warp by shuffles")
