@@ -1,0 +1,10 @@
+"""Runs PTX on NumPy, without a GPU: ``parse`` a module, put data in a ``Memory``, ``launch`` a kernel."""
+
+from __future__ import annotations
+
+from .isa import SUPPORTED
+from .launch import LaunchStats, launch, parse
+from .memory import Memory
+from .module import Module
+
+__all__ = ["SUPPORTED", "LaunchStats", "Memory", "Module", "launch", "parse"]

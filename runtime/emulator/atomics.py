@@ -1,0 +1,165 @@
+"""atom and red: updates of memory in thread order, CTA after CTA, so that every run gives the same result.
+
+Updates of different words are done at once; those of one word are a running scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .access import drop_hints, memory_operand, space_of, unit_of
+from .floating import element, lift
+from .kernels import arithmetic, extreme, with_flush
+from .lanes import Lanes
+from .op import Builder, Form, Op, broadcast
+from .spaces import Access, locate
+from .types import DTYPE, Array, Operand, Sink, nbytes
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+Combine = Callable[..., Array]
+_NAMES = ("add", "and", "or", "xor", "min", "max", "exch", "cas", "inc", "dec")
+_TYPES = "b16 b32 u32 s32 b64 u64 s64 f32 f64 f16 bf16 f16x2 bf16x2 b128"
+_LEGAL = {
+    "add": "u32 s32 u64 s64 f32 f64 f16 bf16 f16x2 bf16x2",
+    "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
+    "min": "u32 s32 u64 s64 f16 bf16 f16x2 bf16x2", "max": "u32 s32 u64 s64 f16 bf16 f16x2 bf16x2",
+    "exch": "b32 b64 b128 u32 s32 u64 s64 f32", "cas": "b16 b32 b64 b128 u32 s32 u64 s64",
+    "inc": "u32", "dec": "u32",
+}  # fmt: skip
+_SCANS: dict[str, np.ufunc] = {
+    "add": np.add, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "min": np.minimum,
+    "max": np.maximum,
+}  # fmt: skip
+
+
+def _same_bits(a: Array, b: Array) -> Array:
+    if a.dtype.kind != "c":
+        return a == b
+    pairs = (np.ascontiguousarray(x).view(np.uint64).reshape(-1, 2) for x in (a, b))
+    return np.equal(*pairs).all(axis=1)
+
+
+def _combine(name: str, type_: str, space: str) -> Combine:
+    """``new = f(old, value...)`` on arrays."""
+    if name == "exch":
+        return lambda old, value: value
+    if name == "cas":
+        return lambda old, compare, value: np.where(_same_bits(old, compare), value, old)
+    if name == "inc":
+        return lambda old, bound: np.where(old >= bound, np.uint32(0), old + np.uint32(1))
+    if name == "dec":
+        return lambda old, bound: np.where((old == 0) | (old > bound), bound, old - np.uint32(1))
+    scalar = element(type_)
+    if scalar in ("f32", "f64", "f16", "bf16"):
+        kernel = arithmetic("add", scalar, "rn") if name == "add" else extreme(name, scalar, False, False)
+        if scalar == "f32" and space == "global":
+            kernel = with_flush(kernel, "f32")  # the GPU's L2 flushes subnormals, its shared memory does not
+        return lift(kernel, type_)
+    return _SCANS[name]
+
+
+def _scan(name: str, combine: Combine, first: Array, values: list[Array]) -> tuple[Array, Array]:
+    """Updates of one word in order: the value each one found, and the last value left."""
+    n = values[0].size
+    if name == "exch":
+        return np.concatenate([first, values[0][:-1]]), values[0][-1:]
+    if isinstance(combine, np.ufunc):
+        run = combine.accumulate(np.concatenate([first, values[0]]))
+        return run[:-1], run[-1:]
+    if name == "inc" and first[0] <= values[0][0] and (values[0] == values[0][0]).all():
+        counts = (int(first[0]) + np.arange(n + 1)) % (int(values[0][0]) + 1)
+        return counts[:-1].astype(np.uint32), counts[-1:].astype(np.uint32)
+    found = np.empty(n, first.dtype)
+    for k in range(n):
+        found[k] = first[0]
+        first = combine(first, *(v[k : k + 1] for v in values))
+    return found, first
+
+
+def update(name: str, combine: Combine, view: Array, index: Array, values: list[Array]) -> Array:
+    """Applies the updates in order and returns what each found before it."""
+    n = index.size
+    if n > 1 and index[0] == index[-1] and (index == index[0]).all():
+        at = slice(int(index[0]), int(index[0]) + 1)
+        found, view[at] = _scan(name, combine, view[at].copy(), values)
+        return found
+    order = np.argsort(index, kind="stable")
+    ordered = index[order]
+    heads = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    if heads.size == n:
+        found = view[index]
+        view[index] = combine(found, *values)
+        return found
+    lengths = np.diff(np.append(heads, n))
+    found = np.empty(n, view.dtype)
+    if int(lengths.max()) < heads.size:
+        for k in range(int(lengths.max())):  # the k-th update of every word at once
+            lane = order[heads[lengths > k] + k]
+            found[lane] = view[index[lane]]
+            view[index[lane]] = combine(found[lane], *(v[lane] for v in values))
+        return found
+    for head, length in zip(heads, lengths, strict=True):
+        lane = order[head : head + length]
+        at = slice(int(ordered[head]), int(ordered[head]) + 1)
+        found[lane], view[at] = _scan(name, combine, view[at].copy(), [v[lane] for v in values])
+    return found
+
+
+class _Update:
+    """The run of an atom or red."""
+
+    def __init__(self, access: Access, name: str, type_: str) -> None:
+        self.access, self.name, self.type = access, name, type_
+
+    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Any:
+        n = lanes.n
+        chosen = None if mask is None else np.flatnonzero(broadcast(mask, n))
+        dtype = DTYPE[self.type]
+        result = np.zeros(n, dtype)
+        if chosen is not None and not chosen.size:
+            return result
+        pick: Any = slice(None) if chosen is None else chosen
+        addresses = broadcast(addresses, n)[pick]
+        some = [broadcast(v, n)[pick] for v in values]
+        found = np.empty(addresses.size, dtype)
+        for view, index, where in locate(self.access, machine, lanes, chosen, addresses):
+            space = "shared" if view.base is machine.views.get("shared") else self.access.space
+            combine = _combine(self.name, self.type, space)
+            found[where] = update(self.name, combine, view.view(dtype), index, [v[where] for v in some])
+        result[pick] = found
+        return result
+
+
+def _build(form: Form, returns: bool) -> Op:
+    type_ = form.type(_TYPES)
+    drop_hints(form)
+    name = form.pick(*_NAMES)
+    if type_ not in _LEGAL[name].split():
+        raise form.fail(f"expected .{name} with a type .{', .'.join(_LEGAL[name].split())}")
+    form.drop("noftz")
+    space = space_of(form, form.ins.operands[1 if returns else 0])
+    if space not in ("global", "shared", "generic"):
+        raise form.fail("expected .global or .shared memory")
+    count = (2 if name == "cas" else 1) + 1 + returns
+    hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)
+    found = form.operands(count + 1 if hinted else count)[:count]
+    dest: Operand = Sink()
+    if returns:
+        dest, *found_rest = found
+        found = tuple(found_rest)
+    mem = memory_operand(form, found[0])
+    size = nbytes(type_)
+    access = Access(form.ins, space, mem.offset, size, unit_of(size), "updated")
+    reads: tuple[tuple[Operand, str], ...] = ((mem.base, "addr"), *((op, type_) for op in found[1:]))
+    return Op(reads, ((dest, type_),), _Update(access, name, type_), effect=True)
+
+
+TABLE: dict[str, Builder] = {
+    "atom": lambda form: _build(form, True),
+    "red": lambda form: _build(form, False),
+}

@@ -1,0 +1,162 @@
+"""A cursor over the tokens of a module: the handful of moves every parsing function is made of."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from ...compiler.errors import WarpfoldError
+from .text import Source, Token, float_of, literal, tokenize
+from .types import DTYPE, WIDTH, Imm, Variable, nbytes
+
+
+class Cursor:
+    """The token stream with one token of look-ahead."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tokens = tokenize(source)
+        self.at = 0
+
+    @property
+    def token(self) -> Token:
+        """The token not yet taken."""
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        """Takes one token."""
+        token = self.tokens[self.at]
+        if token.kind != "end":
+            self.at += 1
+        return token
+
+    def accept(self, text: str) -> bool:
+        """Takes the next token if it reads ``text``."""
+        if self.token.text == text and self.token.kind != "string":
+            self.take()
+            return True
+        return False
+
+    def expect(self, text: str) -> Token:
+        """Takes the next token, which must read ``text``."""
+        if self.token.text != text:
+            raise self.fail(f"expected {text!r}, got {self.token.text!r}")
+        return self.take()
+
+    def kind(self, kind: str) -> Token:
+        """Takes the next token, which must be of ``kind``."""
+        if self.token.kind != kind:
+            raise self.fail(f"expected {kind}, got {self.token.text!r}")
+        return self.take()
+
+    def fail(self, problem: str) -> WarpfoldError:
+        """The error at the next token's line."""
+        return self.source.syntax(self.token.line, problem)
+
+    def number(self) -> Imm:
+        """A literal with an optional minus sign."""
+        minus = self.accept("-")
+        imm = literal(self.kind("number").text)
+        if not minus:
+            return imm
+        return Imm(-float_of(imm), 64) if imm.width else Imm(-imm.value)
+
+    def integer(self) -> int:
+        """An integer literal."""
+        value = self.number().value
+        if not isinstance(value, int):
+            raise self.fail(f"expected an integer, got {value}")
+        return value
+
+    def integers(self) -> tuple[int, ...]:
+        """Integers separated by commas."""
+        values = [self.integer()]
+        while self.accept(","):
+            values.append(self.integer())
+        return tuple(values)
+
+    def type_(self) -> str:
+        """A fundamental type such as ``.f32``."""
+        name = self.kind("id").text
+        if name[1:] not in WIDTH or not name.startswith("."):
+            raise self.fail(f"expected a type such as .b32, got {name!r}")
+        return name[1:]
+
+    def skip_braces(self) -> None:
+        """Skips a balanced ``{ ... }``."""
+        self.expect("{")
+        depth = 1
+        while depth:
+            token = self.take()
+            if token.kind == "end":
+                raise self.fail("expected '}', got the end of the text")
+            depth += {"{": 1, "}": -1}.get(token.text, 0)
+
+    def skip_parentheses(self) -> None:
+        """Skips a balanced ``( ... )``."""
+        self.expect("(")
+        while not self.accept(")"):
+            if self.take().kind == "end":
+                raise self.fail("expected ')', got the end of the text")
+
+
+def variables(cursor: Cursor, space: str) -> list[Variable]:
+    """The variables declared after a state space: ``.align 4 .b8 name[16] = {...}, other``; leaves the end token."""
+    align, lanes = 0, 1
+    while cursor.token.text in (".align", ".ptr", ".attribute", ".noalias") or cursor.token.text in _PTR_SPACES:
+        word = cursor.take().text
+        if word == ".align":
+            align = cursor.integer()
+        elif word == ".attribute":
+            cursor.skip_parentheses()
+    if cursor.token.text in (".v2", ".v4"):
+        lanes = int(cursor.take().text[2:])
+    type_ = cursor.type_()
+    while cursor.token.text in (".ptr", ".align") or cursor.token.text in _PTR_SPACES:
+        if cursor.take().text == ".align":
+            cursor.integer()  # .ptr .global .align 16: what the pointer points at, not the parameter
+    out = [_variable(cursor, space, type_, lanes, align)]
+    while space not in ("param", "stack") and cursor.accept(","):
+        out.append(_variable(cursor, space, type_, lanes, align))
+    return out
+
+
+_PTR_SPACES = (".global", ".const", ".local", ".shared")
+
+
+def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int) -> Variable:
+    name = cursor.kind("id").text
+    count, external = lanes, False
+    while cursor.accept("["):
+        if cursor.accept("]"):
+            external = True
+        else:
+            count *= cursor.integer()
+            cursor.expect("]")
+    init = _initial(cursor, type_) if cursor.accept("=") else None
+    if external and init is not None:
+        count, external = len(init) // nbytes(type_), False
+    size = 0 if external else count * nbytes(type_)
+    if init is not None:
+        init = init.ljust(size, b"\0")
+    return Variable(name, space, max(align, nbytes(type_) * lanes), size, type_, init, external)
+
+
+def _initial(cursor: Cursor, type_: str) -> bytes:
+    """An initialiser's bytes, in order; nested braces are flat as PTX fills rows completely."""
+    if cursor.accept("{"):
+        parts = b""
+        while not cursor.accept("}"):
+            parts += _initial(cursor, type_)
+            cursor.accept(",")
+        return parts
+    if cursor.token.kind == "id":
+        raise cursor.fail(f"expected a number in the initialiser, got the symbol {cursor.token.text!r}")
+    imm = cursor.number()
+    if type_ == "f32":
+        return struct.pack("<f", float_of(imm)) if imm.width != 32 else struct.pack("<I", imm.value)
+    if type_ == "f64":
+        return struct.pack("<d", float_of(imm))
+    mask = (1 << WIDTH[type_]) - 1
+    return (int(imm.value) & mask).to_bytes(np.dtype(DTYPE[type_]).itemsize, "little")

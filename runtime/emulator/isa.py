@@ -1,0 +1,36 @@
+"""The instruction table: one opcode, one builder. A new instruction is one entry in its family's ``TABLE``."""
+
+from __future__ import annotations
+
+from ...compiler.errors import error
+from . import access, approx, arithmetic, atomics, bits, compare, control, conversion, floating, integer, moves, warp
+from .op import Builder, Form, Op
+from .types import Instruction
+
+TABLE: dict[str, Builder] = {}
+for _family in (
+    arithmetic,
+    integer,
+    bits,
+    floating,
+    approx,
+    conversion,
+    compare,
+    moves,
+    access,
+    atomics,
+    warp,
+    control,
+):
+    TABLE.update(_family.TABLE)
+
+SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
+
+
+def build(ins: Instruction) -> list[Op]:
+    """The ops of one instruction, or the error that names its line."""
+    builder = TABLE.get(ins.opcode)
+    if builder is None:
+        raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))
+    ops = builder(Form(ins))
+    return ops if isinstance(ops, list) else [ops]

@@ -1,0 +1,252 @@
+"""Launches: checks the entry, its arguments and its shape, then runs the CTAs batch by batch."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.errors import WarpfoldError, error
+from .layout import POISON, align_up
+from .machine import Machine
+from .memory import Allocation, Memory
+from .module import Function, Module
+from .parser import read_module
+from .program import Program
+from .types import STORAGE, WIDTH, Array, Instruction, Variable
+
+BATCH_THREADS = 1 << 17
+BATCH_BYTES = 1 << 25
+DEFAULT_STEPS = 1 << 22
+MAX_THREADS = 1024
+MAX_SHARED = 227 * 1024
+Argument = int | float | bytes
+
+
+@dataclass
+class LaunchStats:
+    """What a launch did: instructions summed over threads, threads, CTAs, and blocks run by groups of threads."""
+
+    instructions: int = 0
+    threads: int = 0
+    ctas: int = 0
+    steps: int = 0
+
+
+@lru_cache(maxsize=512)
+def parse(text: str) -> Module:
+    """The module of a PTX text; every kernel in it is built, so an unknown instruction is found here."""
+    module = read_module(text)
+    for function in module.functions.values():
+        if function.entry:
+            module.programs[function.name] = Program(module, function)
+    return module
+
+
+class Launch:
+    """One launch: what its machines share."""
+
+    def __init__(
+        self,
+        program: Program,
+        shape: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]],
+        args: Sequence[Argument],
+        memory: Memory,
+        shared_bytes: int,
+        max_steps: int | None,
+    ) -> None:
+        self.program, self.memory = program, memory
+        self.grid, self.block, self.cluster = shape
+        self.threads, self.cluster_size = prod(self.block), prod(self.cluster)
+        self.dynamic_shared = shared_bytes
+        self.shared_size = program.flat.shared.size + shared_bytes
+        self.shared_stride = align_up(self.shared_size, 32)
+        self.local_stride = align_up(program.flat.local.size, 32)
+        self.max_steps = DEFAULT_STEPS if max_steps is None else max_steps
+        self.stats = LaunchStats(threads=prod(self.grid) * self.threads, ctas=prod(self.grid))
+        _check_shape(self)
+        raw = _pack(program.kernel, program, args)
+        self.param_size = len(raw)
+        self._params = np.frombuffer(raw.ljust(align_up(max(len(raw), 1), 32), bytes([POISON])), np.uint8)
+        self._symbols = memory.modules.setdefault(program.module, {})
+
+    def run(self) -> LaunchStats:
+        """Runs all CTAs; clusters stay together."""
+        total = prod(self.grid)
+        per = max(1, BATCH_THREADS // align_up(self.threads, 32))
+        bytes_each = self.shared_stride + self.local_stride * self.threads
+        if bytes_each:
+            per = max(1, min(per, BATCH_BYTES // bytes_each))
+        per = align_up(per, self.cluster_size)
+        with np.errstate(all="ignore"):
+            for first in range(0, total, per):
+                Machine(self, first, min(per, total - first)).run()
+        return self.stats
+
+    def param_view(self, dtype: np.dtype[Any]) -> Array:
+        """The parameters as an array of ``dtype``."""
+        return self._params.view(dtype)
+
+    def zero(self, index: int) -> Array:
+        """The value of a register never written."""
+        register = self.program.types.get(index, "b32")
+        return np.zeros(1, STORAGE[WIDTH[register]])
+
+    def symbol(self, variable: Variable, offset: int, dtype: np.dtype[Any]) -> Array:
+        """The address of a module-level variable in this memory, where it is put the first time."""
+        found = self._symbols.get(variable)
+        if found is None:
+            data = _aligned(np.frombuffer(variable.init or bytes(variable.size), np.uint8))  # zero unless initialised
+            found = self.memory.place(variable, data, variable.align, variable.space == "const")
+            self._symbols[variable] = found
+        return np.array([found.address + offset], np.uint64).astype(dtype)
+
+    def in_constant(self, addresses: Array) -> Array:
+        """Which addresses lie in a .const variable."""
+        out = np.zeros(addresses.shape, bool)
+        for found in self._symbols.values():
+            if found.constant:
+                out |= (addresses >= np.uint64(found.address)) & (addresses < np.uint64(found.end))
+        return out
+
+    def describe(self, space: str, address: int, size: int) -> str:
+        """Where ``address`` lies relative to the variables of shared, local or parameter memory."""
+        flat = self.program.flat
+        region = {"shared": flat.shared, "local": flat.local, "param": flat.params}[space]
+        near = region.nearest(address)
+        side = f"{address - size} bytes past the end of the {size} bytes of {space} memory"
+        if address < 0:
+            side = f"{-address} bytes before the start of the {size} bytes of {space} memory"
+        elif address < size:
+            side = f"over the end of the {size} bytes of {space} memory"
+        if near is None:
+            return side
+        variable, at = near
+        return f"{side}; nearest variable {variable.name!r} of {variable.size} bytes at {at:#x}"
+
+    def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
+        """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
+        cta, within = divmod(thread, machine.per_cta)
+        order = machine.first + cta
+        cluster, rank = divmod(order, self.cluster_size)
+        clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
+        block = [
+            c * size + r
+            for c, r, size in zip(_unravel(cluster, clusters), _unravel(rank, self.cluster), self.cluster, strict=True)
+        ]
+        place = (
+            f"kernel {self.program.kernel.name!r}, PTX line {ins.line}: '{ins.text}', "
+            f"CTA {tuple(block)}, thread {tuple(_unravel(within, self.block))}"
+        )
+        return error(code, place=place, **facts)
+
+
+def _unravel(linear: int, shape: Sequence[int]) -> list[int]:
+    out = []
+    for size in shape:
+        linear, rest = divmod(linear, size)
+        out.append(rest)
+    return out
+
+
+def _aligned(data: Array) -> Array:
+    """A writable copy whose first byte lies on a 256-byte boundary."""
+    raw = np.zeros(data.size + 256, np.uint8)
+    out = raw[-raw.ctypes.data % 256 :][: data.size]
+    out[:] = data
+    return out
+
+
+def _check_shape(launch: Launch) -> None:
+    limits = launch.program.kernel.limits
+    name = launch.program.kernel.name
+    for what, shape in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster)):
+        if len(shape) != 3 or min(shape) < 1:
+            raise error("WF708", kernel=name, problem=f"expected a {what} of three positive sizes, got {shape}")
+    if launch.threads > MAX_THREADS:
+        raise error("WF708", kernel=name, problem=f"expected at most {MAX_THREADS} threads, got {launch.threads}")
+    most = limits.get("maxntid")
+    if most is not None and launch.threads > prod(most):
+        raise error("WF708", kernel=name, problem=f"expected at most {prod(most)} threads, got {launch.threads}")
+    exact = limits.get("reqntid")
+    if exact is not None and (*exact, 1, 1)[:3] != launch.block:
+        raise error("WF708", kernel=name, problem=f"expected a block of {(*exact, 1, 1)[:3]}, got {launch.block}")
+    cluster = limits.get("reqnctapercluster")
+    if cluster is not None and (*cluster, 1, 1)[:3] != launch.cluster:
+        problem = f"expected a cluster of {(*cluster, 1, 1)[:3]}, got {launch.cluster}"
+        raise error("WF708", kernel=name, problem=problem)
+    if any(g % c for g, c in zip(launch.grid, launch.cluster, strict=True)):
+        problem = f"expected a grid that clusters of {launch.cluster} divide, got {launch.grid}"
+        raise error("WF708", kernel=name, problem=problem)
+    if launch.shared_size > MAX_SHARED or launch.dynamic_shared < 0:
+        static = launch.program.flat.shared.size
+        raise error("WF709", kernel=name, most=MAX_SHARED, static=static, dynamic=launch.dynamic_shared)
+
+
+def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes:
+    """The parameter bytes: each argument in the width of its parameter."""
+    params = [p for p in kernel.params if isinstance(p, Variable)]
+    if len(args) != len(params):
+        raise error("WF706", kernel=kernel.name, expected=len(params), got=len(args))
+    out = bytearray(program.flat.params.size)
+    for k, (param, value) in enumerate(zip(params, args, strict=True)):
+        at = program.flat.params.at[param]
+        out[at : at + param.size] = _bytes_of(kernel, k, param, value)
+    return bytes(out)
+
+
+def _bytes_of(kernel: Function, k: int, param: Variable, value: Argument) -> bytes:
+    kinds = {"f32": "<f", "f64": "<d", "f16": "<e"}
+    if isinstance(value, bytes | bytearray | memoryview):
+        if len(value) == param.size:
+            return bytes(value)
+        got = f"{len(value)} bytes"
+    elif isinstance(value, float | np.floating):
+        code = kinds.get(param.type) or {4: "<f", 8: "<d"}.get(param.size)
+        if code is not None and param.type[0] not in "us":
+            return struct.pack(code, float(np.float32(value)) if code == "<f" else float(value))
+        got = f"the float {value!r}"
+    elif isinstance(value, int | np.integer):
+        if param.type in kinds:
+            return struct.pack(kinds[param.type], float(value))
+        if param.size in (1, 2, 4, 8, 16):
+            return (int(value) & ((1 << 8 * param.size) - 1)).to_bytes(param.size, "little")
+        got = f"the int {value!r}"
+    else:
+        got = f"a {type(value).__name__}"
+    facts = {"index": k, "name": param.name, "type": param.type, "size": param.size, "got": got}
+    raise error("WF707", kernel=kernel.name, **facts)
+
+
+def launch(
+    module: Module,
+    entry: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    args: Sequence[Argument],
+    memory: Memory,
+    *,
+    shared_bytes: int = 0,
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    max_steps: int | None = None,
+) -> LaunchStats:
+    """Runs kernel ``entry`` to its end.
+
+    Args:
+        args: one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they are.
+        shared_bytes: dynamic shared memory per CTA.
+        max_steps: blocks run by groups of threads before an endless loop is assumed; default 2**22.
+    """
+    program = module.programs.get(entry)
+    if program is None:
+        raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
+    shape = (tuple(grid), tuple(block), tuple(cluster))
+    return Launch(program, shape, args, memory, shared_bytes, max_steps).run()
+
+
+__all__ = ["Allocation", "LaunchStats", "launch", "parse"]
