@@ -158,7 +158,7 @@ class _Store:
             view[index] = raw if raw.size == 1 else raw[where]
 
 
-def _hint(form: Form) -> Op:
+def _hint(_form: Form) -> Op:
     """Instructions that only advise the caches: nothing a program can see moves."""
     return Op()
 

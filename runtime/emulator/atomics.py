@@ -39,17 +39,23 @@ _SCANS: dict[str, np.ufunc] = {
 
 def _same_bits(a: Array, b: Array) -> Array:
     if a.dtype.kind != "c":
-        return a == b
+        result: Array = a == b
+        return result
     pairs = (np.ascontiguousarray(x).view(np.uint64).reshape(-1, 2) for x in (a, b))
-    return np.equal(*pairs).all(axis=1)
+    matched: Array = np.equal(*pairs)
+    return np.asarray(matched.all(axis=1))
+
+
+def _compare_and_swap(old: Array, compare: Array, value: Array) -> Array:
+    return np.where(_same_bits(old, compare), value, old)
 
 
 def _combine(name: str, type_: str, space: str) -> Combine:
     """``new = f(old, value...)`` on arrays."""
     if name == "exch":
-        return lambda old, value: value
+        return lambda _old, value: value
     if name == "cas":
-        return lambda old, compare, value: np.where(_same_bits(old, compare), value, old)
+        return _compare_and_swap
     if name == "inc":
         return lambda old, bound: np.where(old >= bound, np.uint32(0), old + np.uint32(1))
     if name == "dec":

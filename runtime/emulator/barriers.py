@@ -66,7 +66,8 @@ class Barriers:
 
     def _living(self) -> Array:
         machine = self.machine
-        return machine.alive.reshape(machine.count, machine.per_cta).sum(axis=1)
+        result: Array = machine.alive.reshape(machine.count, machine.per_cta).sum(axis=1)
+        return result
 
     def _release(self, number: int) -> None:
         """Lets go the CTAs whose count is complete."""

@@ -28,16 +28,18 @@ def shift_left(a: Array, amount: Array) -> Array:
     """``a << amount``, zero from the register's width on."""
     width = 8 * a.dtype.itemsize
     small = np.minimum(amount, width - 1).astype(a.dtype)
-    return np.where(amount < width, a << small, a.dtype.type(0))
+    result: Array = np.where(amount < width, a << small, a.dtype.type(0))
+    return result
 
 
 def shift_right(a: Array, amount: Array) -> Array:
     """``a >> amount`` with the fill of ``a``'s type, clamped at the register's width."""
     width = 8 * a.dtype.itemsize
-    shifted = a >> np.minimum(amount, width - 1).astype(a.dtype)
+    shifted: Array = a >> np.minimum(amount, width - 1).astype(a.dtype)
     if a.dtype.kind == "i":
         return shifted
-    return np.where(amount < width, shifted, a.dtype.type(0))
+    result: Array = np.where(amount < width, shifted, a.dtype.type(0))
+    return result
 
 
 def _shift(kernel: Callable[..., Array], types: str) -> Builder:
@@ -65,16 +67,22 @@ def _shf(form: Form) -> Op:
     return form.pure(run, "b32", "b32", "b32", "b32")
 
 
+def _field(x: Array, width: int) -> Array:
+    """A position or length; the ISA wants 0 to 255, the GPU looks at 8 bits for b32 and at all of them for b64."""
+    return (np.minimum(x, np.uint32(255)) if width == 64 else x & np.uint32(255)).astype(np.int64)
+
+
 def _bfe(form: Form) -> Op:
     type_ = form.type("u32 s32 u64 s64")
     width = WIDTH[type_]
 
     def run(a: Array, b: Array, c: Array) -> Array:
-        pos, count = (b & np.uint32(255)).astype(np.int64), (c & np.uint32(255)).astype(np.int64)
+        pos, count = _field(b, width), _field(c, width)
         if type_[0] == "u":
             mask = shift_left(np.ones(1, a.dtype), count) - a.dtype.type(1)
             mask = np.where(count >= width, ~a.dtype.type(0), mask)
-            return shift_right(a, pos) & mask
+            result: Array = shift_right(a, pos) & mask
+            return result
         top = np.minimum(pos + count - 1, width - 1)
         count = np.minimum(count, width - pos)
         u = a.view(f"u{width // 8}")
@@ -83,7 +91,7 @@ def _bfe(form: Form) -> Op:
         field = shift_right(lifted, np.maximum(width - count, 0))
         empty = (count <= 0) | (pos >= width)
         outside = np.where(sign, a.dtype.type(-1), a.dtype.type(0))
-        return np.where(empty, np.where(c & np.uint32(255) == 0, a.dtype.type(0), outside), field)
+        return np.where(empty, np.where(_field(c, width) == 0, a.dtype.type(0), outside), field)
 
     return form.pure(run, type_, type_, "u32", "u32")
 
@@ -93,7 +101,7 @@ def _bfi(form: Form) -> Op:
     width = WIDTH[type_]
 
     def run(a: Array, b: Array, c: Array, d: Array) -> Array:
-        pos, count = (c & np.uint32(255)).astype(np.int64), (d & np.uint32(255)).astype(np.int64)
+        pos, count = _field(c, width), _field(d, width)
         one = np.ones(1, a.dtype)
         mask = np.where(count >= width, ~a.dtype.type(0), shift_left(one, count) - a.dtype.type(1))
         mask = shift_left(mask, pos)
@@ -162,10 +170,10 @@ def _selectors(mode: str, control: Array) -> list[Array]:
     byte = np.arange(4)
     if mode == "":
         return [((control >> np.uint32(4 * k)) & np.uint32(15)).astype(np.int64) for k in range(4)]
-    picks = {
+    picks: dict[str, Callable[[int], Array]] = {
         "f4e": lambda k: c + k,
         "b4e": lambda k: (c - k) % 8,
-        "rc8": lambda k: c,
+        "rc8": lambda _: c,
         "ecl": lambda k: np.maximum(c, byte[k]),
         "ecr": lambda k: np.minimum(c, byte[k]),
         "rc16": lambda k: (c & 1) * 2 + (k & 1),
@@ -174,8 +182,8 @@ def _selectors(mode: str, control: Array) -> list[Array]:
 
 
 def _prmt(form: Form) -> Op:
-    form.type("b32")
     mode = form.pick(*_PRMT_MODES, default="")
+    form.type("b32")
 
     def run(a: Array, b: Array, c: Array) -> Array:
         both = (b.astype(np.uint64) << np.uint64(32)) | a

@@ -29,11 +29,30 @@ from .types import (
 _AXES = ("x", "y", "z")
 _VECTOR_SPECIALS = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
 _SCALAR_SPECIALS = (
-    "laneid warpid nwarpid smid nsmid gridid lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock clock_hi "
-    "clock64 globaltimer globaltimer_lo globaltimer_hi cluster_ctarank cluster_nctarank is_explicit_cluster "
-    "dynamic_smem_size total_smem_size"
-).split()
-SPECIALS: frozenset[str] = frozenset([f"{v}.{a}" for v in _VECTOR_SPECIALS for a in _AXES] + _SCALAR_SPECIALS)
+    "laneid",
+    "warpid",
+    "nwarpid",
+    "smid",
+    "nsmid",
+    "gridid",
+    "lanemask_eq",
+    "lanemask_le",
+    "lanemask_lt",
+    "lanemask_ge",
+    "lanemask_gt",
+    "clock",
+    "clock_hi",
+    "clock64",
+    "globaltimer",
+    "globaltimer_lo",
+    "globaltimer_hi",
+    "cluster_ctarank",
+    "cluster_nctarank",
+    "is_explicit_cluster",
+    "dynamic_smem_size",
+    "total_smem_size",
+)
+SPECIALS: frozenset[str] = frozenset([f"{v}.{a}" for v in _VECTOR_SPECIALS for a in _AXES] + [*_SCALAR_SPECIALS])
 
 
 class Body:
@@ -157,12 +176,14 @@ class Body:
 
     def _instruction(self) -> None:
         cursor = self.cursor
-        line, guard, negated = cursor.token.line, None, False
+        line, negated = cursor.token.line, False
+        guard: Reg | None = None
         if cursor.accept("@"):
             negated = cursor.accept("!")
-            guard = self._lookup(cursor.kind("id").text)
-            if not isinstance(guard, Reg) or guard.type != "pred":
+            found = self._lookup(cursor.kind("id").text)
+            if not isinstance(found, Reg) or found.type != "pred":
                 raise cursor.fail("expected a predicate register after '@'")
+            guard = found
         opcode, *mods = cursor.kind("id").text.split(".")
         operands: list[Operand] = []
         while not cursor.accept(";"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -99,14 +100,15 @@ def _set(form: Form) -> Op:
     result = form.type("u32 s32 f32 u16 s16 f16 bf16")
     test = _comparison(form, type_)
     combine = _COMBINE.get(form.pick("and", "or", "xor", default=""))
-    ones = {"f32": np.uint32(0x3F800000), "f16": np.uint16(0x3C00), "bf16": np.uint16(0x3F80)}
+    ones: dict[str, Any] = {"f32": np.uint32(0x3F800000), "f16": np.uint16(0x3C00), "bf16": np.uint16(0x3F80)}
     bits = f"b{16 if result in ('u16', 's16', 'f16', 'bf16') else 32}"
-    full = np.uint16(0xFFFF) if bits == "b16" else np.uint32(0xFFFFFFFF)
+    full: Any = np.uint16(0xFFFF) if bits == "b16" else np.uint32(0xFFFFFFFF)
     true = ones.get(result, full)
 
     def run(x: Array, y: Array, *p: Array) -> Array:
         t = combine(test(x, y), p[0]) if combine else test(x, y)
-        return np.where(t, true, true.dtype.type(0))
+        result: Array = np.where(t, true, true.dtype.type(0))
+        return result
 
     return form.pure(run, bits, type_, type_, *(["pred"] if combine else []))
 

@@ -43,7 +43,7 @@ def _trap(form: Form) -> Op:
     return Op(end="trap")
 
 
-def _nothing(form: Form) -> Op:
+def _nothing(_form: Form) -> Op:
     """Fences order nothing in a machine that runs in order; sleeps and hints take no time."""
     return Op()
 
@@ -81,10 +81,11 @@ def _bar_red(form: Form) -> list[Op]:
     )
     detail = ("red", "count") if count else ("red",)
 
-    def result(machine: Machine, lanes: Lanes, mask: Array | None) -> Array:
+    def result(machine: Machine, lanes: Lanes, _mask: Array | None) -> Array:
         popc, voters = machine.barriers.popc[lanes.numbers], machine.barriers.voters[lanes.numbers]
         answers = {"popc": popc.astype(np.uint32), "and": popc == voters, "or": popc > 0}
-        return answers[name]
+        result: Array = answers[name]
+        return result
 
     return [Op(reads, end="barrier", detail=detail), Op((), ((d, type_),), result, effect=True)]
 

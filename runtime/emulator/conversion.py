@@ -1,7 +1,8 @@
 """cvt between all integer and float types, and cvt.pack.
 
-Float to integer rounds as the modifier says, clamps to the type's range and takes NaN to 0 (to the type's least number
-with the top bit only for 64-bit results, as the GPU does).
+Float to integer rounds as the modifier says, clamps to the type's range and takes NaN to 0, or, where the source or the
+result has 64 bits, to the number with only the top bit set, as the GPU does. A NaN from f64 or bf16 keeps its sign and
+what fits of its payload; others become the canonical one.
 """
 
 from __future__ import annotations
@@ -77,16 +78,16 @@ def _odd_f64(x: Array) -> Array:
     return np.where(negative, -folded, folded)
 
 
-def to_float(x: Array, target: str, mode: str) -> Array:
-    """``x`` (float64, or integers when the target is f64) rounded to ``target``."""
+def to_float(x: Array, target: str, mode: str, payload: bool = False) -> Array:
+    """``x`` (float64, or integers when the target is f64) rounded to ``target``; ``payload`` as in ``encode``."""
     if target == "f64":
         near = x.astype(np.float64)
         return near if mode == "rn" else _directed_integers(x, near, mode)
     if target == "f32":
         if mode == "rn":
-            return canonical(x.astype(np.float32))
-        return encode(x, F32, mode).astype(np.uint32).view(np.float32)
-    return encode(x, FORMATS[target], mode).astype(np.uint16)
+            return x.astype(np.float32) if payload else canonical(x.astype(np.float32))
+        return encode(x, F32, mode, payload=payload).astype(np.uint32).view(np.float32)
+    return encode(x, FORMATS[target], mode, payload=payload).astype(np.uint16)
 
 
 def _directed_integers(x: Array, near: Array, mode: str) -> Array:
@@ -111,7 +112,8 @@ def _float_to_integer(form: Form, target: str, source: str) -> Convert:
     form.drop("sat")  # float to integer always clamps
     rounded, dtype = _TO_INTEGER[mode], DTYPE[target]
     info = np.iinfo(dtype)
-    nan = info.min if target == "s64" else (1 << 63 if target == "u64" else 0)
+    top = 1 << WIDTH[target] - 1
+    nan = (-top if is_signed(target) else top) if source == "f64" or WIDTH[target] == 64 else 0
     past = float(info.max) if WIDTH[target] < 64 else float(2 ** (63 if target == "s64" else 64))
 
     def run(x: Array) -> Array:
@@ -157,12 +159,16 @@ def _exactly(x: Array, target: str, source: str, whole: str, mode: str, finite: 
         return narrow_f16(x) if target == "f16" else narrow_bf16(x)
     if source == "f32" and target == "f64" and not whole:
         return x.astype(np.float64)
+    if source == "bf16" and target == "f32" and not whole:
+        return (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
     value = widened(x, source)
     if whole:
         value = _TO_INTEGER[whole](value)
     if finite:
         return encode(value, FORMATS[target], mode, True).astype(np.uint16)
-    return value if target == "f64" else to_float(value, target, mode)
+    if target == "f64":
+        return value * 1.0 if source != "f64" else value  # a multiplication quiets a NaN and keeps -0
+    return to_float(value, target, mode, payload=source == "f64")
 
 
 def _relu(code: Array) -> Array:
@@ -178,8 +184,10 @@ def _cvt_tf32(form: Form, source: str) -> Op:
 
     def run(x: Array) -> Array:
         code = encode(x.astype(np.float64), TF32, mode, finite)
+        if mode == "rna":  # the oldest form lets NaN bits through
+            code = np.where(np.isnan(x), x.view(np.uint32).astype(np.uint64) >> np.uint64(13), code)
         if relu:
-            code = np.where((code >> np.uint64(18) != 0), np.uint64(0), code)
+            code = np.where(code >> np.uint64(18) != 0, np.uint64(0), code)
         return (code << np.uint64(13)).astype(np.uint32)
 
     return form.pure(run, "b32", "f32")

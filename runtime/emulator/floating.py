@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from .kernels import (
     arithmetic,
     extreme,
     magnitude,
+    truncated,
     with_flush,
     with_relu,
     with_saturate,
@@ -19,10 +21,14 @@ from .op import Builder, Form, Op
 from .types import Array
 
 _SCALARS = "f32 f64 f16 bf16"
-_PACKED = {"f16x2": ("f16", np.dtype("u2")), "bf16x2": ("bf16", np.dtype("u2")), "f32x2": ("f32", np.dtype("f4"))}
+_PACKED: dict[str, tuple[str, np.dtype[Any]]] = {
+    "f16x2": ("f16", np.dtype("u2")),
+    "bf16x2": ("bf16", np.dtype("u2")),
+    "f32x2": ("f32", np.dtype("f4")),
+}
 
 
-def pairwise(kernel: Kernel, part: np.dtype[np.generic]) -> Kernel:
+def pairwise(kernel: Kernel, part: np.dtype[Any]) -> Kernel:
     """``kernel`` applied to both halves of packed registers."""
 
     def run(*xs: Array) -> Array:
@@ -52,7 +58,7 @@ def arithmetic_form(name: str, arity: int) -> Builder:
         mode = form.pick("rn", "rz", "rm", "rp", default="rn")
         kernel = arithmetic(name, scalar, "rn" if approximate else mode)
         if form.flag("ftz"):
-            kernel = with_flush(kernel, scalar)
+            kernel = with_flush(kernel, scalar, None if approximate else truncated(name, scalar))
         if form.flag("sat"):
             kernel = with_saturate(kernel, scalar)
         if scalar in ("f16", "bf16") and name == "fma" and form.flag("relu"):
@@ -107,7 +113,7 @@ def _testp(form: Form) -> Op:
         "infinite": np.isinf,
         "number": lambda x: ~np.isnan(x),
         "notanumber": np.isnan,
-        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= tiny),
+        "normal": lambda x: np.isfinite(x) & ((x == 0) | (np.abs(x) >= tiny)),  # the GPU counts zero as normal
         "subnormal": lambda x: (x != 0) & (np.abs(x) < tiny),
     }
     return form.pure(tests[form.pick(*tests)], "pred", type_)

@@ -94,7 +94,8 @@ def high_half(a: Array, b: Array) -> Array:
     a0, a1, b0, b1 = a & _M32, a >> np.uint64(32), b & _M32, b >> np.uint64(32)
     middle = a1 * b0 + (a0 * b0 >> np.uint64(32))
     low = a0 * b1 + (middle & _M32)
-    return a1 * b1 + (middle >> np.uint64(32)) + (low >> np.uint64(32))
+    result: Array = a1 * b1 + (middle >> np.uint64(32)) + (low >> np.uint64(32))
+    return result
 
 
 def _high(type_: str) -> Callable[[Array, Array], Array]:
@@ -197,8 +198,8 @@ def quotient(a: Array, b: Array) -> Array:
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """What division towards zero leaves; by zero it gives the dividend."""
-    return np.where(b == 0, a, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
+    """What division towards zero leaves; by zero it gives all ones, as the GPU does."""
+    return np.where(b == 0, ~b.dtype.type(0), np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
 def div(form: Form) -> Op:
@@ -262,7 +263,8 @@ def _dot(parts: int) -> Builder:
             x = a.view(a_part).reshape(-1, parts).astype(np.int64)
             y = b.view(b_part).reshape(-1, 4).astype(np.int64)
             y = y[:, 2:] if upper else y[:, :parts]
-            return (x * y).sum(axis=1).astype(np.uint32) + c
+            result: Array = (x * y).sum(axis=1).astype(np.uint32) + c
+            return result
 
         return form.pure(run, "u32", "u32", "u32", "u32")
 

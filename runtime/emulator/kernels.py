@@ -1,12 +1,14 @@
 """Float arithmetic on arrays of one PTX type: f32, f64, and f16/bf16 as uint16 codes; every rounding mode.
 
-NaN results of f32, f16 and bf16 are the canonical 0x7fffffff and 0x7fff, as the GPU gives. For f64 the machine's own rule
-is kept: 0xfff8000000000000 for a NaN made by an invalid operation, else the first NaN operand, quieted.
+NaN results of f32, f16 and bf16 are the canonical 0x7fffffff and 0x7fff, as an H200 gives. For f64 its rule is
+0xfff8000000000000 for a NaN made by an invalid operation, else a NaN operand, quieted: the addend of an fma, then the
+first one; that is also what x86 does, but for the addend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +35,7 @@ from .types import Array
 Kernel = Callable[..., Array]
 _NATIVE: dict[str, Kernel] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt,
-    "fma": lambda a, b, c: a * b + c,
+    "fma": lambda a, b, c: np.where(np.isnan(c), c + a * b, a * b + c),  # the addend's NaN comes first
 }  # fmt: skip
 _EXPONENT32, _SIGN32 = np.uint32(0x7F800000), np.uint32(0x80000000)
 
@@ -54,7 +56,8 @@ def flush(x: Array) -> Array:
 
 def saturate(x: Array) -> Array:
     """Clamped to [0, 1], NaN to +0."""
-    return np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0))
+    result: Array = np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0))
+    return result
 
 
 def fma_f32(a: Array, b: Array, c: Array) -> Array:
@@ -80,11 +83,15 @@ def arithmetic(name: str, type_: str, mode: str) -> Kernel:
     form = FORMATS[type_]
     odd = _odd(name, mode)
     if type_ == "f32":
-        return lambda *xs: encode(odd(*(x.astype(np.float64) for x in xs)), F32, mode).astype(np.uint32).view(np.float32)
+        return lambda *xs: _as_f32(encode(odd(*(x.astype(np.float64) for x in xs)), F32, mode))
     if mode == "rn" and name in ("add", "sub", "mul") and form is F16:
         native = _NATIVE[name]  # float32 holds any f16 product and sum well enough that a second rounding is harmless
         return lambda *xs: narrow_f16(native(*(x.view(np.float16).astype(np.float32) for x in xs)))
     return lambda *xs: encode(odd(*(decode(x, form) for x in xs)), form, mode).astype(np.uint16)
+
+
+def _as_f32(code: Array) -> Array:
+    return code.astype(np.uint32).view(np.float32)
 
 
 def _odd(name: str, mode: str) -> Kernel:
@@ -129,13 +136,33 @@ def widen(code: Array, form: Format) -> Array:
     return canonical((code.astype(np.uint32) << np.uint32(16)).view(np.float32))
 
 
-def with_flush(kernel: Kernel, type_: str) -> Kernel:
-    """``kernel`` under ``.ftz``: subnormal operands and results count as zeros of their sign (f32 and f16)."""
-    if type_ == "f32":
-        return lambda *xs: flush(kernel(*map(flush, xs)))
-    if type_ == "f16":
-        return lambda *xs: _flush16(kernel(*map(_flush16, xs)))
-    return kernel
+def truncated(name: str, type_: str) -> Kernel | None:
+    """The kernel that tells a result below the normal numbers before rounding, where a product may round up to one."""
+    return arithmetic(name, type_, "rz") if name in ("mul", "fma") and type_ in ("f32", "f16") else None
+
+
+def with_flush(kernel: Kernel, type_: str, before_rounding: Kernel | None = None) -> Kernel:
+    """``kernel`` under ``.ftz``: subnormal operands and results count as zeros of their sign (f32 and f16).
+
+    The GPU looks at the result before rounding; ``before_rounding`` is the kernel that truncates, if that can differ.
+    """
+    if type_ not in ("f32", "f16"):
+        return kernel
+    flat = flush if type_ == "f32" else _flush16
+    least = np.uint32(0x00800000) if type_ == "f32" else np.uint16(0x0400)
+    sign = np.uint32(0x80000000) if type_ == "f32" else np.uint16(0x8000)
+
+    def run(*xs: Array) -> Array:
+        ys = [flat(x) for x in xs]
+        result = flat(kernel(*ys))
+        bits = result.view(least.dtype)
+        barely = (bits & ~sign) == least
+        if before_rounding is not None and barely.any():
+            below = barely & ((before_rounding(*ys).view(least.dtype) & ~sign) < least)
+            result = np.where(below, bits & sign, bits).view(result.dtype)
+        return result
+
+    return run
 
 
 def _flush16(code: Array) -> Array:
@@ -157,18 +184,29 @@ def with_relu(kernel: Kernel, type_: str) -> Kernel:
 
     def run(*xs: Array) -> Array:
         code = kernel(*xs)
-        return np.where((code & np.uint16(0x8000) != 0) & (code & np.uint16(0x7FFF) <= form.infinity), np.uint16(0), code)
+        negative = (code & np.uint16(0x8000) != 0) & (code & np.uint16(0x7FFF) <= form.infinity)
+        return np.where(negative, np.uint16(0), code)
 
     return run
 
 
 def magnitude(kernel: str, type_: str) -> Kernel:
-    """abs and neg, by the sign bit alone."""
-    wide, sign = {"f32": (np.uint32, 31), "f64": (np.uint64, 63)}.get(type_, (np.uint16, 15))
-    bit = wide(1 << sign)
-    if kernel == "abs":
-        return lambda x: (x.view(wide) & ~bit).view(x.dtype)
-    return lambda x: (x.view(wide) ^ bit).view(x.dtype)
+    """abs and neg: the sign bit changes; a NaN becomes the canonical one, or stays as it is in f64."""
+    words: dict[str, tuple[Any, int, int]] = {"f32": (np.uint32, 31, 0x7F800000), "f64": (np.uint64, 63, 0x7FF << 52)}
+    wide, sign, infinity = words.get(type_, (np.uint16, 15, FORMATS[type_].infinity if type_ in FORMATS else 0))
+    bit, top = wide(1 << sign), wide(infinity)
+
+    def run(x: Array) -> Array:
+        bits = x.view(wide)
+        size = bits & ~bit
+        changed = size if kernel == "abs" else bits ^ bit
+        special = size > top
+        if special.any():
+            changed = np.where(special, bits if type_ == "f64" else ~bit, changed)
+        result: Array = changed.view(x.dtype)
+        return result
+
+    return run
 
 
 def extreme(name: str, type_: str, nan: bool, xorsign: bool, absolute: bool = False) -> Kernel:

@@ -143,7 +143,7 @@ class Launch:
             f"kernel {self.program.kernel.name!r}, PTX line {ins.line}: '{ins.text}', "
             f"CTA {tuple(block)}, thread {tuple(_unravel(within, self.block))}"
         )
-        return error(code, place=place, **facts)
+        return error(code, where=None, place=place, **facts)
 
 
 def _unravel(linear: int, shape: Sequence[int]) -> list[int]:
@@ -219,8 +219,8 @@ def _bytes_of(kernel: Function, k: int, param: Variable, value: Argument) -> byt
         got = f"the int {value!r}"
     else:
         got = f"a {type(value).__name__}"
-    facts = {"index": k, "name": param.name, "type": param.type, "size": param.size, "got": got}
-    raise error("WF707", kernel=kernel.name, **facts)
+    size = param.size
+    raise error("WF707", kernel=kernel.name, index=k, name=param.name, type=param.type, size=size, got=got)
 
 
 def launch(
@@ -237,16 +237,14 @@ def launch(
 ) -> LaunchStats:
     """Runs kernel ``entry`` to its end.
 
-    Args:
-        args: one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they are.
-        shared_bytes: dynamic shared memory per CTA.
-        max_steps: blocks run by groups of threads before an endless loop is assumed; default 2**22.
+    ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
+    are. ``shared_bytes`` is dynamic shared memory per CTA. ``max_steps`` (default 2**22) is the number of blocks run by
+    groups of threads before an endless loop is assumed.
     """
     program = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
-    shape = (tuple(grid), tuple(block), tuple(cluster))
-    return Launch(program, shape, args, memory, shared_bytes, max_steps).run()
+    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps).run()
 
 
 __all__ = ["Allocation", "LaunchStats", "launch", "parse"]

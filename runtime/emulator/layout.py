@@ -57,7 +57,9 @@ class Region:
         if not self.at:
             return None
         before = [(at, v) for v, at in self.at.items() if at <= offset]
-        at, variable = max(before, key=lambda pair: pair[0]) if before else min(
-            ((at, v) for v, at in self.at.items()), key=lambda pair: pair[0]
+        at, variable = (
+            max(before, key=lambda pair: pair[0])
+            if before
+            else min(((at, v) for v, at in self.at.items()), key=lambda pair: pair[0])
         )
         return variable, at

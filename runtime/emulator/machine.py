@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.errors import error
 from .barriers import Barriers
 from .cluster import ClusterBarrier
 from .lanes import WARP, Lanes, union
@@ -89,11 +88,12 @@ class Machine:
         while self.pending or self._stuck():
             number = min(self.pending)
             block = blocks[number]
-            lanes: Lanes | None = union(self.pending.pop(number), self.start)
+            lanes = union(self.pending.pop(number), self.start)
             if block.items[0].op.member is not None:
-                lanes = self._gathered(block, lanes)
-            if lanes is None:
-                continue
+                gathered = self._gathered(block, lanes)
+                if gathered is None:
+                    continue
+                lanes = gathered
             stats.steps += 1
             if stats.steps > budget:
                 raise self._budget(block, lanes)
@@ -125,7 +125,8 @@ class Machine:
         if mask is not None:
             hits = int(np.count_nonzero(mask)) if mask.size > 1 else int(mask[0]) * lanes.n
             if hits == 0:
-                return self.go(block.next, lanes)
+                self.go(block.next, lanes)
+                return
             if hits < lanes.n:
                 self.go(block.next, lanes.select(~mask))
                 lanes = lanes.select(mask)

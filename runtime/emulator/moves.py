@@ -71,7 +71,7 @@ def _unpack(form: Form, d: Vec, source: Operand, bits: str) -> Op:
 def _tick(d: Operand, name: str, bits: str) -> Op:
     """A clock: it counts the machine's steps, so it moves forward and is the same on every run."""
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> Array:
+    def run(machine: Machine, _lanes: Lanes, _mask: Array | None) -> Array:
         ticks = machine.ticks()
         value = ticks >> 32 if name.endswith("_hi") else ticks
         return np.array([value], np.uint64).astype(DTYPE[bits])
@@ -94,7 +94,7 @@ def _isspacep(form: Form) -> Op:
     space = form.pick("global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry")
     window = np.uint64(_WINDOWS[space.split(":")[0]])
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None, a: Array) -> Array:
+    def run(machine: Machine, lanes: Lanes, _mask: Array | None, a: Array) -> Array:
         inside: Array = (a & ~np.uint64(WINDOW_MASK)) == window
         if space in ("global", "const"):
             constant = machine.launch.in_constant(a)
@@ -102,7 +102,8 @@ def _isspacep(form: Form) -> Op:
         if space in ("shared", "shared::cta"):  # the window of other CTAs of the cluster is not this CTA's
             rank = (a & np.uint64(WINDOW_MASK)) >> np.uint64(24)
             own = machine.special(lanes, "cluster_ctarank").astype(np.uint64) + np.uint64(1)
-            return inside & ((rank == 0) | (rank == own))
+            result: Array = inside & ((rank == 0) | (rank == own))
+            return result
         return inside
 
     d, a = form.operands(2)
@@ -117,7 +118,8 @@ def _mapa(form: Form) -> Op:
     def run(a: Array, rank: Array) -> Array:
         offset = a & dtype.type(0xFFFFFF)
         high = a & dtype.type(0xFFFFFFFFFFFFFFFF & ~WINDOW_MASK) if type_ == "u64" else dtype.type(0)
-        return high | ((rank.astype(dtype) + dtype.type(1)) << dtype.type(24)) | offset
+        result: Array = high | ((rank.astype(dtype) + dtype.type(1)) << dtype.type(24)) | offset
+        return result
 
     d, a, b = form.operands(3)
     return Op(((a, type_), (b, "u32")), ((d, type_),), run)
@@ -127,7 +129,7 @@ def _getctarank(form: Form) -> Op:
     type_ = form.type("u32 u64")
     form.drop("shared::cluster")
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None, a: Array) -> Array:
+    def run(machine: Machine, lanes: Lanes, _mask: Array | None, a: Array) -> Array:
         rank = ((a >> a.dtype.type(24)) & a.dtype.type(0xFF)).astype(np.uint32)
         own = machine.special(lanes, "cluster_ctarank")
         return np.where(rank == 0, broadcast(own, own.shape[0]), rank - np.uint32(1))

@@ -1,7 +1,7 @@
 """What an instruction becomes: an ``Op`` (typed reads, typed writes, a function), and ``Form``, which reads modifiers.
 
-A builder takes a ``Form`` and returns the op. Every modifier must be taken by the builder: one left over, an operand too
-many or a type that does not fit is an error, so an instruction is run as written or not at all.
+A builder takes a ``Form`` and returns the op. Every modifier must be taken by the builder: one left over, an operand
+too many or a type that does not fit is an error, so an instruction is run as written or not at all.
 """
 
 from __future__ import annotations

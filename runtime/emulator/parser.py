@@ -9,7 +9,9 @@ from .text import Source
 from .types import Reg, Variable
 
 _LINKAGE = (".visible", ".extern", ".weak", ".common")
-_LIMITS = (".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".reqnctapercluster", ".maxclusterrank")
+_LIMITS = tuple(
+    ".maxntid .reqntid .minnctapersm .maxnctapersm .maxnreg .reqnctapercluster .maxclusterrank".split()  # noqa: SIM905
+)
 _FLAGS = (".explicitcluster", ".noreturn", ".abi_preserve", ".blocksareclusters")
 
 

@@ -78,7 +78,8 @@ class Registers:
         return self.machine.launch.zero(index)
 
     def _write_back(self) -> None:
-        assert self.lanes is not None and self.lanes.index is not None
+        assert self.lanes is not None
+        assert self.lanes.index is not None
         total = self.machine.total
         for index in self.dirty:
             value = self.compact[index]

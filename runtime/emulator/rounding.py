@@ -43,8 +43,10 @@ E5M2 = Format("e5m2", 8, 3, -14, 0x7B, 0x7C, 0x7F)
 FORMATS: dict[str, Format] = {f.name: f for f in (F32, F16, BF16, TF32, E4M3, E5M2)}
 
 
-def encode(x: Array, form: Format, mode: str = "rn", finite: bool = False) -> Array:
+def encode(x: Array, form: Format, mode: str = "rn", finite: bool = False, payload: bool = False) -> Array:
     """Float64 ``x`` rounded once to ``form``, as uint64 codes; ``finite`` saturates overflow and infinity.
+
+    With ``payload`` a NaN keeps its sign and the upper bits of its payload; else it is the format's own NaN.
 
     Modes: rn (ties to even), rna (ties away), rz, rm (down), rp (up).
     """
@@ -63,8 +65,12 @@ def encode(x: Array, form: Format, mode: str = "rn", finite: bool = False) -> Ar
     over = code > np.uint64(form.largest)
     if over.any():
         code = np.where(over, _overflow(form, mode, finite, negative, np.isinf(x)), code)
-    code = np.where(np.isnan(x), np.uint64(form.nan), code | (negative.astype(np.uint64) << np.uint64(form.width - 1)))
-    return code
+    sign = negative.astype(np.uint64) << np.uint64(form.width - 1)
+    nan = np.full(1, form.nan, np.uint64)
+    if payload:
+        quiet = np.uint64(form.infinity | 1 << (form.precision - 2))
+        nan = sign | quiet | ((mantissa & np.uint64((1 << 52) - 1)) >> np.uint64(53 - form.precision))
+    return np.where(np.isnan(x), nan, code | sign)
 
 
 def _round_up(mode: str, quotient: Array, rest: Array, half: Array, negative: Array) -> Array:
@@ -76,7 +82,8 @@ def _round_up(mode: str, quotient: Array, rest: Array, half: Array, negative: Ar
         up = np.zeros(rest.shape, bool)
     else:
         up = (rest != 0) & (negative if mode == "rm" else ~negative)
-    return up.astype(np.uint64)
+    result: Array = up.astype(np.uint64)
+    return result
 
 
 def _overflow(form: Format, mode: str, finite: bool, negative: Array, infinite: Array) -> Array:
@@ -204,10 +211,9 @@ _EXACT: dict[str, Callable[..., Fraction]] = {
 
 
 def slow_f64(name: str, mode: str, values: list[Array], native: Array) -> Array:
-    """One operation in float64, element by element in exact arithmetic; ``native`` serves where that is exact.
+    """One operation in float64, element by element in exact arithmetic.
 
-    Args:
-        native: the same operation by the machine: right for infinities, NaN, exact zeros and division by zero.
+    ``native`` is the same operation by the host: right for infinities, NaN, exact zeros and division by zero.
     """
     out = native.copy()
     flat = [np.broadcast_to(v, out.shape).ravel() for v in values]
@@ -221,12 +227,12 @@ def slow_f64(name: str, mode: str, values: list[Array], native: Array) -> Array:
             continue
         exact = _EXACT[name](*map(Fraction, items))
         cancelled = exact == 0 and name in ("add", "sub", "fma") and mode == "rm"
-        zero = _cancelled_zero(name, items, float(target[k])) if cancelled else float(target[k])
+        zero = _cancelled_zero(name, items) if cancelled else float(target[k])
         target[k] = round_fraction(exact, mode, zero if exact == 0 and np.isfinite(zero) and zero == 0 else 0.0)
     return target.reshape(out.shape)
 
 
-def _cancelled_zero(name: str, items: list[float], native: float) -> float:
+def _cancelled_zero(name: str, items: list[float]) -> float:
     """An exact zero sum when rounding down: -0, unless every term is +0."""
     terms = [items[0] * items[1], items[2]] if name == "fma" else [items[0], -items[1] if name == "sub" else items[1]]
     return 0.0 if all(t == 0 and not np.signbit(t) for t in terms) else -0.0
@@ -234,12 +240,13 @@ def _cancelled_zero(name: str, items: list[float], native: float) -> float:
 
 def fma_f64(a: Array, b: Array, c: Array) -> Array:
     """``a * b + c`` in float64 with one rounding to nearest (Boldo and Melquiond), exact arithmetic at the edges."""
+    c, b, a = np.broadcast_arrays(c, b, a)
     high, low = two_product(a, b)
     th, tl = two_sum(c, low)
     vh, vl = two_sum(high, th)
     ts, te = two_sum(tl, vl)
     result = vh + to_odd(ts, te)
-    plain = high + c
+    plain = np.where(np.isnan(c), c + high, high + c)
     biggest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(high), np.abs(c)))
     edge = ~(biggest < 2.0**990) | ((np.abs(high) < 2.0**-900) & (a != 0) & (b != 0))
     if not edge.any():
@@ -248,4 +255,3 @@ def fma_f64(a: Array, b: Array, c: Array) -> Array:
     exact_from = [np.broadcast_to(v, result.shape)[edge] for v in (a, b, c)]
     result[edge] = slow_f64("fma", "rn", exact_from, result[edge])
     return result
-

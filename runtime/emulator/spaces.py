@@ -1,4 +1,4 @@
-"""Addresses to memory: which array and which elements a vector of addresses means, or the error that says what is wrong."""
+"""Addresses to memory: which array and elements a vector of addresses means, or the error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
     if space == "param":
         return [_in_params(access, machine, lanes, chosen, addresses)]
     n = lanes.n if chosen is None else chosen.size
-    threads = lanes.numbers if chosen is None else lanes.numbers[chosen]
     if space == "shared":
         if addresses.size == 1 and machine.count > 1:
             addresses = broadcast(addresses, n)
-        return [_in_shared(access, machine, lanes, chosen, addresses, threads)]
+        return [_in_shared(access, machine, lanes, chosen, addresses)]
+    threads = lanes.numbers if chosen is None else lanes.numbers[chosen]
     return [_in_local(access, machine, lanes, chosen, broadcast(addresses, n), threads)]
 
 
@@ -168,9 +168,7 @@ def _bounded(
     return index
 
 
-def _in_shared(
-    access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, threads: Array
-) -> Piece:
+def _in_shared(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> Piece:
     launch = machine.launch
     ctas = (lanes.ctas if chosen is None else lanes.ctas[chosen]) if machine.count > 1 else np.zeros(1, np.int64)
     ranks = addresses >> RANK_SHIFT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ def special_register(machine: Machine, name: str) -> Array:
     one, all_ = np.uint32(1), np.uint32(0xFFFFFFFF)
     if name == "gridid":
         return np.zeros(1, np.uint64)
-    values = {
+    values: dict[str, Callable[[], Array]] = {
         "laneid": lambda: lane,
         "warpid": lambda: (np.arange(machine.total) % machine.per_cta // WARP).astype(np.uint32),
         "nwarpid": lambda: _one(machine.per_cta // WARP),

@@ -1,7 +1,7 @@
 """PTX types as NumPy dtypes, and the operands an instruction can have.
 
-Every register is kept as an unsigned integer array of its width (predicates as bool, 128 bits as complex128, which NumPy
-moves without looking inside); the type an instruction names only decides the view it takes of those bits.
+Every register is kept as an unsigned integer array of its width (predicates as bool, 128 bits as complex128, which
+NumPy moves without looking inside); the type an instruction names only decides the view it takes of those bits.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Label:
-    """A place in the code: ``scope`` is the chain of block scopes it was written in, ``target`` its index once known."""
+    """A place in the code: ``scope`` the chain of block scopes it was written in, ``target`` its index once known."""
 
     name: str
     scope: tuple[int, ...] = ()

@@ -13,9 +13,9 @@ import numpy as np
 
 from .program import Block, Item, Program
 from .text import float_of
-from .types import DTYPE, STORAGE, WIDTH, Array, Imm, Not, Operand, Reg, Sink, Special, Sym, is_float
+from .types import DTYPE, STORAGE, WIDTH, Array, Imm, Not, Operand, Reg, Special, Sym, is_float
 
-_SPECIAL_WIDE = ("gridid",)
+_SPECIAL_WIDTH = {"gridid": 64, "is_explicit_cluster": 1}
 
 
 def constant(imm: Imm, type_: str) -> Array:
@@ -81,7 +81,7 @@ class Writer:
             case Reg():
                 return self._register(op.index, WIDTH[op.type], type_)
             case Special():
-                width = 64 if op.name in _SPECIAL_WIDE else 32
+                width = _SPECIAL_WIDTH.get(op.name, 32)
                 return self._register(self.program.special(op.name), width, type_)
             case Not(reg):
                 inner, name = self._register(reg.index, 1, "pred"), self._name()
