@@ -101,8 +101,9 @@ def store(x: Any, base: Any, index: Any) -> None:
 
 def kernel_module(op: Any) -> Any:
     """The gpu.module that holds ``op``."""
+    op = op.operation
     while op.name != "gpu.module":
-        op = op.parent
+        op = op.parent.operation  # the view of a gpu.func has a name of its own: its symbol
     return op
 
 

@@ -50,11 +50,9 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     mapping = dict(zip(block.arguments, arguments, strict=True))
     for op in block.operations:
         operation = op.operation
-        operands = [mapping.get(v, v) for v in operation.operands]
-        if operation.name == "fold.yield":
-            return [_splat(v, lanes) for v in operands]
-        if operation.name == "builtin.unrealized_conversion_cast":
-            return [_splat(v, lanes) for v in operands]  # the pack of the yielded state, always last
+        operands = [_splat(mapping.get(v, v), lanes) for v in operation.operands]
+        if operation.name in ("fold.yield", "builtin.unrealized_conversion_cast"):
+            return operands  # a cast packs the yielded state, and is always last
         if operation.name == "arith.constant":
             new = constant(operation.attributes["value"], lanes)
         else:
@@ -67,7 +65,7 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
 
 def _splat(v: Any, lanes: int) -> Any:
     """A value that the block took from outside, on all lanes."""
-    return v if width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
+    return v if lanes == 1 or width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
 
 
 def constant(attribute: Any, lanes: int) -> Any:

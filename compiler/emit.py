@@ -15,6 +15,7 @@ from .dtypes import I64, DType
 from .errors import Location
 from .graph import Expr, MonoidGraph, walk
 from .mlir import arith, func, ir, math
+from .target import Target
 
 DYNAMIC = -(2**63)
 
@@ -123,11 +124,12 @@ def scalars(roots: Sequence[Expr], params: Sequence[Any]) -> list[Any]:
     return [values[r.digest] for r in roots]
 
 
-def emit(kernel: Kernel) -> Any:
-    """A module with the tensor program of ``kernel``; needs a context with the fold dialect loaded."""
+def emit(kernels: Sequence[Kernel], target: Target) -> Any:
+    """A module with the tensor program of each kernel; needs a context with the fold dialect loaded."""
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        _Emitter(kernel).function()
+        for kernel in kernels:
+            _Emitter(kernel).function(target)
     return module
 
 
@@ -145,13 +147,14 @@ class _Emitter:
         """The tensor type of elements ``t`` in a space."""
         return ir.RankedTensorType.get(self.full if space == "element" else self.kept, t)
 
-    def function(self) -> None:
+    def function(self, target: Target) -> None:
         k = self.kernel
         inputs = [self.tensor(mlir_type(t), "element") for t in k.program.inputs]
         outputs = [self.tensor(mlir_type(o.dtype), "kept") for o in k.program.outputs]
         f = func.FuncOp(k.name, (inputs, outputs))
         for name, value in kernel_attributes(k).items():
             f.attributes[name] = value
+        f.attributes["fold.target"] = ir.StringAttr.get(target.arch)
         block = f.add_entry_block()
         with ir.InsertionPoint(block):
             for e in walk(k.program.outputs):

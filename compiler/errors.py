@@ -236,6 +236,17 @@ _rows(
     },
 )
 
+# --- WF5: files --------------------------------------------------------------------------------------------------
+_rows(
+    FileError,
+    {
+        "WF501": ("cannot read {path}: {reason}", "check the path and its permissions"),
+        "WF502": ("{path} is not a warpfold artifact of a known format", "save it again with artifact.save(path)"),
+        "WF503": ("{path} is cut short or was altered: its checksum does not match", "save the artifact again"),
+        "WF505": ("cannot write {path}: {reason}", "give a path in a folder that exists and may be written"),
+    },
+)
+
 # --- WF59, WF89: warpfold-opt ------------------------------------------------------------------------------------
 _rows(
     FileError,
@@ -267,7 +278,7 @@ _rows(
             "expected one of the supported opcodes {supported}",
             "add it to its family's TABLE in runtime/emulator, or compile the kernel without it",
         ),
-        "WF703": ("PTX line {line}: '{text}': {problem}", "use a form listed in the PTX ISA and in docs/emulator.md"),
+        "WF703": ("PTX line {line}: '{text}': {problem}", "use a form the PTX ISA lists for this instruction"),
         "WF704": ("PTX line {line}: '{text}': no {kind} is called {name!r}", "declare it before its use"),
         "WF705": ("no kernel is called {entry!r}: expected one of {known}", "name an .entry of the module"),
         "WF706": ("kernel {kernel!r} takes {expected} arguments, got {got}", "pass one value per .param"),

@@ -49,9 +49,10 @@ def ALL(a: Any, b: Any) -> Any:
 def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, Sym]) -> tuple[Sym, Sym]:
     """The better of two (value, index) pairs: NaN before any number, then the better value, then the lower index."""
     (x, i), (y, j) = a, b
-    wins = better(x, y) | (isnan(x) & ~isnan(y)) if x.dtype.is_float else better(x, y)
-    ties = (x == y) | (isnan(x) & isnan(y)) if x.dtype.is_float else x == y
-    takes = wins | (ties & (i < j))
+    wins, ties = better(x, y), x == y
+    if x.dtype.is_float:
+        wins, ties = wins | isnan(x), ties | (isnan(x) & isnan(y))
+    takes = where(ties, i < j, wins)
     return where(takes, x, y), where(takes, i, j)
 
 
@@ -79,10 +80,9 @@ def WELFORD(a: Any, b: Any) -> Any:
 def LOGSUMEXP(a: Any, b: Any) -> Any:
     """State (greatest exponent, sum of exponentials relative to it)."""
     (ma, sa), (mb, sb) = a, b
-    m = maximum(ma, mb)
-    ea = where(ma == m, 1.0, exp(ma - m))
-    eb = where(mb == m, 1.0, exp(mb - m))
-    return m, sa * ea + sb * eb
+    high, low = maximum(ma, mb), minimum(ma, mb)
+    e = where(low == high, 1.0, exp(low - high))
+    return high, where(ma < mb, sa * e + sb, sa + sb * e)
 
 
 def _widen(x: Sym, dtype: object) -> Sym:

@@ -11,7 +11,7 @@ from .abi import Facts
 from .dtypes import DType
 from .errors import error
 from .geometry import Dim, Geometry
-from .graph import MonoidGraph, Program
+from .graph import MonoidGraph, Program, walk
 from .plan import Access, Launch, Plan, check, launch
 from .target import WARP, Target
 
@@ -22,6 +22,11 @@ IN_FLIGHT = 128
 what latency times bandwidth asks for (about 22 KiB on an H200)."""
 STATE_LIMIT = 64
 """Bytes of accumulator a thread may hold: 16 of its registers, so that occupancy does not fall."""
+CODE_LIMIT = 48
+"""Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
+compile and fall out of the instruction cache."""
+COST = {"exp": 24, "log": 28, "div": 8, "sqrt": 8, "floordiv": 12}
+"""Operations that stand for several instructions."""
 CTAS_PER_SM = 16
 """CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
 INDEX_LIMIT = 2**31 - 2**24
@@ -217,7 +222,8 @@ def _unroll(task: Task, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more than four times STATE_LIMIT of values at once."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
     by_state = 4 * STATE_LIMIT // (vector * task.state_bytes)
-    return max(1, min(8, _floor2(by_bytes), _floor2(by_state)))
+    by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
+    return max(1, min(8, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
 def _reduced_plan(task: Task, notes: Choice) -> Plan:

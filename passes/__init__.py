@@ -31,7 +31,7 @@ PASSES: tuple[Pass, ...] = (
 def steps(target: Target) -> list[tuple[str, Step]]:
     """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline)."""
     attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=3}}"
-    in_module = "gpu.module(convert-gpu-to-nvvm,convert-math-to-llvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
+    in_module = "gpu.module(convert-gpu-to-nvvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
     return [
         *((p.name, p) for p in PASSES),
         ("canonicalize", "canonicalize,cse,loop-invariant-code-motion"),

@@ -75,15 +75,16 @@ class _Distributor:
 
     # --- the function -------------------------------------------------------------------------------------------
     def run(self, module: Any) -> None:
-        """Builds the gpu.module beside the function."""
+        """Adds the kernel to the module's gpu.module, which is made for the first one."""
         name = ir.StringAttr(self.function.attributes["sym_name"]).value
         with ir.InsertionPoint(self.function), self.function.location:
-            holder = gpu.GPUModuleOp(f"{name}_module")
-            if "fold.target" in self.function.attributes:
-                holder.operation.attributes["fold.target"] = self.function.attributes["fold.target"]
-            body = holder.operation.regions[0].blocks
-            block = body[0] if len(body) else body.append()
-            with ir.InsertionPoint(block):
+            holder = next((o.operation for o in module.regions[0].blocks[0].operations if o.operation.name == "gpu.module"), None)
+            if holder is None:
+                holder = gpu.GPUModuleOp(f"{name}_module").operation
+                holder.regions[0].blocks.append()
+                if "fold.target" in self.function.attributes:
+                    holder.attributes["fold.target"] = self.function.attributes["fold.target"]
+            with ir.InsertionPoint(holder.regions[0].blocks[0]):
                 self.kernel(name)
 
     def kernel(self, name: str) -> None:

@@ -20,7 +20,7 @@ from ..compiler.build import before, find, replace
 from ..compiler.combine import width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
-from ..compiler.mlir import arith, ir, math
+from ..compiler.mlir import arith, ir, llvm, math
 from ..compiler.pipeline import Pass
 
 
@@ -140,6 +140,12 @@ def _bits_of_root_half(f: Format) -> int:
 
 
 _EXPANSIONS = {"math.exp": _exp, "math.log": _log}
+_INTRINSICS = {
+    "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
+    "math.floor": "llvm.floor", "math.ceil": "llvm.ceil",
+}  # fmt: skip
+"""Functions that one instruction computes exactly. Named here, since upstream's conversion for NVIDIA GPUs would turn
+them into calls of a library that nothing links."""
 
 
 def _run(module: Any) -> None:
@@ -150,6 +156,11 @@ def _run(module: Any) -> None:
                 raise error("WF321", stage="expand-math", op=name, dtype=str(element(x.type)))
             with before(op):
                 replace(op, [expand(x)])
+    for name, intrinsic in _INTRINSICS.items():
+        for op in find(module, name):
+            with before(op):
+                t = op.results[0].type
+                replace(op, [llvm.call_intrinsic(t, intrinsic, list(op.operands), [], [])])
 
 
-PASS = Pass("expand-math", _run, tuple(_EXPANSIONS), "expand exp and log into arithmetic")
+PASS = Pass("expand-math", _run, (*_EXPANSIONS, *_INTRINSICS), "expand exp and log into arithmetic")

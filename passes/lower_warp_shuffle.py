@@ -52,13 +52,12 @@ def _target(op: Any) -> Target:
 
 
 def _redux(x: Any, kind: str) -> Any:
-    attr = ir.Attribute.parse(f"#nvvm<redux_kind {kind}>")
-    return nvvm.redux_sync(x.type, x, attr, i32(-1))
+    return nvvm.redux_sync(x, getattr(nvvm.ReductionKind, kind.upper()), i32(-1))
 
 
 def _ballot(x: Any, kind: str, lanes: int, stride: int) -> Any:
     """Whether any (or every) lane of this lane's group votes true."""
-    votes = nvvm.vote_sync(ir.IntegerType.get_signless(32), i32(-1), x, ir.Attribute.parse("#nvvm.vote_sync_kind<ballot>"))
+    votes = nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.ballot)
     group = i32(sum(1 << (i * stride) for i in range(lanes)) - (1 << 32 if lanes == WARP else 0))
     if lanes < WARP:
         own = arith.subi(lane_id(), arith.andi(lane_id(), i32((lanes - 1) * stride)))

@@ -18,7 +18,8 @@ def coded(check: Callable[[Any], None]) -> staticmethod[[Any], bool]:
 
     def verify(op: Any) -> bool:
         try:
-            check(op)
+            with op.location:  # types made by a check need one where the parser has none
+                check(op)
         except CompileError as e:
             op.location.emit_error(f"{e.code}: {e.message}")
             return False

@@ -1,0 +1,107 @@
+"""The driver: from a program, its facts and its plan to an artifact; the one place that runs the whole lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from .abi import Facts, Kernel, second_program
+from .artifact import Artifact, CompiledKernel, Role
+from .dialect import load
+from .emit import emit
+from .errors import error
+from .graph import Expr, Program
+from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
+from .pipeline import Stage, Step, run
+from .plan import Plan
+from .target import Target
+
+_context: list[Any] = []
+
+
+@contextmanager
+def session() -> Any:
+    """The one MLIR context of this process, current inside the ``with``."""
+    if not _context:
+        _context.append(ir.Context())
+    load(_context[0])
+    with _context[0], ir.Location.unknown():
+        yield
+
+
+def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:
+    """The kernels a plan asks for, in launch order, each with its role.
+
+    A second kernel reduces the partial states; for atomics, an init kernel sets their cells to the identity first, as
+    the reduction of nothing.
+    """
+    main = Kernel(program.name, program, facts, plan)
+    if plan.finish in ("cta", "last_block"):
+        return [("main", main)]
+    rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1)
+    states = len(main.monoid.state)
+    rest = replace(rest, access=("strided",) * states, store_vector=False)
+    own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
+    second = second_program(program)
+    found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{program.name}_second", second, rest, own))]
+    if plan.finish == "atomic":
+        node = second.reduces[0]
+        outputs = tuple(Expr("result", (node,), t, "kept", i) for i, t in enumerate(main.monoid.state))
+        init = Program(program.name, second.inputs, outputs)
+        nothing = replace(rest, reduced_rank=1)
+        found.insert(0, ("init", Kernel(f"{program.name}_init", init, nothing, own)))
+    return found
+
+
+def _second_plan(plan: Plan) -> Plan:
+    """The second kernel walks the partials, [parts][kept], as the first walked the elements: same threads, no vectors."""
+    return replace(plan, finish="cta", vector=1, unroll=4)
+
+
+def compile_program(program: Program, facts: Facts, plan: Plan, target: Target, steps: Sequence[tuple[str, Step]], key: str = "") -> Artifact:
+    """Compiles ``program`` for these facts and this plan.
+
+    Args:
+        program: what to compute.
+        facts, plan: for what geometry, and in which way.
+        target: the architecture.
+        steps: the lowering, ``passes.steps(target)``.
+        key: the cache key to store with it.
+
+    Raises:
+        CompileError: WF3xx.
+    """
+    found = kernels(program, facts, plan)
+    with session():
+        module = emit([k for _, k in found], target)
+        source = str(module)
+        run(steps, module)
+        ptx = _ptx(module)
+    compiled = tuple(CompiledKernel(k.name, role, k.plan, k.facts, k.params) for role, k in found)
+    outputs = tuple(o.dtype for o in program.outputs)
+    provenance = {"bindings": f"{BINDINGS_NAME} {BINDINGS_VERSION}", "target": target.arch}
+    return Artifact(program.name, program.inputs, outputs, found[0][1].monoid.state, compiled, target.arch, ptx, source, key, provenance)
+
+
+def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:
+    """The IR after every step of lowering the tensor program ``source``, the program itself first."""
+    with session():
+        module = ir.Module.parse(source)
+        return [Stage("program", source), *run(steps, module, snapshots=True)]
+
+
+def _ptx(module: Any) -> str:
+    """The PTX text that the last step left in the module's gpu.binary.
+
+    Raises:
+        CompileError: WF332 when it calls a library function that nothing links.
+    """
+    binary = next(o for o in module.body.operations if o.operation.name == "gpu.binary")
+    objects = ir.ArrayAttr(binary.operation.attributes["objects"])
+    text = gpu.ObjectAttr(objects[0]).object.decode().rstrip("\0")
+    if "__nv_" in text:
+        name = text[text.index("__nv_") :].split("(")[0].split(",")[0].split()[0]
+        raise error("WF332", name=name)
+    return str(text)
