@@ -7,6 +7,66 @@ exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r), P th
 half an ulp at that degree); 2^n is applied in two halves, so that subnormal results round once. log: x = 2^e (1 + f) with
 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in W. Cody and
 W. Waite, Software Manual for the Elementary Functions (1980).
+
+exp on f32:
+
+```mlir before
+func.func @exponential(%x: f32) -> f32 {
+  %y = math.exp %x : f32
+  return %y : f32
+}
+```
+
+```mlir after
+func.func @exponential(%x: f32) -> f32 {
+  %lowest = arith.constant -1.1e+02 : f32
+  %above = arith.maximumf %x, %lowest : f32
+  %highest = arith.constant 1.0e+02 : f32
+  %within = arith.minimumf %above, %highest : f32
+  %magic = arith.constant 0x4B400000 : f32
+  %log2e = arith.constant 1.44269502 : f32
+  %shifted = llvm.call_intrinsic "llvm.fma"(%within, %log2e, %magic) : (f32, f32, f32) -> f32
+  %n_float = arith.subf %shifted, %magic : f32
+  %shifted_bits = arith.bitcast %shifted : f32 to i32
+  %magic_bits = arith.bitcast %magic : f32 to i32
+  %n = arith.subi %shifted_bits, %magic_bits : i32
+  %ln2_high = arith.constant -0.693359375 : f32
+  %r_high = llvm.call_intrinsic "llvm.fma"(%n_float, %ln2_high, %within) : (f32, f32, f32) -> f32
+  %ln2_low = arith.constant 2.12194442E-4 : f32
+  %r = llvm.call_intrinsic "llvm.fma"(%n_float, %ln2_low, %r_high) : (f32, f32, f32) -> f32
+  %c7 = arith.constant 1.98412701E-4 : f32
+  %c6 = arith.constant 0.00138888892 : f32
+  %p6 = llvm.call_intrinsic "llvm.fma"(%c7, %r, %c6) : (f32, f32, f32) -> f32
+  %c5 = arith.constant 0.00833333377 : f32
+  %p5 = llvm.call_intrinsic "llvm.fma"(%p6, %r, %c5) : (f32, f32, f32) -> f32
+  %c4 = arith.constant 0.0416666679 : f32
+  %p4 = llvm.call_intrinsic "llvm.fma"(%p5, %r, %c4) : (f32, f32, f32) -> f32
+  %c3 = arith.constant 0.166666672 : f32
+  %p3 = llvm.call_intrinsic "llvm.fma"(%p4, %r, %c3) : (f32, f32, f32) -> f32
+  %c2 = arith.constant 0.5 : f32
+  %p2 = llvm.call_intrinsic "llvm.fma"(%p3, %r, %c2) : (f32, f32, f32) -> f32
+  %c1 = arith.constant 1.0 : f32
+  %p1 = llvm.call_intrinsic "llvm.fma"(%p2, %r, %c1) : (f32, f32, f32) -> f32
+  %c0 = arith.constant 1.0 : f32
+  %p = llvm.call_intrinsic "llvm.fma"(%p1, %r, %c0) : (f32, f32, f32) -> f32
+  %one = arith.constant 1 : i32
+  %half = arith.shrsi %n, %one : i32
+  %bias_0 = arith.constant 127 : i32
+  %exponent_0 = arith.addi %half, %bias_0 : i32
+  %mantissa_0 = arith.constant 23 : i32
+  %bits_0 = arith.shli %exponent_0, %mantissa_0 : i32
+  %power_0 = arith.bitcast %bits_0 : i32 to f32
+  %scaled = arith.mulf %p, %power_0 : f32
+  %other_half = arith.subi %n, %half : i32
+  %bias_1 = arith.constant 127 : i32
+  %exponent_1 = arith.addi %other_half, %bias_1 : i32
+  %mantissa_1 = arith.constant 23 : i32
+  %bits_1 = arith.shli %exponent_1, %mantissa_1 : i32
+  %power_1 = arith.bitcast %bits_1 : i32 to f32
+  %y = arith.mulf %scaled, %power_1 : f32
+  return %y : f32
+}
+```
 """
 
 from __future__ import annotations

@@ -4,6 +4,73 @@ A thread's walk over the reduced axis is cut into pieces that each know more tha
 accesses, whole accesses, and, where an access holds several reduced elements, one masked access at the tail (and one
 at the head, for rows that begin between two 16-byte boundaries). Masked accesses read element by element at clamped
 indices, so nothing outside the row is ever touched; what they must not count was replaced by the identity above.
+
+Four neighbouring results a thread, two accesses in flight: the walk becomes groups of two, then what is left.
+
+```mlir before
+func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i32, %stride: i32) -> vector<4xf32> {
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %state = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %four = "fold.load"(%x, %kept, %r, %one, %stride)
+      {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "aligned"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    "fold.yield"(%four) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 8, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %state : vector<4xf32>
+}
+```
+
+```mlir after
+func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i32, %stride: i32) -> vector<4xf32> {
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %c8 = arith.constant 8 : i32
+  %limit = arith.subi %end, %c8 : i32
+  %pairs = "fold.thread_reduce"(%begin, %limit, %zeros) ({
+  ^bb0(%r: i32):
+    %c0 = arith.constant 0 : i32
+    %along_kept = arith.muli %kept, %one : i32
+    %start = arith.addi %c0, %along_kept : i32
+    %along_reduced = arith.muli %r, %stride : i32
+    %offset = arith.addi %start, %along_reduced : i32
+    %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %four = llvm.load %where invariant {alignment = 16} : !llvm.ptr<1> -> vector<4xf32>
+    "fold.yield"(%four) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 8, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  %length = arith.subi %limit, %begin : i32
+  %none = arith.constant 0 : i32
+  %rest = arith.maxsi %length, %none : i32
+  %c15 = arith.constant 15 : i32
+  %up = arith.addi %rest, %c15 : i32
+  %whole_steps = arith.constant -16 : i32
+  %done = arith.andi %up, %whole_steps : i32
+  %next = arith.addi %begin, %done : i32
+  %all = "fold.thread_reduce"(%next, %end, %pairs) ({
+  ^bb0(%r: i32):
+    %c0 = arith.constant 0 : i32
+    %along_kept = arith.muli %kept, %one : i32
+    %start = arith.addi %c0, %along_kept : i32
+    %along_reduced = arith.muli %r, %stride : i32
+    %offset = arith.addi %start, %along_reduced : i32
+    %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %four = llvm.load %where invariant {alignment = 16} : !llvm.ptr<1> -> vector<4xf32>
+    "fold.yield"(%four) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 8, unroll = 1} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %all : vector<4xf32>
+}
+```
 """
 
 from __future__ import annotations

@@ -4,6 +4,33 @@
 ticket from a counter per tile; ``atom.inc`` wraps to zero with the last one, so the counter is ready for the next
 launch. The fence before the ticket and the one after it make all partials visible to the CTA that came last.
 ``atomic`` combines into [n_kept] cells, which the launch set to the identity.
+
+The shortest of the three, ``atomic``:
+
+```mlir before
+func.func @meet(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %mine: i32, %cells: !llvm.ptr<1>) {
+  "fold.grid_finish"(%part, %parts, %kept, %n_kept, %on, %mine, %cells) ({
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }, {
+    "fold.yield"() : () -> ()
+  }) {finish = "atomic"} : (i32, i32, i32, i32, i1, i32, !llvm.ptr<1>) -> ()
+  return
+}
+```
+
+```mlir after
+func.func @meet(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %mine: i32, %cells: !llvm.ptr<1>) {
+  scf.if %on {
+    %c0 = arith.constant 0 : i32
+    %at = arith.addi %kept, %c0 : i32
+    %where = llvm.getelementptr %cells[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %old = llvm.atomicrmw add %where, %mine syncscope("device") monotonic {alignment = 4} : !llvm.ptr<1>, i32
+  }
+  return
+}
+```
 """
 
 from __future__ import annotations

@@ -2,6 +2,52 @@
 
 Lane l takes rows l*n to l*n + n - 1 (n = rows / lanes, at least 1), combines them as a tree, and a butterfly joins the
 lanes. With more lanes than rows, every group of ``rows`` lanes does the same work, so all threads have the result.
+
+Four rows for two lanes: each combines two, one shuffle joins them.
+
+```mlir before
+func.func @join(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  %ours = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 4, slots = 1, lanes = 2, stride = 1, ordered = false} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %ours : f32
+}
+```
+
+```mlir after
+func.func @join(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  %c1 = arith.constant 1 : i32
+  %group = arith.andi %lane, %c1 : i32
+  %each = arith.constant 2 : i32
+  %own = arith.muli %group, %each : i32
+  %c0 = arith.constant 0 : i32
+  %row_0 = arith.addi %own, %c0 : i32
+  %slots_0 = arith.constant 1 : i32
+  %start_0 = arith.muli %row_0, %slots_0 : i32
+  %cell_0 = arith.addi %start_0, %slot : i32
+  %element_0 = arith.constant 0 : i32
+  %at_0 = arith.addi %cell_0, %element_0 : i32
+  %where_0 = llvm.getelementptr %buffer[%at_0] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+  %state_0 = llvm.load %where_0 {alignment = 4} : !llvm.ptr<3> -> f32
+  %next = arith.constant 1 : i32
+  %row_1 = arith.addi %own, %next : i32
+  %slots_1 = arith.constant 1 : i32
+  %start_1 = arith.muli %row_1, %slots_1 : i32
+  %cell_1 = arith.addi %start_1, %slot : i32
+  %element_1 = arith.constant 0 : i32
+  %at_1 = arith.addi %cell_1, %element_1 : i32
+  %where_1 = llvm.getelementptr %buffer[%at_1] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+  %state_1 = llvm.load %where_1 {alignment = 4} : !llvm.ptr<3> -> f32
+  %mine = arith.addf %state_0, %state_1 : f32
+  %distance = arith.constant 1 : i32
+  %warp = arith.constant 32 : i32
+  %other, %in = gpu.shuffle xor %mine, %distance, %warp : f32
+  %ours = arith.addf %mine, %other : f32
+  return %ours : f32
+}
+```
 """
 
 from __future__ import annotations

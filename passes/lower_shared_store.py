@@ -2,6 +2,38 @@
 
 A buffer per value of the state, [rows][slots], so that neighbouring results lie in neighbouring banks; a barrier
 makes the states visible to the whole CTA.
+
+Eight warps, two results a CTA:
+
+```mlir before
+gpu.module @device {
+  func.func @leave(%warp: i32, %slot: i32, %first_lane: i1, %mine: f32) -> !llvm.ptr<3> {
+    %buffer = "fold.shared_store"(%warp, %slot, %first_lane, %mine) {rows = 8, slots = 2}
+      : (i32, i32, i1, f32) -> !llvm.ptr<3>
+    return %buffer : !llvm.ptr<3>
+  }
+}
+```
+
+```mlir after
+gpu.module @device {
+  llvm.mlir.global internal @partials_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<16 x f32>
+  func.func @leave(%warp: i32, %slot: i32, %first_lane: i1, %mine: f32) -> !llvm.ptr<3> {
+    %buffer = llvm.mlir.addressof @partials_0 : !llvm.ptr<3>
+    scf.if %first_lane {
+      %slots = arith.constant 2 : i32
+      %row = arith.muli %warp, %slots : i32
+      %start = arith.addi %row, %slot : i32
+      %c0 = arith.constant 0 : i32
+      %at = arith.addi %start, %c0 : i32
+      %where = llvm.getelementptr %buffer[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      llvm.store %mine, %where {alignment = 4} : f32, !llvm.ptr<3>
+    }
+    gpu.barrier
+    return %buffer : !llvm.ptr<3>
+  }
+}
+```
 """
 
 from __future__ import annotations

@@ -2,6 +2,41 @@
 
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
 folds the tree's root into the running state. A scalar result folds the state's vector at the end, neighbours first.
+
+Two accesses in flight, of two elements each:
+
+```mlir before
+func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %state = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%x) : (vector<2xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 64, unroll = 2} : (i32, i32, vector<2xf32>) -> f32
+  return %state : f32
+}
+```
+
+```mlir after
+func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %two_steps = arith.constant 128 : i32
+  %both = scf.for %r = %begin to %end step %two_steps iter_args(%so_far = %zeros) -> (vector<2xf32>) : i32 {
+    %step = arith.constant 64 : i32
+    %second = arith.addi %r, %step : i32
+    %pair = arith.addf %x, %x : vector<2xf32>
+    %sum = arith.addf %so_far, %pair : vector<2xf32>
+    scf.yield %sum : vector<2xf32>
+  }
+  %even = vector.extract %both[0] : f32 from vector<2xf32>
+  %odd = vector.extract %both[1] : f32 from vector<2xf32>
+  %state = arith.addf %even, %odd : f32
+  return %state : f32
+}
+```
 """
 
 from __future__ import annotations

@@ -2,6 +2,33 @@
 
 Hardware short cuts, each one row: a predicate that is all one ``or`` or ``and`` is a ballot and a comparison, a 32-bit
 integer operation over the whole warp is one ``redux.sync`` where the target has it.
+
+Four lanes in two steps:
+
+```mlir before
+func.func @warp(%mine: f32) -> f32 {
+  %ours = "fold.warp_reduce"(%mine) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {lanes = 4, stride = 1, ordered = false} : (f32) -> f32
+  return %ours : f32
+}
+```
+
+```mlir after
+func.func @warp(%mine: f32) -> f32 {
+  %c1 = arith.constant 1 : i32
+  %warp_1 = arith.constant 32 : i32
+  %neighbour, %in_1 = gpu.shuffle xor %mine, %c1, %warp_1 : f32
+  %two = arith.addf %mine, %neighbour : f32
+  %c2 = arith.constant 2 : i32
+  %warp_2 = arith.constant 32 : i32
+  %next_pair, %in_2 = gpu.shuffle xor %two, %c2, %warp_2 : f32
+  %four = arith.addf %two, %next_pair : f32
+  return %four : f32
+}
+```
 """
 
 from __future__ import annotations
