@@ -176,7 +176,7 @@ class Body:
 
     def _instruction(self) -> None:
         cursor = self.cursor
-        line, negated = cursor.token.line, False
+        line, start, negated = cursor.token.line, cursor.token.start, False
         guard: Reg | None = None
         if cursor.accept("@"):
             negated = cursor.accept("!")
@@ -190,7 +190,7 @@ class Body:
             operands.append(self._operand(opcode))
             if cursor.token.text != ";":
                 cursor.expect(",")
-        text = cursor.source.quote(line)
+        text = " ".join(cursor.source.text[start : cursor.tokens[cursor.at - 1].start + 1].split())
         self.function.code.append(Instruction(opcode, tuple(mods), tuple(operands), line, text, guard, negated))
 
     def _operand(self, opcode: str) -> Operand:

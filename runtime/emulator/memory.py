@@ -119,7 +119,7 @@ class Memory:
     def _insert(self, buffer: Array, align: int, residue: int, read_only: bool, name: str) -> Allocation:
         address = align_up(self._next, align) + residue
         if address + buffer.nbytes > GLOBAL_LAST:
-            address = self._gap(buffer.nbytes, align) + residue
+            address = self._gap(buffer.nbytes, align, residue)
         made = Allocation(address, buffer.nbytes, buffer, read_only, name)
         at = bisect_right(self._starts, address)
         self._starts.insert(at, address)
@@ -127,13 +127,13 @@ class Memory:
         self._next = max(self._next, align_up(made.end + _GUARD, _PAGE))
         return made
 
-    def _gap(self, nbytes: int, align: int) -> int:
+    def _gap(self, nbytes: int, align: int, residue: int) -> int:
         """The first hole that is large enough, once the address space has been used up."""
-        at = align_up(GLOBAL_FIRST, align)
+        at = align_up(GLOBAL_FIRST, align) + residue
         for allocation in self._allocations:
-            if at + nbytes + _PAGE + _GUARD <= allocation.address:
+            if at + nbytes + _GUARD <= allocation.address:
                 break
-            at = align_up(allocation.end + _GUARD, align)
+            at = align_up(allocation.end + _GUARD, align) + residue
         if at + nbytes > GLOBAL_LAST:
             raise error("WF718", problem=f"expected room for {nbytes} bytes, got a full address space")
         return at

@@ -34,7 +34,7 @@ def _item(cursor: Cursor, module: Module) -> None:
             cursor.kind("id")
     elif word == ".address_size":
         if cursor.integer() != 64:
-            raise cursor.fail("expected .address_size 64")
+            raise cursor.source.syntax(cursor.tokens[cursor.at - 1].line, "expected .address_size 64")
     elif word == ".pragma":
         cursor.kind("string")
         cursor.expect(";")

@@ -25,11 +25,12 @@ _LINE_DIRECTIVES = (".loc", ".file")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token; ``kind`` is string, number, id, punct or end."""
+    """One token; ``kind`` is string, number, id, punct or end; ``start`` is its place in the text."""
 
     kind: str
     text: str
     line: int
+    start: int = 0
 
 
 class Source:
@@ -67,7 +68,7 @@ def tokenize(source: Source) -> list[Token]:
             if match.group() in _LINE_DIRECTIVES:
                 skip_line = line  # debug directives end with their line, not with a semicolon
             else:
-                out.append(Token(kind, match.group(), line))
+                out.append(Token(kind, match.group(), line, match.start()))
     out.append(Token("end", "end of text", line))
     return out
 

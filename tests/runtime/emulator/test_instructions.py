@@ -1,0 +1,76 @@
+"""Single instructions: the bits an H200 gave, and the bounds of the approximate functions."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from emulator_harness import DATA
+from emulator_instructions import APPROXIMATE, CASES, COUNT, HEADER, Case, kernel, operands
+
+from warpfold.runtime import emulator
+
+MEASURED = json.loads((DATA / "h200.json").read_text())
+
+
+def emulate(case: Case) -> np.ndarray:
+    """The result bits of a case, uint64."""
+    module = emulator.parse(HEADER + kernel(case))
+    memory = emulator.Memory()
+    out = np.zeros(COUNT, np.uint64)
+    args = [memory.bind(x.view(np.uint8)) for x in operands(case)]
+    args += [0] * (3 - len(args)) + [memory.bind(out.view(np.uint8))]
+    emulator.launch(module, "k", (1, 1, 1), (COUNT, 1, 1), args, memory)
+    return out
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_same_bits_as_an_h200(case: Case) -> None:
+    assert f"{zlib.crc32(emulate(case).tobytes()):08x}" == MEASURED[case.text]
+
+
+def test_every_measured_instruction_is_in_the_table() -> None:
+    assert set(MEASURED) == {case.text for case in CASES}
+
+
+# The ISA's bounds: relative error, or absolute error where the second number is not 0.
+_BOUNDS: dict[str, tuple[Callable[..., np.ndarray], float, float]] = {
+    "rcp": (lambda x: 1 / x, 2.0**-23, 0),
+    "sqrt": (np.sqrt, 2.0**-22, 0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 2.0**-22.4, 0),
+    "ex2": (np.exp2, 2.0**-22.5, 0),
+    "lg2": (np.log2, 2.0**-22, 2.0**-22),
+    "sin": (np.sin, 2.0**-20.5, 2.0**-20.5),
+    "cos": (np.cos, 2.0**-20.5, 2.0**-20.5),
+    "tanh": (np.tanh, 2.0**-11, 0),
+    "div": (np.divide, 2.0**-22, 0),
+}
+
+
+@pytest.mark.parametrize("case", [c for c in APPROXIMATE if c.types[0] == "f32"], ids=lambda case: case.name)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_approximate_functions_keep_the_bounds_of_the_isa(case: Case) -> None:
+    function, relative, absolute = _BOUNDS[case.text.split(".")[0]]
+    xs = [x.astype(np.uint32).view(np.float32).astype(np.float64) for x in operands(case)]
+    exact = function(*xs)
+    got = emulate(case).astype(np.uint32).view(np.float32).astype(np.float64)
+    usual = np.isfinite(exact) & (np.abs(exact) > 2.0**-120) & (np.abs(exact) < 2.0**127)
+    for x in xs:
+        usual &= (np.abs(x) > 2.0**-120) & (np.abs(x) < 2.0**126)
+    assert usual.sum() > 20
+    assert (np.abs(got - exact)[usual] <= np.maximum(relative * np.abs(exact), absolute)[usual]).all()
+
+
+def test_approximate_functions_of_special_values() -> None:
+    # ex2(-inf) = +0, ex2(+inf) = +inf, lg2(0) = -inf, rsqrt(-0) = -inf, rcp(-0) = -inf, as the ISA's tables list
+    cases = {"ex2": [(0xFF800000, 0), (0x7F800000, 0x7F800000)], "lg2": [(0, 0xFF800000), (0x80000000, 0xFF800000)]}
+    cases |= {"rsqrt": [(0x80000000, 0xFF800000), (0xBF800000, 0x7FFFFFFF)], "rcp": [(0x80000000, 0xFF800000)]}
+    for name, pairs in cases.items():
+        from emulator_harness import run
+
+        for given, expected in pairs:
+            got = run(f"mov.b32 r1, {given}; {name}.approx.f32 r2, r1; st.global.b32 [d1], r2;")
+            assert (got == expected).all(), (name, hex(given))
