@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from emulator_harness import exact_value, round_exact
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.runtime.emulator.conversion import to_float
@@ -74,27 +74,17 @@ def test_fma_rounds_once(type_: str, mode: str) -> None:
     check()
 
 
-# f32: 1 + 2^-24 is a tie that the third operand breaks by far less than float64 can see next to it
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(st.integers(1, 2**23 - 1), st.sampled_from([0, 1]))
-@example(1, 0)
-def test_f32_fma_breaks_a_tie_by_a_hair(hair: int, sign: int) -> None:
-    a, b = 0x3F800001, 0x3F800001  # (1 + 2^-23)^2 = 1 + 2^-22 + 2^-46
-    tie = 0x33800000 | sign << 31  # plus or minus 2^-24
-    exact = exact_value(a, 24, 32, -126)
-    third = exact_value(tie, 24, 32, -126)
-    assert exact is not None
-    assert third is not None
-    assert bits_of("f32", "fma", "rn", (a, b, tie)) == expected("f32", "rn", exact * exact + third, 0)
-    tiny = exact_value(hair, 24, 32, -126)  # 1.0 * 2^-24-midpoint plus a subnormal
-    assert tiny is not None
-    one_and_half_ulp = 0x3F800001
-    product = exact_value(one_and_half_ulp, 24, 32, -126)
-    half = exact_value(0x3F000000, 24, 32, -126)
-    assert product is not None
-    assert half is not None
-    got = bits_of("f32", "fma", "rn", (one_and_half_ulp, 0x3F000000, hair | sign << 31))
-    assert got == expected("f32", "rn", product * half + (-tiny if sign else tiny), 0)
+# The product of an odd multiple of 2^-23 above 1 and 1.5 lies midway between two f32; float64 cannot see the hair that
+# the addend puts on it, so rounding the float64 sum again would take the tie to even instead of following the hair.
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 2**20), st.integers(1, 0x20000000), st.integers(0, 1), st.integers(0, 1))
+def test_f32_fma_breaks_a_tie_by_a_hair(step: int, hair: int, product_sign: int, sign: int) -> None:
+    a, b, c = (0x3F800001 + 2 * step) | product_sign << 31, 0x3FC00000, hair | sign << 31
+    x, y, z = (exact_value(code, 24, 32, -126) for code in (a, b, c))
+    assert x is not None
+    assert y is not None
+    assert z is not None
+    assert bits_of("f32", "fma", "rn", (a, b, c)) == expected("f32", "rn", x * y + z, 0)
 
 
 @pytest.mark.parametrize("operation", ["add", "mul", "div", "sqrt"])
