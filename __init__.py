@@ -1,0 +1,48 @@
+"""warpfold: reductions written in Python, lowered stage by stage to PTX, run on a GPU or on the PTX emulator.
+
+>>> import warpfold as wf
+>>> @wf.monoid(identity=0)
+... def total(a, b):
+...     return a + b
+
+Names are imported when first used, so that ``import warpfold`` costs little and loads neither MLIR nor CUDA.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_TRACE = ("Sym", "cast", "ceil", "exp", "floor", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where")
+_MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
+_FUNCTIONS = (
+    "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "norm", "prod", "sum", "var",
+)  # fmt: skip
+_HOME = {
+    **dict.fromkeys(_TRACE, ".compiler.trace"),
+    **dict.fromkeys(_MONOIDS, ".compiler.library"),
+    **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
+    **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
+    **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
+    **dict.fromkeys(("Monoid", "count", "fold", "index", "monoid"), ".compiler.monoid"),
+    **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),
+    **dict.fromkeys(("Plan",), ".compiler.plan"),
+    **dict.fromkeys(("WarpfoldError",), ".compiler.errors"),
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
+    value = getattr(import_module(home, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

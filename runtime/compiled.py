@@ -1,0 +1,134 @@
+"""A compiled reduction as users hold it: looks at itself, saves itself, runs on arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..compiler import artifact as artifacts
+from ..compiler import planner
+from ..compiler.abi import Facts
+from ..compiler.artifact import Artifact
+from ..compiler.errors import error
+from ..compiler.geometry import Geometry, collapse, normalize_axes
+from ..compiler.graph import Expr, Program
+from ..compiler.plan import Launch, Plan, launch
+from ..compiler.target import target
+from .execute import Arrays, run
+
+if TYPE_CHECKING:
+    from ..compiler.pipeline import Stage
+    from .backend import Backend
+
+
+class Compiled:
+    """What ``wf.compile`` and ``wf.load`` return.
+
+    Calling it reduces an array of the kind that it was compiled for, over the axes that it was compiled for.
+    """
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.artifact = artifact
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text."""
+        return self.artifact.ptx
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the kernel that reads the elements."""
+        return self.artifact.plan
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The IR after every pass, the tensor program first (imports MLIR)."""
+        from ..compiler.driver import stages
+        from ..passes import steps
+
+        return stages(self.artifact.source, steps(target(self.artifact.arch)))
+
+    def save(self, path: str | os.PathLike[str], *, cubins: Sequence[str] = ()) -> None:
+        """Writes one file that ``wf.load`` runs without MLIR.
+
+        Args:
+            path: where to; written whole or not at all.
+            cubins: architectures (``sm_90a``) to add machine code for; the PTX must be for the same or an older one.
+
+        Raises:
+            FileError: WF505.
+            BackendError: WF606 or WF607 when cubins are asked for and ptxas is missing or refuses.
+        """
+        made = dict(self.artifact.cubins)
+        for arch in cubins:
+            from .ptxas import assemble
+
+            made[arch] = assemble(self.artifact.ptx, arch).cubin
+        replace(self.artifact, cubins=made).save(path)
+
+    def __call__(self, *xs: object, out: Any = None, keepdims: bool = False, device: str = "auto") -> Any:
+        """Reduces ``xs``; see ``wf.reduce``."""
+        a = self.artifact
+        if len(xs) != len(a.inputs):
+            raise error("WF124", name=a.name, expected=len(a.inputs), found=len(xs))
+        arrays = Arrays.of(xs, device)
+        found = tuple(v.dtype for v in arrays.inputs)
+        if found != a.inputs:
+            raise self._mismatch("elements of type " + _names(a.inputs), _names(found))
+        axes = normalize_axes(a.axis, len(arrays.inputs[0].shape))
+        arrays.allocate(axes, a.outputs, out, keepdims)
+        return run(arrays, a, *self._fit(arrays, axes))
+
+    def _fit(self, arrays: Arrays, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
+        """Geometry and launch for these arrays, which must be such as the kernel serves."""
+        a = self.artifact
+        shapes = arrays.shapes(axes)
+        inputs, outputs = shapes[: len(a.inputs)], shapes[len(a.inputs) :]
+        geometry = collapse(
+            inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
+            ordered=a.plan.walk == "blocked", indexed=a.indexed,
+        )  # fmt: skip
+        stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
+        backend: Backend = arrays.backend
+        task = planner.Task(stand_in, geometry, tuple(s.address for s in shapes), target(a.arch), backend.sms)
+        needed = planner.facts(task, a.plan)
+        if not _serves(a.main.facts, needed):
+            raise self._mismatch(_words(a.main.facts), _words(needed))
+        if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
+            raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
+        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, backend.sms)
+        return geometry, launch(a.plan, geometry.n_kept, geometry.n_reduced, parts)
+
+    def _mismatch(self, expected: str, found: str) -> Exception:
+        return error("WF123", name=self.artifact.name, expected=expected, found=found)
+
+
+def _names(types: Sequence[Any]) -> str:
+    return ", ".join(t.name for t in types)
+
+
+def _words(f: Facts) -> str:
+    ranks = f"{f.kept_rank} kept and {f.reduced_rank} reduced dims"
+    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access"
+
+
+def _serves(own: Facts, needed: Facts) -> bool:
+    """Whether a kernel compiled for ``own`` is right for arrays of ``needed``."""
+    access = zip(own.access, needed.access, strict=True)
+    return (
+        (own.kept_rank, own.reduced_rank) == (needed.kept_rank, needed.reduced_rank)
+        and own.index_bits >= needed.index_bits
+        and all(a in (b, "strided") or (a, b) == ("shifted", "aligned") for a, b in access)
+        and (not own.store_vector or needed.store_vector)
+    )
+
+
+def load(path: str | os.PathLike[str]) -> Compiled:
+    """A compiled reduction from a file that ``save`` wrote. Imports no MLIR.
+
+    Raises:
+        FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered.
+    """
+    return Compiled(artifacts.load(path))

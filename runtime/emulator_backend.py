@@ -1,0 +1,87 @@
+"""The emulator as a backend: kernels read and write NumPy's memory in place."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler.target import DEFAULT, Target
+
+if TYPE_CHECKING:
+    from ..compiler.artifact import Artifact
+    from .backend import Call, View, Workspace
+
+
+class EmulatorBackend:
+    """Runs artifacts on this machine's processor, as the default target with its SM count would."""
+
+    name = "emulator"
+
+    def __init__(self, target: Target = DEFAULT) -> None:
+        from .emulator import Memory
+
+        self.target = target
+        self.sms = target.sms
+        self.memory: Any = Memory()
+        self._bound: list[int] = []
+        self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+    def reads(self, view: View) -> bool:
+        """All host memory."""
+        return view.device.kind == "cpu"
+
+    def bind(self, view: View, *, write: bool, stream: int) -> int:
+        """Maps the bytes that the view spans; addresses keep their alignment."""
+        low, high = view.extent
+        if low == high:
+            return 0
+        data = (ctypes.c_uint8 * (high - low)).from_address(low)
+        base = self.memory.bind(np.frombuffer(data, np.uint8), read_only=not write, name=str(view.dtype))
+        self._bound.append(base)
+        return int(base) + view.address - low
+
+    def finish(self, views: Sequence[View], stream: int) -> None:
+        """Unmaps everything ``bind`` mapped."""
+        for base in self._bound:
+            self.memory.free(base)
+        self._bound.clear()
+
+    def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
+        """Two allocations that grow when they must."""
+        from .backend import Workspace
+
+        partials, size, cells, count = self._scratch
+        if partial_bytes > size:
+            if size:
+                self.memory.free(partials)
+            size = partial_bytes
+            partials = self.memory.allocate(size)
+        if counters > count:
+            if count:
+                self.memory.free(cells)
+            count = counters
+            cells = self.memory.allocate(4 * count)
+            self.memory.view(cells, 4 * count)[:] = 0
+        self._scratch = partials, size, cells, count
+        return Workspace(partials, cells)
+
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
+        """Runs the calls at once, one after another."""
+        from .emulator import launch, parse
+
+        module = parse(artifact.ptx)
+        for call in calls:
+            launch(module, call.name, call.grid, call.block, call.args, self.memory)
+
+    def synchronize(self, stream: int) -> None:
+        """Nothing is ever under way."""
+
+
+@lru_cache(maxsize=8)
+def emulator(target: Target = DEFAULT) -> EmulatorBackend:
+    """The emulator of a target, made once."""
+    return EmulatorBackend(target)

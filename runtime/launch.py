@@ -1,0 +1,95 @@
+"""The launch recipe: an artifact, a geometry and addresses become the kernel calls to make. Pure arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..compiler.abi import POINTERS, value
+from ..compiler.abi import partial_geometry as second_geometry
+from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.geometry import Dim, Geometry
+from ..compiler.plan import Launch, launch
+from .backend import Call, Workspace
+
+ALIGN = 256
+"""Bytes between the starts of the partials of different values."""
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """What a launch needs besides its arrays: bytes of partials, each value's offset in them, and counters."""
+
+    nbytes: int
+    offsets: tuple[int, ...]
+    counters: int
+
+
+def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
+    """The scratch memory of one launch."""
+    finish = artifact.plan.finish
+    if finish == "cta":
+        return Scratch(0, (), 0)
+    cells = geometry.n_kept * (1 if finish == "atomic" else run.split)
+    offsets, total = [], 0
+    for t in artifact.state:
+        offsets.append(total)
+        total += -(-cells * t.itemsize // ALIGN) * ALIGN
+    return Scratch(total, tuple(offsets), run.tiles if finish == "last_block" else 0)
+
+
+def calls(
+    artifact: Artifact, geometry: Geometry, run: Launch, pointers: Sequence[int], space: Workspace, layout: Scratch
+) -> list[Call]:
+    """The kernel calls of one reduction, in order.
+
+    Args:
+        artifact: what was compiled.
+        geometry: the collapsed geometry of this call.
+        run: its grid and chunk.
+        pointers: address of each input's, then each output's first element.
+        space: scratch memory that holds ``layout``.
+    """
+    if geometry.n_kept == 0:
+        return []
+    partials = [space.partials + o for o in layout.offsets]
+    inputs, states = len(artifact.inputs), len(artifact.state)
+    starts = [
+        p + o * t.itemsize
+        for p, o, t in zip(pointers, geometry.offsets, (*artifact.inputs, *artifact.outputs), strict=True)
+    ]
+    found = []
+    for kernel in artifact.kernels:
+        if kernel.role == "main":
+            own = {"input": starts[:inputs], "output": starts[inputs:]}
+            own |= {"partial": partials, "counter": [space.counters]}
+            found.append(_call(kernel, geometry, run, own, geometry.n_reduced))
+        else:
+            parts = run.split if artifact.plan.finish == "two_kernels" else 1
+            g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts)
+            outputs = partials if kernel.role == "init" else starts[inputs:]
+            if kernel.role == "init":
+                g = _cells(g, states)
+            second = launch(kernel.plan, g.n_kept, g.n_reduced)
+            found.append(_call(kernel, g, second, {"input": partials, "output": outputs}, geometry.n_reduced))
+    return found
+
+
+def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometry:
+    """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
+    outputs = tuple(Dim(d.size, d.strides[inputs:]) for d in geometry.kept)
+    zeros = (0,) * (len(geometry.offsets) - inputs)
+    return second_geometry(Geometry(outputs, (), zeros), states, parts)
+
+
+def _cells(g: Geometry, states: int) -> Geometry:
+    """The same with the partials themselves as outputs, for the kernel that sets them to the identity."""
+    kept = tuple(Dim(d.size, d.strides[:states] * 2) for d in g.kept)
+    return Geometry(kept, (Dim(0, (0,) * 2 * states),), (0,) * 2 * states)
+
+
+def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[str, list[int]], count: int) -> Call:
+    args = tuple(
+        pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params
+    )
+    return Call(kernel.name, (run.tiles, run.split, 1), (kernel.plan.threads, 1, 1), args)
