@@ -125,6 +125,52 @@ _rows(
     },
 )
 
+# --- WF12: calls -------------------------------------------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF120": ("no reduction is called {name!r}: expected one of {known}", "or pass a monoid or a function"),
+        "WF121": ("device cannot be {device!r}: expected auto, cuda or emulator", "leave it out for auto"),
+        "WF122": (
+            "the array lies on {found}, which the {backend} backend cannot reach",
+            "copy it to the host first, or run with device='cuda'",
+        ),
+        "WF123": (
+            "this artifact of {name} was compiled for {expected}: the array needs {found}",
+            "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
+        ),
+        "WF124": ("{name} takes {expected} input array(s), got {found}", "pass one array per input"),
+    },
+)
+
+# --- WF10, WF11: arrays of other libraries, and out= ---------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF106": (
+            "{what} of {bytes} bytes is no multiple of the {itemsize} bytes that an element of type {dtype} takes",
+            "copy the array first, so that its elements are aligned: numpy.array(x)",
+        ),
+        "WF107": ("the inputs lie on different devices: {devices}", "move them to one device first"),
+        "WF108": ("out has shape {found}: expected {expected}", "pass an array of that shape, or leave out= away"),
+        "WF110": (
+            "out is not contiguous: its strides are {strides} elements for shape {shape}, expected {expected}",
+            "reduce into a contiguous array and copy it over",
+        ),
+        "WF111": ("out shares memory with input {position}", "pass an array of its own: results would overwrite input"),
+        "WF112": ("out lies on {found}: the inputs lie on {expected}", "move out to the device of the inputs"),
+        "WF113": ("out cannot be written: it is {reason}", "pass a writable array, or leave out= away"),
+    },
+)
+_rows(
+    DTypeError,
+    {
+        "WF109": ("out has elements of type {found}: expected {expected}", "pass dtype=, or an out of that type"),
+        "WF114": ("a {kind} cannot be read as a dense array: {reason}", "{remedy}"),
+        "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
+    },
+)
+
 # --- WF2: tracing and monoids ------------------------------------------------------------------------------------
 _rows(
     TraceError,
@@ -244,6 +290,13 @@ _rows(
         "WF502": ("{path} is not a warpfold artifact of a known format", "save it again with artifact.save(path)"),
         "WF503": ("{path} is cut short or was altered: its checksum does not match", "save the artifact again"),
         "WF505": ("cannot write {path}: {reason}", "give a path in a folder that exists and may be written"),
+        "WF506": ("cannot read {path}: {reason}", "check the path and its permissions"),
+        "WF507": ("{path} is cut short or damaged: {reason}", "write it again with numpy.save"),
+        "WF508": (
+            "{path} holds pickled objects, which can run code when loaded: expected plain numbers",
+            "load it where you trust it, and save it again as an array of numbers",
+        ),
+        "WF509": ("{path} is not a .npy file: {reason}", "write it with numpy.save"),
     },
 )
 
@@ -265,6 +318,41 @@ _rows(
             "move {name} out of {anchor}(...)",
         ),
         "WF894": ("{name} takes no options, got {options}", "write {name} alone: the IR carries what it reads"),
+    },
+)
+
+# --- WF6: CUDA ---------------------------------------------------------------------------------------------------
+_rows(
+    BackendError,
+    {
+        "WF601": ("{call} failed with {name}: {text}{sticky}", "{remedy}"),
+        "WF602": (
+            "the device has compute capability {capability}: expected {oldest} or newer",
+            "run on the emulator: device='emulator'",
+        ),
+        "WF603": (
+            "out of memory on {device}: {call} asked for {bytes} bytes",
+            "free arrays, or other libraries' memory pools, first",
+        ),
+        "WF604": (
+            "no CUDA driver was found: {reason}",
+            "install the NVIDIA driver, or run on the emulator: device='emulator'",
+        ),
+        "WF605": (
+            "there is no CUDA device {number}: {found} found",
+            "check CUDA_VISIBLE_DEVICES and nvidia-smi, or run on the emulator: device='emulator'",
+        ),
+        "WF606": (
+            "ptxas was not found in WARPFOLD_PTXAS, in the nvidia-cuda-nvcc package or on PATH{reason}",
+            "python -m pip install nvidia-cuda-nvcc",
+        ),
+        "WF607": ("ptxas refuses the PTX for {arch}: {message}", "{remedy}"),
+        "WF608": (
+            "no disassembler was found: neither nvdisasm nor cuobjdump is installed or on PATH",
+            "python -m pip install nvidia-cuda-nvdisasm",
+        ),
+        "WF609": ("the driver cannot load {artifact}: {name}: {log}", "{remedy}"),
+        "WF610": ("{tool} failed: {message}", "check that the cubin is whole and the tool as new as its architecture"),
     },
 )
 

@@ -1,0 +1,142 @@
+"""Arrays in and out: views of the caller's, results in the caller's library, checks of ``out=``, ``.npy`` files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..compiler.dtypes import DType
+from ..compiler.errors import error
+from .backend import Device, View
+from .dlpack import contiguous
+from .libraries import library_of
+
+MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
+_MAGIC = b"\x93NUMPY"
+_PICKLE = b"\x80"
+
+
+def view(x: object) -> View:
+    """What a kernel needs of ``x``: an array of any library, a list of numbers or a number.
+
+    Reads NumPy, PyTorch, CuPy and JAX arrays, and whatever has ``__cuda_array_interface__``, ``__array_interface__``
+    or ``__dlpack__``, in place. Everything else goes through ``numpy.asarray``, and its view is read-only.
+
+    Raises:
+        DTypeError: WF105 for elements without a rule, WF114 for what is no dense array (sparse, masked, traced).
+        ArgumentError: WF106 when elements are not aligned.
+    """
+    return library_of(x).read(x)
+
+
+def allocate(like: object, shape: tuple[int, ...], dtype: DType) -> tuple[View, Callable[[], Any]]:
+    """Memory for a result in the library and on the device of ``like``.
+
+    Returns:
+        The view that kernels write, and a function that gives the caller's object once the kernels are queued (and,
+        for host memory, finished).
+
+    Raises:
+        DTypeError: WF115 when the library has no such element type.
+    """
+    return library_of(like).allocate(like, shape, dtype)
+
+
+def stream_of(x: object) -> int:
+    """The CUDA stream on which the caller's library works with ``x``: 0, the default stream, where it names none."""
+    return library_of(x).stream(x)
+
+
+def common_device(inputs: Sequence[View]) -> Device:
+    """The device of all ``inputs``.
+
+    Raises:
+        ArgumentError: WF107 when they lie on several.
+    """
+    device = inputs[0].device
+    if any(v.device != device for v in inputs):
+        raise error("WF107", devices=", ".join(f"input {i} on {v.device}" for i, v in enumerate(inputs)))
+    return device
+
+
+def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequence[View]) -> View:
+    """The view of ``out``, an array of the caller's that takes a result.
+
+    Raises:
+        ArgumentError: WF108 for its shape, WF110 when it is not contiguous, WF111 when it overlaps an input,
+            WF112 for its device, WF113 when it cannot be written (read-only, immutable, or not an array).
+        DTypeError: WF109 for its element type.
+    """
+    v = view(out)
+    if v.shape != shape:
+        raise error("WF108", found=v.shape, expected=shape)
+    if v.dtype != dtype:
+        raise error("WF109", found=v.dtype, expected=dtype)
+    if inputs and v.device != inputs[0].device:
+        raise error("WF112", found=v.device, expected=inputs[0].device)
+    if v.read_only:
+        raise error("WF113", reason=_why_read_only(out))
+    if not _is_contiguous(v):
+        raise error("WF110", strides=v.strides, shape=shape, expected=contiguous(shape))
+    low, high = v.extent
+    for position, other in enumerate(inputs):
+        first, last = other.extent
+        if v.device == other.device and max(low, first) < min(high, last):
+            raise error("WF111", position=position)
+    return v
+
+
+def _is_contiguous(v: View) -> bool:
+    if 0 in v.shape:
+        return True
+    pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)
+    return all(size == 1 or stride == expected for stride, expected, size in pairs)
+
+
+def _why_read_only(out: object) -> str:
+    if isinstance(out, np.ndarray):
+        return "read-only" if out.dtype.isnative else f"in foreign byte order ({out.dtype.str})"
+    library = type(out).__module__.partition(".")[0]
+    if library in ("jax", "jaxlib"):
+        return "a JAX array, which never changes"
+    return f"a {type(out).__qualname__}, not a writable array"
+
+
+def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
+    """Reads a ``.npy`` file of numbers; a large one is mapped into memory.
+
+    Raises:
+        FileError: WF506 when it cannot be read, WF507 when it is cut short or damaged, WF508 when it holds pickled
+            objects, WF509 when it is no ``.npy`` file.
+    """
+    try:
+        with Path(path).open("rb") as f:
+            head = f.read(len(_MAGIC))
+            size = f.seek(0, os.SEEK_END)
+    except OSError as e:
+        raise error("WF506", path=path, reason=e.strerror or e) from e
+    if head != _MAGIC:
+        raise _foreign(path, head)
+    try:
+        # Mapping checks that the file is as long as its header says, before memory is asked for.
+        return np.load(path, mmap_mode="r" if size > MAP_FROM_BYTES else None, allow_pickle=False)  # type: ignore[no-any-return]
+    except (ValueError, EOFError, SyntaxError) as e:
+        if "Object arrays" in str(e) or "Python objects" in str(e):
+            raise error("WF508", path=path) from e
+        raise error("WF507", path=path, reason=e) from e
+    except OSError as e:
+        raise error("WF506", path=path, reason=e.strerror or e) from e
+
+
+def _foreign(path: str | os.PathLike[str], head: bytes) -> Exception:
+    if not head or _MAGIC.startswith(head):
+        return error("WF507", path=path, reason=f"it has {len(head)} bytes")
+    if head.startswith(_PICKLE):
+        return error("WF508", path=path)
+    if head.startswith(b"PK"):
+        return error("WF509", path=path, reason="it is an archive (.npz); save one array of it with numpy.save")
+    return error("WF509", path=path, reason="it does not begin with NumPy's mark")

@@ -1,0 +1,283 @@
+"""Array libraries: how an array of each becomes a ``View``, how a result of each is made, and which stream it uses.
+
+No library is imported here but NumPy: an object that comes from another one shows that it is imported already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiler.dtypes import BOOL, DType, dtype
+from ..compiler.errors import error
+from . import dlpack
+from .backend import Device, View
+from .dlpack import refusal
+
+Shape = tuple[int, ...]
+Allocation = tuple[View, Callable[[], Any]]
+CPU = Device("cpu")
+
+
+@dataclass(frozen=True)
+class Library:
+    """What warpfold knows of one array library.
+
+    Attributes:
+        read: the view of one of its arrays.
+        allocate: an uninitialised array beside a given one, as its view and the function that, called after the
+            kernels were queued, gives what the caller gets.
+        stream: the CUDA stream on which the caller works with an array; 0 is the default one.
+    """
+
+    read: Callable[[Any], View]
+    allocate: Callable[[Any, Shape, DType], Allocation]
+    stream: Callable[[Any], int]
+
+
+def library_of(x: object) -> Library:
+    """The library that ``x`` comes from; remembered by its class."""
+    kind = type(x)
+    found = _SEEN.get(kind)
+    if found is None:
+        keys = ((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
+        found = next((_KNOWN[key] for key in keys if key in _KNOWN), None)
+        if found is None:
+            return OTHER  # not remembered: protocols may belong to the object, not to its class
+        _SEEN[kind] = found
+    return found
+
+
+def in_elements(strides: Shape, shape: Shape, t: DType, address: int = 0) -> Shape:
+    """Byte strides as strides in elements; those of axes with fewer than two elements do not matter.
+
+    Raises:
+        ArgumentError: WF106 when elements do not lie whole numbers of elements apart, or not aligned.
+    """
+    item = t.itemsize
+    for stride, size in zip(strides, shape, strict=True):
+        if stride % item and size > 1:
+            raise error("WF106", what="a stride", bytes=stride, itemsize=item, dtype=t)
+    if address % item:
+        raise error("WF106", what="an address at an offset", bytes=address % item, itemsize=item, dtype=t)
+    return tuple([stride // item for stride in strides])
+
+
+def no_stream(_: object) -> int:
+    """Host arrays belong to no stream: their work goes on the default one."""
+    return 0
+
+
+# --- NumPy -------------------------------------------------------------------------------------------------------
+_NUMPY_TYPES: dict[Any, DType] = {}
+
+
+def read_numpy(x: np.ndarray[Any, Any]) -> View:
+    """The view of a NumPy array; one in foreign byte order is copied, and its view is read-only."""
+    t = _NUMPY_TYPES.get(x.dtype)
+    if t is None:
+        t = dtype(x.dtype)
+        if not x.dtype.isnative:
+            return _copied(x.astype(x.dtype.newbyteorder("=")))
+        _NUMPY_TYPES[x.dtype] = t
+    if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
+        raise refusal(x, "its mask would be ignored", "fill it first with the identity: x.filled(0) for a sum")
+    interface = x.__array_interface__
+    address, read_only = interface["data"]
+    strides = in_elements(x.strides, x.shape, t, address if x.size else 0)
+    return View(address, x.shape, strides, t, CPU, read_only, x)
+
+
+def allocate_numpy(_: object, shape: Shape, t: DType) -> Allocation:
+    """A NumPy array; of rank 0 it becomes a NumPy scalar, as NumPy's own reductions give."""
+    made: np.ndarray[Any, Any] = np.empty(shape, t.numpy)
+    return read_numpy(made), (lambda: made) if shape else (lambda: made[()])
+
+
+def _copied(x: np.ndarray[Any, Any]) -> View:
+    x.flags.writeable = False  # what is written to a copy is lost
+    return read_numpy(x)
+
+
+# --- PyTorch -----------------------------------------------------------------------------------------------------
+_TORCH_TYPES: dict[Any, DType] = {}
+_DEVICES = tuple(Device("cuda", number) for number in range(64))
+
+
+def _read_torch(x: Any) -> View:
+    t = _TORCH_TYPES.get(x.dtype)
+    if t is None:
+        t = _TORCH_TYPES[x.dtype] = dtype(str(x.dtype).removeprefix("torch."))
+    if x.is_cuda:
+        device = _DEVICES[x.get_device()]
+    elif x.device.type == "cpu":
+        device = CPU
+    else:
+        raise refusal(x, f"it lies on device {x.device}")
+    if x.layout is not sys.modules["torch"].strided:
+        raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
+    if x.is_neg():  # a lazy negation: what lies in memory is not its value
+        return _torch_resolved(x)
+    return View(x.data_ptr(), tuple(x.shape), x.stride(), t, device, False, x)
+
+
+def _torch_resolved(x: Any) -> View:
+    v = _read_torch(x.detach().resolve_neg())
+    return View(v.address, v.shape, v.strides, v.dtype, v.device, True, v.owner)
+
+
+def _allocate_torch(like: Any, shape: Shape, t: DType) -> Allocation:
+    torch = sys.modules["torch"]
+    kind = getattr(torch, t.numpy_name, None)
+    if kind is None:
+        raise error("WF115", library="torch", dtype=t)
+    made = torch.empty(shape, dtype=kind, device=like.device)
+    return _read_torch(made), lambda: made
+
+
+def _torch_stream(x: Any) -> int:
+    if not x.is_cuda:
+        return 0
+    return int(sys.modules["torch"].cuda.current_stream(x.device).cuda_stream)
+
+
+# --- CuPy --------------------------------------------------------------------------------------------------------
+def _read_cupy(x: Any) -> View:
+    t = dtype(x.dtype)
+    return View(x.data.ptr, x.shape, in_elements(x.strides, x.shape, t), t, _DEVICES[x.device.id], False, x)
+
+
+def _allocate_cupy(like: Any, shape: Shape, t: DType) -> Allocation:
+    try:
+        with like.device:
+            made = sys.modules["cupy"].empty(shape, t.numpy)
+    except (TypeError, ValueError) as e:
+        raise error("WF115", library="cupy", dtype=t) from e
+    return _read_cupy(made), lambda: made
+
+
+def _cupy_stream(x: Any) -> int:
+    with x.device:
+        return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+
+
+# --- JAX ---------------------------------------------------------------------------------------------------------
+def _read_jax(x: Any) -> View:
+    if isinstance(x, sys.modules["jax"].core.Tracer):
+        raise refusal(x, "it stands for values that are not there yet", "call warpfold outside jax.jit, grad and vmap")
+    t = dtype(x.dtype)  # first, since JAX's own message for foreign types does not name them
+    v = dlpack.view(x, read_only=True)
+    return View(v.address, v.shape, v.strides, t, v.device, True, v.owner)
+
+
+def _allocate_jax(like: Any, shape: Shape, t: DType) -> Allocation:
+    """On the CPU a NumPy array that JAX takes in; on a GPU a fresh JAX array, written before anyone else sees it."""
+    jax = sys.modules["jax"]
+    place = next(iter(like.devices()))
+    if place.platform == "cpu":
+        host: np.ndarray[Any, Any] = np.empty(shape, t.numpy)
+        return read_numpy(host), lambda: _to_jax(jax, host, place, t)
+    with _x64(jax, t), jax.default_device(place):
+        made = jax.numpy.zeros(shape or (1,), t.numpy)  # an array of rank 0 could share a constant
+    v = _read_jax(made)
+    strides = dlpack.contiguous(shape)
+    fresh = View(v.address, shape, strides, t, v.device, False, (made, v.owner))
+    return fresh, lambda: _settled(fresh.device, made).reshape(shape)
+
+
+def _to_jax(jax: Any, host: np.ndarray[Any, Any], place: Any, t: DType) -> Any:
+    with _x64(jax, t):
+        return jax.device_put(host, place)
+
+
+def _x64(jax: Any, t: DType) -> Any:
+    """Lets JAX hold 64-bit elements, which it would cut to 32 bits and so change results."""
+    if t.bits < 64 or jax.config.jax_enable_x64:
+        return contextlib.nullcontext()
+    if callable(getattr(jax, "enable_x64", None)):
+        return jax.enable_x64(True)
+    from importlib import import_module
+
+    return import_module("jax.experimental").enable_x64()
+
+
+def _settled(device: Device, made: Any) -> Any:
+    """``made``, once the kernels have written it: JAX runs on streams of its own and would not wait for ours."""
+    from .cuda_backend import wait
+
+    wait(device.number)
+    return made
+
+
+# --- Every other object ------------------------------------------------------------------------------------------
+def _read_other(x: Any) -> View:
+    if isinstance(x, np.generic):
+        return _copied(np.array(x))
+    if hasattr(x, "__cuda_array_interface__"):
+        return _read_cuda_interface(x)
+    if hasattr(x, "__array_interface__"):
+        return read_numpy(np.asarray(x))
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+        return dlpack.view(x)
+    try:
+        converted = np.asarray(x)
+    except (TypeError, ValueError) as e:
+        raise refusal(x, e) from e
+    if converted.dtype.hasobject and not hasattr(x, "dtype"):
+        raise error("WF105", dtype=f"{type(x).__name__} (as an array: object)", known="numbers and bools")
+    return _copied(converted.view())
+
+
+def _read_cuda_interface(x: Any) -> View:
+    facts = x.__cuda_array_interface__
+    if facts.get("mask") is not None:
+        raise refusal(x, "its mask would be ignored", "fill it first")
+    kind = np.dtype(facts["typestr"])
+    if not kind.isnative:
+        raise refusal(x, f"its elements of type {kind} are in foreign byte order", "convert it to native byte order")
+    t = BOOL if kind == np.bool_ else dtype(kind)
+    address, read_only = facts["data"]
+    shape = tuple(facts["shape"])
+    strides = facts.get("strides")
+    strides = dlpack.contiguous(shape) if strides is None else in_elements(tuple(strides), shape, t)
+    return View(address or 0, shape, strides, t, _interface_device(x, address), bool(read_only), x)
+
+
+def _interface_device(x: Any, address: int | None) -> Device:
+    """The interface names no device: asks DLPack, else the driver, which knows every address."""
+    if hasattr(x, "__dlpack_device__"):
+        return _DEVICES[int(x.__dlpack_device__()[1])]
+    if not address:
+        return _DEVICES[0]
+    from .cuda_backend import ordinal
+
+    return _DEVICES[ordinal(address)]
+
+
+def _interface_stream(x: Any) -> int:
+    stream = getattr(x, "__cuda_array_interface__", {}).get("stream")
+    return 0 if stream in (None, dlpack.LEGACY_STREAM) else int(stream)
+
+
+NUMPY = Library(read_numpy, allocate_numpy, no_stream)
+TORCH = Library(_read_torch, _allocate_torch, _torch_stream)
+CUPY = Library(_read_cupy, _allocate_cupy, _cupy_stream)
+JAX = Library(_read_jax, _allocate_jax, no_stream)
+OTHER = Library(_read_other, allocate_numpy, _interface_stream)
+
+_KNOWN = {
+    ("numpy", "ndarray"): NUMPY,
+    ("torch", "Tensor"): TORCH,
+    ("cupy", "ndarray"): CUPY,
+    ("jax", "Array"): JAX,
+    ("jax", "Tracer"): JAX,
+    ("jax", "ArrayImpl"): JAX,
+    ("jaxlib", "ArrayImpl"): JAX,
+    ("jaxlib", "Array"): JAX,
+}
+_SEEN: dict[type, Library] = {np.ndarray: NUMPY}
