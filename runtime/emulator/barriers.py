@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .lanes import WARP, Lanes
+from .lanes import Lanes
 from .op import broadcast
 from .program import Block
 from .types import Array
@@ -140,6 +140,3 @@ class Barriers:
                     expected=expected,
                     absent=where,
                 )
-
-
-__all__ = ["WARP", "Barriers"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .lanes import Lanes
 from .op import Builder, Form, Op
-from .types import Args, Array, Imm, Label, Operand
+from .types import Args, Array, Label, Operand
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -120,5 +120,3 @@ TABLE: dict[str, Builder] = {
     "brkpt": _nothing,
     "setmaxnreg": _nothing,
 }
-
-__all__ = ["TABLE", "Imm"]

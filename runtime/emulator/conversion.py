@@ -256,5 +256,3 @@ def _cvt_pack(form: Form) -> Op:
 
 
 TABLE: dict[str, Builder] = {"cvt": _cvt}
-
-__all__ = ["TABLE", "is_signed", "to_float", "widened"]

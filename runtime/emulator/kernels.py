@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .rounding import (
-    BF16,
     F16,
     F32,
     F32_NAN,
@@ -234,6 +233,3 @@ def extreme(name: str, type_: str, nan: bool, xorsign: bool, absolute: bool = Fa
         return canonical(r) if type_ == "f32" else r
 
     return run
-
-
-__all__ = ["BF16", "F16", "F32", "arithmetic", "extreme", "widen"]

@@ -14,7 +14,7 @@ import numpy as np
 from ...compiler.errors import WarpfoldError, error
 from .layout import POISON, align_up
 from .machine import Machine
-from .memory import Allocation, Memory
+from .memory import Memory
 from .module import Function, Module
 from .parser import read_module
 from .program import Program
@@ -245,6 +245,3 @@ def launch(
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
     return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps).run()
-
-
-__all__ = ["Allocation", "LaunchStats", "launch", "parse"]

@@ -25,6 +25,7 @@ from .writer import constant, function_of
 if TYPE_CHECKING:
     from .launch import Launch
 
+_FAIR = 64
 _BITS = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 
@@ -86,7 +87,9 @@ class Machine:
         if not blocks:
             return
         while self.pending or self._stuck():
-            number = min(self.pending)
+            # now and then the place that has waited longest, so that a thread spinning for another lets it go on
+            fair = stats.steps % _FAIR == _FAIR - 1
+            number = next(iter(self.pending)) if fair else min(self.pending)
             block = blocks[number]
             lanes = union(self.pending.pop(number), self.start)
             if block.items[0].op.member is not None:

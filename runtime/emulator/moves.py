@@ -8,7 +8,7 @@ import numpy as np
 
 from .layout import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_MASK
 from .op import Builder, Form, Op, broadcast, spread
-from .types import DTYPE, WIDTH, Array, Imm, Mem, Operand, Reg, Special, Sym, Vec
+from .types import DTYPE, WIDTH, Array, Imm, Operand, Special, Sym, Vec
 
 if TYPE_CHECKING:
     from .lanes import Lanes
@@ -145,5 +145,3 @@ TABLE: dict[str, Builder] = {
     "mapa": _mapa,
     "getctarank": _getctarank,
 }
-
-__all__ = ["TABLE", "Mem", "Reg"]

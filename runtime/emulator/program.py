@@ -10,7 +10,7 @@ from .inline import Flat
 from .isa import build
 from .module import Function, Module
 from .op import Op
-from .types import STORAGE, WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special
+from .types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special
 
 EXIT = -1
 
@@ -183,6 +183,3 @@ def _liveness(blocks: list[Block]) -> None:
             live = uses | (out & ~defs)
             if live != block.live_in or out != block.live_out:
                 block.live_in, block.live_out, changed = live, out, True
-
-
-__all__ = ["EXIT", "STORAGE", "Block", "Item", "Program"]

@@ -13,7 +13,7 @@ import numpy as np
 from .kernels import extreme
 from .lanes import WARP, Lanes
 from .op import Builder, Form, Op
-from .types import DTYPE, Array, Imm, Operand, Pair, Reg, Sink, is_float
+from .types import DTYPE, Array, Operand, Pair, Sink, is_float
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -228,5 +228,3 @@ TABLE: dict[str, Builder] = {
     "elect": _elect,
     "activemask": _activemask,
 }
-
-__all__ = ["TABLE", "Imm", "Reg"]

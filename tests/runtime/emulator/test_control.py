@@ -165,6 +165,27 @@ def test_an_endless_loop_ends_in_an_error() -> None:
         run("L: add.u32 r1, r1, 1; setp.ge.u32 p1, r1, 0; @p1 bra L;", max_steps=1000)
 
 
+def test_threads_that_spin_for_a_lock_let_its_holder_go_on() -> None:
+    # the critical section lies behind the loop: lanes of one warp, and CTAs, must all pass
+    body = """
+    L: atom.global.cas.b32 r1, [d0], 0, 1; setp.ne.u32 p1, r1, 0; @p1 bra L;
+    ld.volatile.global.u32 r2, [d0+4]; add.u32 r2, r2, 1; st.volatile.global.u32 [d0+4], r2; membar.gl;
+    atom.global.exch.b32 r3, [d0], 0;
+    """
+    assert run(body, threads=40, ctas=3, size=2).tolist() == [0, 120]
+
+
+def test_a_barrier_over_the_grid() -> None:
+    # every CTA counts itself in, then waits for all; the last to come must not be starved by those that spin
+    body = """
+    mov.u32 r1, %ctaid.x; mov.u32 r2, %nctaid.x; setp.ne.u32 p1, r0, 0; @p1 bra S; atom.global.add.u32 r3, [d0], 1;
+    W: ld.acquire.gpu.global.u32 r4, [d0]; setp.lt.u32 p2, r4, r2; @p2 bra W;
+    S: bar.sync 0; ld.global.u32 r5, [d0]; mad.lo.u32 r6, r1, 64, r0; mad.wide.u32 d3, r6, 4, d0;
+    st.global.u32 [d3+4], r5;
+    """
+    assert (run(body, threads=64, ctas=5, size=321)[1:] == 5).all()
+
+
 def test_trap_says_where() -> None:
     with pytest.raises(EmulatorError, match=r"WF717: trap; .*'@p1 trap;', CTA \(1, 0, 0\), thread \(5, 0, 0\)"):
         run("mov.u32 r1, %ctaid.x; mad.lo.u32 r1, r1, 32, r0; setp.eq.u32 p1, r1, 37; @p1 trap;", ctas=2)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from emulator_harness import DATA
+from emulator_harness import DATA, run
 from emulator_instructions import APPROXIMATE, CASES, COUNT, HEADER, Case, kernel, operands
 
 from warpfold.runtime import emulator
@@ -64,13 +64,33 @@ def test_approximate_functions_keep_the_bounds_of_the_isa(case: Case) -> None:
     assert (np.abs(got - exact)[usual] <= np.maximum(relative * np.abs(exact), absolute)[usual]).all()
 
 
+BLACKWELL = [
+    # text over r1 r2 r3 (1.0, NaN, -3.0) or pairs of them, and the bits of r4
+    ("max.f32 r4, r1, r2, r3;", 0x3F800000),
+    ("min.NaN.f32 r4, r1, r2, r3;", 0x7FFFFFFF),
+    ("max.abs.f32 r4, r1, r2, r3;", 0x40400000),
+    ("mov.b64 d2, {r1, r3}; add.rn.f32x2 d3, d2, d2; mov.b64 {_, r4}, d3;", 0xC0C00000),
+    ("mov.b64 d2, {r1, r3}; fma.rn.ftz.f32x2 d3, d2, d2, d2; mov.b64 {r4, _}, d3;", 0x40000000),
+    ("mov.b64 d2, {r1, r2}; mul.rz.f32x2 d3, d2, d2; mov.b64 {_, r4}, d3;", 0x7FFFFFFF),
+    # halves (1.0, 2.0) against (2.0, 2.0): only the low one is less
+    ("mov.b32 r5, 0x40003c00; mov.b32 r6, 0x40004000; setp.lt.f16x2 p1|p2, r5, r6; selp.u32 r4, 1, 0, p1; "
+     "@p2 add.u32 r4, r4, 2;", 1),
+    ("mov.b32 r5, 0x40003f80; mov.b32 r6, 0x40004000; setp.ge.bf16x2 p1|p2, r5, r6; selp.u32 r4, 1, 0, p1; "
+     "@p2 add.u32 r4, r4, 2;", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), BLACKWELL)
+def test_instructions_an_h200_lacks(text: str, expected: int) -> None:
+    setup = "mov.b32 r1, 0f3F800000; mov.b32 r2, 0f7FC00000; mov.b32 r3, 0fC0400000;"
+    assert (run(f"{setup} {text} st.global.b32 [d1], r4;") == expected).all()
+
+
 def test_approximate_functions_of_special_values() -> None:
     # ex2(-inf) = +0, ex2(+inf) = +inf, lg2(0) = -inf, rsqrt(-0) = -inf, rcp(-0) = -inf, as the ISA's tables list
     cases = {"ex2": [(0xFF800000, 0), (0x7F800000, 0x7F800000)], "lg2": [(0, 0xFF800000), (0x80000000, 0xFF800000)]}
     cases |= {"rsqrt": [(0x80000000, 0xFF800000), (0xBF800000, 0x7FFFFFFF)], "rcp": [(0x80000000, 0xFF800000)]}
     for name, pairs in cases.items():
-        from emulator_harness import run
-
         for given, expected in pairs:
             got = run(f"mov.b32 r1, {given}; {name}.approx.f32 r2, r1; st.global.b32 [d1], r2;")
             assert (got == expected).all(), (name, hex(given))
