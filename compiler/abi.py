@@ -128,15 +128,19 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
 
 
 def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
-    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept]."""
-    n_inputs = len(geometry.offsets)
+    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept].
+
+    ``geometry`` is that of the first kernel's outputs alone. The reduced dim is there even for one part, since a kernel
+    compiled for partials has a parameter for its stride.
+    """
+    n_outputs = len(geometry.offsets)
     stride = 1
     kept: list[Dim] = []
     for d in reversed(geometry.kept):
         kept.insert(0, Dim(d.size, (stride,) * states + d.strides))
         stride *= d.size
-    reduced = Dim(split, (stride,) * states + (0,) * n_inputs)
-    return Geometry(tuple(kept), (reduced,) if split != 1 else (), (0,) * states + geometry.offsets)
+    reduced = Dim(split, (stride,) * states + (0,) * n_outputs)
+    return Geometry(tuple(kept), (reduced,), (0,) * states + geometry.offsets)
 
 
 def second_program(program: Program) -> Program:

@@ -56,7 +56,9 @@ class Artifact:
         source: the tensor program in MLIR, from which ``stages`` are made again.
         key: the cache key: a digest of everything that went in.
         provenance: versions of what made it.
+        has_identity: whether reducing nothing has a value.
         cubins: machine code by architecture, where ``ptxas`` was there and asked for.
+        axis: the reduced axes of a saved artifact: what the file's user need not say again. None is all of them.
     """
 
     name: str
@@ -69,7 +71,14 @@ class Artifact:
     source: str
     key: str
     provenance: Mapping[str, str]
+    has_identity: bool = True
     cubins: Mapping[str, bytes] = field(default_factory=dict)
+    axis: tuple[int, ...] | None = None
+
+    @property
+    def indexed(self) -> bool:
+        """Whether the program numbers its elements."""
+        return any(p.role == "index_base" for p in self.main.params)
 
     @property
     def main(self) -> CompiledKernel:
@@ -114,6 +123,8 @@ class Artifact:
             "source": self.source,
             "key": self.key,
             "provenance": dict(self.provenance),
+            "has_identity": self.has_identity,
+            "axis": self.axis,
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -143,7 +154,8 @@ def _from_json(j: dict[str, Any]) -> Artifact:
     return Artifact(
         j["name"], types(j["inputs"]), types(j["outputs"]), types(j["state"]),
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
-        {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
+        j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
+        None if j["axis"] is None else tuple(j["axis"]),
     )  # fmt: skip
 
 

@@ -60,7 +60,9 @@ def _second_plan(plan: Plan) -> Plan:
     return replace(plan, finish="cta", vector=1, unroll=4)
 
 
-def compile_program(program: Program, facts: Facts, plan: Plan, target: Target, steps: Sequence[tuple[str, Step]], key: str = "") -> Artifact:
+def compile_program(
+    program: Program, facts: Facts, plan: Plan, target: Target, steps: Sequence[tuple[str, Step]], key: str = ""
+) -> Artifact:
     """Compiles ``program`` for these facts and this plan.
 
     Args:
@@ -82,7 +84,11 @@ def compile_program(program: Program, facts: Facts, plan: Plan, target: Target, 
     compiled = tuple(CompiledKernel(k.name, role, k.plan, k.facts, k.params) for role, k in found)
     outputs = tuple(o.dtype for o in program.outputs)
     provenance = {"bindings": f"{BINDINGS_NAME} {BINDINGS_VERSION}", "target": target.arch}
-    return Artifact(program.name, program.inputs, outputs, found[0][1].monoid.state, compiled, target.arch, ptx, source, key, provenance)
+    monoid = found[0][1].monoid
+    return Artifact(
+        program.name, program.inputs, outputs, monoid.state, compiled, target.arch, ptx, source, key, provenance,
+        monoid.has_identity,
+    )  # fmt: skip
 
 
 def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:

@@ -89,13 +89,17 @@ def dtype(spec: object) -> DType:
     """The ``DType`` meant by ``spec``: a ``DType``, a name (``"f32"``, ``"float32"``) or anything NumPy calls a dtype.
 
     Raises:
-        DTypeError: WF105 when warpfold has no rule for the type (complex, object, strings, dates).
+        DTypeError: WF105 when warpfold has no rule for the type (complex, object, strings, dates, foreign byte order).
     """
     if isinstance(spec, DType):
         return spec
     if spec is bool:
         return BOOL
     name = spec if isinstance(spec, str) else getattr(spec, "name", None)
+    if not getattr(spec, "isnative", True):
+        name = str(spec)  # NumPy's name of a big-endian type is that of the native one
+    if spec is None:
+        name = "None"  # NumPy takes None for float64
     if name is None:
         import numpy as np
 
@@ -117,7 +121,7 @@ def accumulator(t: DType) -> DType:
 
 
 def compute(t: DType) -> DType:
-    """The type in which values of ``t`` are compared and mapped: half types in f32 (exact), all others in themselves."""
+    """The type in which values of ``t`` are compared and mapped: half types in f32 (exact), others in themselves."""
     return F32 if t.is_float and t.bits == 16 else t
 
 

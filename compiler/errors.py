@@ -25,6 +25,10 @@ class WarpfoldError(Exception):
         self.location = location
         super().__init__(self.render())
 
+    def __reduce__(self) -> tuple[type[WarpfoldError], tuple[object, ...]]:
+        """Rebuilds the error from its parts, so that it survives pickling on its way out of a worker process."""
+        return type(self), (self.code, self.message, self.remedy, self.location)
+
     def render(self) -> str:
         """The message as users see it: code and text, then the location, then what to do."""
         lines = [f"{self.code}: {self.message}"]

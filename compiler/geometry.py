@@ -6,6 +6,7 @@ stride serves are merged. What is left is a short list of *kept* and of *reduced
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -83,15 +84,23 @@ def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     found: list[int] = []
     for a in axes:
-        if isinstance(a, bool) or not hasattr(a, "__index__"):
-            raise error("WF103", axis=repr(a))
-        position = a.__index__()
+        position = _integer(a)
         if not -rank <= position < rank:
             raise error("WF101", axis=position, rank=rank, low=-rank, high=rank - 1)
         if position % rank in found:
             raise error("WF102", axis=position, axes=tuple(axes))
         found.append(position % rank)
     return tuple(sorted(found))
+
+
+def _integer(axis: object) -> int:
+    """One axis as an int; bools and arrays of several elements are none."""
+    try:
+        if isinstance(axis, bool):
+            raise TypeError
+        return operator.index(axis)  # type: ignore[arg-type]
+    except TypeError:
+        raise error("WF103", axis=repr(axis)) from None
 
 
 def collapse(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .build import i32
 from .combine import combine, elements, fragment
-from .mlir import arith, gpu, ir, nvvm
+from .mlir import arith, gpu, ir
 from .target import WARP
 
 
@@ -51,4 +51,4 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
 
 def lane_id() -> Any:
     """This thread's lane, an i32."""
-    return nvvm.read_ptx_sreg_laneid(ir.IntegerType.get_signless(32))
+    return arith.index_cast(ir.IntegerType.get_signless(32), gpu.lane_id())

@@ -17,6 +17,12 @@ Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Access = Literal["aligned", "shifted", "strided"]
 
+STATIC_SHARED = 48 * 1024
+"""Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
+TICKET = 16
+"""Bytes of the flag by which the last CTA knows itself, with its alignment."""
+_POWERS = {str(1 << k): 1 << k for k in range(11)}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -86,8 +92,9 @@ class Plan:
         return self.positions * self.vector_reduced * self.unroll
 
     def shared_bytes(self, state_bytes: int) -> int:
-        """Shared memory the stages of one round need, for a state of ``state_bytes`` in all."""
-        return self.warps * self.slots * state_bytes if self.warps > 1 else 0
+        """Shared memory the stages need, for a state of ``state_bytes`` in all: the last CTA has a round of its own."""
+        own_round = self.warps * self.slots * state_bytes if self.warps > 1 else 0
+        return 2 * own_round + TICKET if self.finish == "last_block" else own_round
 
     def to_dict(self) -> dict[str, int | str]:
         """Field names and values, for JSON and for IR attributes."""
@@ -106,9 +113,9 @@ class Plan:
             if key not in known or key == "tree":
                 raise error("WF402", key=key, known=" ".join(k for k in known if k != "tree"))
             if isinstance(getattr(self, key), int):
-                if not value.isdigit() or int(value) & (int(value) - 1) or int(value) == 0:
-                    raise error("WF403", key=key, value=value, expected="a power of two")
-                changes[key] = int(value)
+                if value not in _POWERS:
+                    raise error("WF403", key=key, value=repr(value), expected="a power of two from 1 to 1024")
+                changes[key] = _POWERS[value]
             else:
                 changes[key] = value
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -130,7 +137,11 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     """
     for key, choices in _CHOICES.items():
         if getattr(plan, key) not in choices:
-            raise error("WF403", key=key, value=getattr(plan, key), expected="one of " + " ".join(choices))
+            raise error("WF403", key=key, value=repr(getattr(plan, key)), expected="one of " + " ".join(choices))
+    for key in ("vector", "unroll", "lanes", "warps", "warps_kept"):
+        extent = getattr(plan, key)
+        if extent < 1 or extent & (extent - 1):
+            raise error("WF403", key=key, value=extent, expected="a power of two")
     if plan.lanes > WARP:
         raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
     if plan.vector > 16 or plan.unroll > 32:
@@ -138,8 +149,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
                     expected="at most 16 elements a vector and 32 accesses a step")  # fmt: skip
     if plan.threads > target.max_threads:
         raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
-    if plan.shared_bytes(state_bytes) > min(target.shared_per_cta, 48 * 1024):
-        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=48 * 1024, arch=target.arch)
+    if plan.shared_bytes(state_bytes) > STATIC_SHARED:
+        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=STATIC_SHARED, arch=target.arch)
     if plan.walk == "blocked" and plan.vector_reduced > 1:
         raise error("WF406", vector=plan.vector)
 

@@ -129,7 +129,7 @@ def _override(task: Task, plan: Plan, parts: int, options: str) -> tuple[Plan, i
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
     if chosen.finish != "cta" and parts == 1:
-        parts = max(1, min(CTAS_PER_SM * task.sms, task.geometry.n_reduced // chosen.tile))
+        parts = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
     return chosen, parts
 
 
@@ -266,9 +266,8 @@ def _kept_plan(task: Task, notes: Choice) -> Plan:
 def _split(task: Task, plan: Plan, notes: Choice) -> int:
     """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step."""
     tiles = max(1, -(-task.geometry.n_kept // plan.slots))
-    wanted = task.sms * CTAS_PER_SM * THREADS // plan.threads // tiles
-    parts = min(wanted, task.geometry.n_reduced // plan.tile)
-    if tiles >= 2 * task.sms or parts < 2:
+    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
+    if parts == 1:
         notes.reasons.append("one CTA finishes each result: no grid stage")
         return 1
     notes.reasons.append(f"{parts} CTAs share each result, since {tiles} tile(s) of results do not fill {task.sms} SMs")
@@ -276,6 +275,13 @@ def _split(task: Task, plan: Plan, notes: Choice) -> int:
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))
     return parts
+
+
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int) -> int:
+    """CTAs along the reduced axis that a machine of ``sms`` multiprocessors gets; 1 when the results fill it."""
+    tiles = max(1, -(-n_kept // plan.slots))
+    parts = min(sms * CTAS_PER_SM * THREADS // plan.threads // tiles, n_reduced // plan.tile)
+    return 1 if tiles >= 2 * sms else max(1, parts)
 
 
 def _ceil2(n: int) -> int:

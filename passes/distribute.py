@@ -223,7 +223,9 @@ class _Distributor:
             piece = self.divide(arith.addi(length, self.number(slots - 1)), slots)
             begin = arith.addi(first, arith.muli(self.position, piece))
             end = arith.minsi(end, arith.addi(begin, piece))
-        return begin, arith.select(self.in_range, end, begin)
+        # an end that no access can begin before, not even one that starts a vector early
+        nothing = arith.subi(first, self.number(vector_reduced)) if vector_reduced > 1 else first
+        return begin, arith.select(self.in_range, end, nothing)
 
     # --- the rounds -------------------------------------------------------------------------------------------------
     def first_round(self) -> Any:

@@ -126,7 +126,8 @@ def _peel(op: Any) -> None:
         if live and shifted:
             first = live.operands[1]
             begin = arith.subi(begin, _lead(shifted, lanes, t))
-            pieces.add(begin, arith.minsi(first, end), 1, masked=True)
+            some = arith.cmpi(arith.CmpIPredicate.slt, first, end)
+            pieces.add(begin, arith.select(some, first, begin), 1, masked=True)
             early = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
             begin = arith.select(early, arith.addi(begin, integer(t, step)), begin)
         if unroll > 1:
