@@ -104,7 +104,7 @@ def check_yield(op: Any, region: Any, wanted: Sequence[str]) -> None:
     blocks = list(region.blocks)
     last = list(blocks[0].operations)[-1:] if len(blocks) == 1 else []
     if not last or last[0].operation.name != "fold.yield":
-        raise error("WF313", op=op.name, expected=", ".join(wanted), found="no fold.yield")
+        raise error("WF313", op=op.name, expected=_list(wanted), found="no fold.yield")
     found = [str(v.type) for v in last[0].operation.operands]
     if found != list(wanted):
         raise error("WF313", op=op.name, expected=_list(wanted), found=_list(found))

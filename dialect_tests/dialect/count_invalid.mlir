@@ -1,0 +1,9 @@
+// What fold.count refuses.
+
+// RUN: warpfold-opt %s --split-input-file --verify-diagnostics
+
+func.func @counts_in_i64(%sum: f32) {
+  // expected-error @below {{WF310: fold.count expects a result of type i64, got i32}}
+  %n = "fold.count"() : () -> i32
+  return
+}

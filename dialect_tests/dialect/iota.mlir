@@ -1,0 +1,19 @@
+// fold.iota: each element's number among the reduced ones, in the caller's row-major order, whatever order the dims
+// were put into for the walk. It is what argmax carries beside the value.
+
+// RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @in_a_row
+func.func @in_a_row() -> tensor<?x?xi64> {
+  // `dims` are the reduced dims; along the kept one the numbers repeat.
+  // CHECK: "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
+  %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
+  return %i : tensor<?x?xi64>
+}
+
+// CHECK-LABEL: func.func @in_the_whole_array
+func.func @in_the_whole_array() -> tensor<?x?xi32> {
+  // CHECK: "fold.iota"() {dims = array<i64: 0, 1>} : () -> tensor<?x?xi32>
+  %i = "fold.iota"() {dims = array<i64: 0, 1>} : () -> tensor<?x?xi32>
+  return %i : tensor<?x?xi32>
+}

@@ -1,0 +1,60 @@
+// fold.load: what one thread reads of a tensor in one access. The op says where the elements are and what is known of
+// the place; the width of the loads, tails and masks are decided by lower-global-access and nowhere else.
+
+// RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @aligned
+func.func @aligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32) -> vector<4xf32> {
+  // Operands: base, flat kept index, flat reduced index, then the layout: one stride for the kept dim, one for the
+  // reduced one. The four elements follow each other along the reduced axis, from a 16-byte boundary.
+  // CHECK:      "fold.load"
+  // CHECK-SAME: {access = "aligned", axis = "reduced", kept_rank = 1 : i64, reduced_rank = 1 : i64}
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %row, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @shifted
+func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32) -> vector<4xf32> {
+  // Rows that begin anywhere: accesses are aligned, and the first of a row may begin before the row.
+  // CHECK: access = "shifted"
+  %v = "fold.load"(%x, %kept, %r, %row, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @strided_over_two_dims_each
+func.func @strided_over_two_dims_each(
+    %x: !llvm.ptr<1>, %kept: i64, %r: i64, %kept_size: i64, %reduced_size: i64,
+    %k0: i64, %k1: i64, %r0: i64, %r1: i64) -> i8 {
+  // A flat index over two dims takes the inner one's size: the layout holds it before the strides. 64-bit indices where
+  // the array needs them.
+  // CHECK:      "fold.load"
+  // CHECK-SAME: {access = "strided", axis = "kept", kept_rank = 2 : i64, reduced_rank = 2 : i64}
+  %v = "fold.load"(%x, %kept, %r, %kept_size, %reduced_size, %k0, %k1, %r0, %r1)
+    {kept_rank = 2, reduced_rank = 2, axis = "kept", access = "strided"}
+    : (!llvm.ptr<1>, i64, i64, i64, i64, i64, i64, i64, i64) -> i8
+  return %v : i8
+}
+
+// CHECK-LABEL: func.func @coherent
+func.func @coherent(%partials: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {
+  // What other CTAs wrote during this kernel must not come from a cache that does not see their writes.
+  // CHECK: access = "coherent"
+  %v = "fold.load"(%partials, %kept, %part, %one, %n_kept)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "coherent"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
+  return %v : f32
+}
+
+// CHECK-LABEL: func.func @one_element
+func.func @one_element(%x: !llvm.ptr<1>, %zero: i32) -> f32 {
+  // An array of rank 0 has no layout at all.
+  // CHECK: kept_rank = 0 : i64, reduced_rank = 0 : i64} : (!llvm.ptr<1>, i32, i32) -> f32
+  %v = "fold.load"(%x, %zero, %zero) {kept_rank = 0, reduced_rank = 0, axis = "reduced", access = "strided"}
+    : (!llvm.ptr<1>, i32, i32) -> f32
+  return %v : f32
+}

@@ -1,0 +1,22 @@
+// fold.position: fold.iota after distribute, the caller's number of each element of a fragment. The walk may follow the
+// dims in another order than the caller's; the index strides lead back.
+
+// RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @along_a_row
+func.func @along_a_row(%r: i32, %base: i32, %stride: i32) -> vector<4xi64> {
+  // number = base + r * stride; a row walked backwards has base = n - 1 and stride = -1.
+  // CHECK: "fold.position"(%{{.*}}, %{{.*}}, %{{.*}}) {axis = "reduced", reduced_rank = 1 : i64} : (i32, i32, i32) -> vector<4xi64>
+  %i = "fold.position"(%r, %base, %stride) {reduced_rank = 1, axis = "reduced"} : (i32, i32, i32) -> vector<4xi64>
+  return %i : vector<4xi64>
+}
+
+// CHECK-LABEL: func.func @over_two_dims
+func.func @over_two_dims(%r: i64, %base: i64, %size: i64, %outer: i64, %inner: i64) -> i32 {
+  // Two reduced dims: the inner one's size, then both index strides. Along the kept axis all elements of a fragment
+  // have one number.
+  // CHECK: {axis = "kept", reduced_rank = 2 : i64} : (i64, i64, i64, i64, i64) -> i32
+  %i = "fold.position"(%r, %base, %size, %outer, %inner) {reduced_rank = 2, axis = "kept"}
+    : (i64, i64, i64, i64, i64) -> i32
+  return %i : i32
+}
