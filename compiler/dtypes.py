@@ -54,7 +54,8 @@ class DType:
         if self.name == "bf16":
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
+            half: numpy.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return half
         return np.dtype(self.numpy_name)
 
     @property

@@ -96,11 +96,12 @@ def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
 def _integer(axis: object) -> int:
     """One axis as an int; bools and arrays of several elements are none."""
     try:
-        if isinstance(axis, bool):
-            raise TypeError
-        return operator.index(axis)  # type: ignore[arg-type]
+        found = operator.index(axis)  # type: ignore[arg-type]
     except TypeError:
-        raise error("WF103", axis=repr(axis)) from None
+        found = None
+    if found is None or isinstance(axis, bool):
+        raise error("WF103", axis=repr(axis))
+    return found
 
 
 def collapse(

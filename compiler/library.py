@@ -73,7 +73,8 @@ def WELFORD(a: Any, b: Any) -> Any:
     n = na + nb
     weight = where(n == 0, 0.0, nb / n)
     delta = mb - ma
-    return n, ma + delta * weight, sa + sb + delta * delta * (na * weight)
+    # The weight comes first: beside an empty state it is 0, and the square of a great mean alone would overflow.
+    return n, ma + delta * weight, sa + sb + delta * (na * weight) * delta
 
 
 @monoid(identity=(-math.inf, 0))
@@ -89,20 +90,20 @@ def _widen(x: Sym, dtype: object) -> Sym:
     return cast(x, accumulator(x.dtype if dtype is None else as_dtype(dtype)))
 
 
-def _result(x: Sym, dtype: object, default: DType) -> DType:
+def _result(dtype: object, default: DType) -> DType:
     return as_dtype(dtype) if dtype is not None else default
 
 
 def sum(x: Sym, *, dtype: object = None) -> Sym:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
     wide = accumulator(x.dtype)
-    return cast(fold(SUM, _widen(x, dtype)), _result(x, dtype, x.dtype if x.dtype.is_float else wide))
+    return cast(fold(SUM, _widen(x, dtype)), _result(dtype, x.dtype if x.dtype.is_float else wide))
 
 
 def prod(x: Sym, *, dtype: object = None) -> Sym:
     """The product; integers and bools widen to 64 bits, halves accumulate in f32."""
     wide = accumulator(x.dtype)
-    return cast(fold(PROD, _widen(x, dtype)), _result(x, dtype, x.dtype if x.dtype.is_float else wide))
+    return cast(fold(PROD, _widen(x, dtype)), _result(dtype, x.dtype if x.dtype.is_float else wide))
 
 
 def min(x: Sym) -> Sym:
@@ -132,27 +133,31 @@ def _ordered(t: DType) -> DType:
 
 def any(x: Sym) -> Sym:
     """Whether some element is not zero."""
-    return fold(ANY, cast(x, BOOL))
+    found: Sym = fold(ANY, cast(x, BOOL))
+    return found
 
 
 def all(x: Sym) -> Sym:
     """Whether no element is zero."""
-    return fold(ALL, cast(x, BOOL))
+    found: Sym = fold(ALL, cast(x, BOOL))
+    return found
 
 
 def mean(x: Sym, *, dtype: object = None) -> Sym:
     """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN."""
-    wide = accumulator(_result(x, dtype, floating(x.dtype)))
-    return cast(fold(SUM, cast(x, wide)) / count(wide), _result(x, dtype, floating(x.dtype)))
+    result = _result(dtype, floating(x.dtype))
+    wide = accumulator(result)
+    return cast(fold(SUM, cast(x, wide)) / count(wide), result)
 
 
 def var(x: Sym, *, correction: float = 0, dtype: object = None) -> Sym:
     """The variance with divisor ``count - correction``, by Welford's update; NaN where the divisor is not positive."""
-    wide = accumulator(_result(x, dtype, floating(x.dtype)))
-    n, _, squares = fold(WELFORD, cast(1, wide), cast(x, wide), cast(0, wide))
+    result = _result(dtype, floating(x.dtype))
+    wide = accumulator(floating(result))
+    _, _, squares = fold(WELFORD, cast(1, wide), cast(x, wide), cast(0, wide))
     divisor = count(wide) - correction
     quotient = where(divisor > 0, squares / divisor, math.nan)
-    return cast(quotient, _result(x, dtype, floating(x.dtype)))
+    return cast(quotient, result)
 
 
 def norm(x: Sym) -> Sym:

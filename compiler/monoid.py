@@ -7,6 +7,7 @@ reduces values inside a tensor program. warpfold's own monoids are made here exa
 from __future__ import annotations
 
 import inspect
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,9 +16,9 @@ from typing import Any
 from .dtypes import DType
 from .errors import Location, error
 from .graph import Expr, MonoidGraph, Program, widest
-from .trace import Sym, cast, constant
+from .trace import Sym, caller, cast, constant
 
-Identity = Callable[..., Any] | tuple[Any, ...] | float | int | bool
+Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Monoid:
 
     Attributes:
         name: what messages call it.
-        function: ``combine(a, b)``; ``a`` and ``b`` are scalars, or tuples of scalars when the state has several values.
+        function: ``combine(a, b)``; ``a`` and ``b`` are scalars, or tuples of them when the state has several values.
         identity: the neutral state: numbers, or a function of the state's dtypes that returns them.
         commutative: whether ``combine(a, b)`` equals ``combine(b, a)``; if not, elements are reduced in order.
         has_identity: False when the identity only pads (as the least int does for max), so that an empty reduction
@@ -42,8 +43,7 @@ class Monoid:
     @property
     def location(self) -> Location | None:
         """Where the combine function is defined."""
-        code = getattr(self.function, "__code__", None)
-        return Location(code.co_filename, code.co_firstlineno) if code else None
+        return _defined(self.function)
 
     def typed(self, *state: DType) -> MonoidGraph:
         """The monoid over a state of these dtypes, traced once.
@@ -77,17 +77,23 @@ def monoid(
     """
 
     def make(function: Callable[..., Any]) -> Monoid:
+        name = getattr(function, "__name__", type(function).__name__)
         parameters = inspect.signature(function).parameters.values()
-        required = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         if len(required) != 2:
-            raise error("WF207", name=function.__name__, count=len(required), where=_defined(function))
-        return Monoid(function.__name__, function, identity, commutative, has_identity)
+            raise error("WF207", name=name, count=len(required), where=_defined(function))
+        neutral = tuple(identity) if isinstance(identity, list) else identity
+        return Monoid(name, function, neutral, commutative, has_identity)
 
     return make
 
 
-def _defined(function: Callable[..., Any]) -> Location:
-    return Location(function.__code__.co_filename, function.__code__.co_firstlineno)
+def _defined(function: Callable[..., Any]) -> Location | None:
+    """Where ``function`` is defined, if it is written in Python."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))
 
 
 @lru_cache(maxsize=1024)
@@ -119,7 +125,16 @@ def _identity(m: Monoid, state: tuple[DType, ...]) -> tuple[float | int | bool, 
     values = values if isinstance(values, tuple) else (values,)
     if len(values) != len(state):
         raise error("WF210", name=m.name, expected=len(state), found=len(values), where=m.location)
-    return tuple(constant(v, t).expr.value for v, t in zip(values, state, strict=True))  # type: ignore[misc]
+    return tuple(_neutral(m, v, t) for v, t in zip(values, state, strict=True))
+
+
+def _neutral(m: Monoid, value: Any, t: DType) -> float | int | bool:
+    """One value of the identity, which must be a number that ``t`` can hold."""
+    number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    if not isinstance(number, bool | int | float):
+        raise error("WF205", kind=type(value).__name__, where=m.location)
+    found: Any = constant(number, t, m.location).expr.value
+    return found  # type: ignore[no-any-return]
 
 
 def fold(m: Monoid, *values: Any) -> Any:
@@ -132,7 +147,7 @@ def fold(m: Monoid, *values: Any) -> Any:
     exprs = tuple(s.expr for s in syms)
     graph = m.typed(*(e.dtype for e in exprs))
     if widest(e.space for e in exprs) == "kept":
-        raise error("WF211", name=m.name, where=m.location)
+        raise error("WF211", name=m.name, where=caller())
     node = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
     results = tuple(Sym(Expr("result", (node,), e.dtype, "kept", i)) for i, e in enumerate(exprs))
     return results[0] if len(results) == 1 else results
@@ -160,16 +175,15 @@ def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str |
     args = [Sym(Expr("input", (), t, "element", i)) for i, t in enumerate(inputs)]
     got = function(*args, **params)
     results = got if isinstance(got, tuple | list) else (got,)
-    label = name or getattr(function, "__name__", "reduction")
+    label = str(name or getattr(function, "__name__", "reduction"))
     for position, r in enumerate(results):
         if not isinstance(r, Sym) or r.expr.space != "kept":
-            where = _defined(function) if hasattr(function, "__code__") else None
-            raise error("WF212", name=label, position=position, where=where)
+            raise error("WF212", name=label, position=position, where=_defined(function))
     return Program(label, inputs, tuple(r.expr for r in results))
 
 
 def index(t: DType) -> Sym:
-    """The position of an element among the reduced ones, in the caller's row-major order, counted from 0, in type ``t``."""
+    """The position of an element among the reduced ones, in the caller's row-major order from 0, in type ``t``."""
     return Sym(Expr("iota", (), t, "element"))
 
 

@@ -12,7 +12,7 @@ from .dtypes import DType
 from .errors import error
 from .geometry import Dim, Geometry
 from .graph import MonoidGraph, Program, walk
-from .plan import Access, Launch, Plan, check, launch
+from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .target import WARP, Target
 
 THREADS = 256
@@ -20,8 +20,11 @@ THREADS = 256
 IN_FLIGHT = 128
 """Bytes one thread should have in flight: with 1024 resident threads an SM then has 128 KiB under way, several times
 what latency times bandwidth asks for (about 22 KiB on an H200)."""
-STATE_LIMIT = 64
-"""Bytes of accumulator a thread may hold: 16 of its registers, so that occupancy does not fall."""
+WIDEST = 16
+"""Bytes of the widest access; of an address only the place in such a run is known."""
+STATE_LIMIT = 16
+"""Registers of accumulator a thread may hold, and a quarter of those its values in flight may take: with the addresses
+that makes at most 96 or so, so that occupancy does not fall and nothing spills."""
 CODE_LIMIT = 48
 """Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
 compile and fall out of the instruction cache."""
@@ -56,8 +59,7 @@ class Task:
 
     Attributes:
         program, geometry: what to reduce.
-        addresses: byte address of each operand's first element; only its low bits matter.
-        outputs: element type of each result.
+        addresses: byte address of each operand's first element; only its place in WIDEST bytes matters.
         target, sms: the machine.
     """
 
@@ -84,6 +86,11 @@ class Task:
         """Bytes of one monoid state."""
         return sum(t.itemsize for t in self.monoid.state)
 
+    @property
+    def state_registers(self) -> int:
+        """32-bit registers one monoid state takes."""
+        return sum(-(-t.itemsize // 4) for t in self.monoid.state)
+
     def operand_type(self, operand: int) -> DType:
         """Element type of an input or output."""
         inputs = self.program.inputs
@@ -99,7 +106,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         split: whether several CTAs may share one result.
 
     Raises:
-        PlanError: WF402 to WF408 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF409 when ``options`` ask for what cannot be served.
     """
     notes = Choice(Plan(), Facts(0, 0, 32, (), False), Launch(1, 1, 1))
     fast = _fast(task, notes)
@@ -107,10 +114,11 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
+    plan = _fitting(task, plan, notes)
     parts = _split(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > 1 else "cta")
     if options:
-        plan, parts = _override(task, plan, parts, options)
+        plan, parts = _override(task, plan, options)
     check(plan, task.target, task.state_bytes)
     notes.facts = facts(task, plan)
     notes.plan = plan
@@ -118,19 +126,21 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return notes
 
 
-def _override(task: Task, plan: Plan, parts: int, options: str) -> tuple[Plan, int]:
+def _override(task: Task, plan: Plan, options: str) -> tuple[Plan, int]:
+    """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
-    if "vector=" in options and chosen.vector > 1 and not _vector_fits(task, chosen):
-        raise error("WF407", vector=chosen.vector, axis=chosen.fast)
-    if "vector=" not in options and not _vector_fits(task, chosen):
+    asked = {item.partition("=")[0].strip() for item in options.split(",")}
+    blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
+    if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
+    check(chosen, task.target, task.state_bytes)
+    if not _vector_fits(task, chosen):
+        raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.finish == "atomic" and not exact(task.monoid):
         raise error("WF408", name=task.monoid.name)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
-    if chosen.finish != "cta" and parts == 1:
-        parts = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
-    return chosen, parts
+    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
@@ -144,15 +154,18 @@ def exact(monoid: MonoidGraph) -> bool:
     if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
         return False
     (e,) = monoid.combine
-    return e.op in ("add", "and", "or", "xor", "min", "max") and [a.op for a in e.args] == ["param", "param"]
+    operands = {(a.op, a.value) for a in e.args}
+    return e.op in ("add", "and", "or", "xor", "min", "max") and operands == {("param", 0), ("param", 1)}
 
 
 def facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the geometry, for this plan."""
     g = task.geometry
     inputs = range(len(task.program.inputs))
-    spans = [abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)]
-    largest = max([g.n_kept, g.n_reduced, g.n_kept if plan.finish == "cta" else 4096 * g.n_kept, *spans])
+    # Kernels count from where the walk starts, which a flip moves away from the first element.
+    reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
+    parts = 1 if plan.finish == "cta" else ctas(plan, g.n_kept, g.n_reduced, task.sms)
+    largest = max(g.n_reduced, parts * g.n_kept, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
         len(g.kept),
@@ -167,9 +180,9 @@ def access(task: Task, operand: int, axis: str, vector: int) -> Access:
     """How ``vector`` elements of an input along ``axis`` can be read."""
     g = task.geometry
     dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
-    if not dims or dims[-1].strides[operand] != 1 or vector == 1:
-        return "strided"
     item = task.operand_type(operand).itemsize
+    if not dims or dims[-1].strides[operand] != 1 or vector == 1 or vector * item > WIDEST:
+        return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
     whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
     start = task.addresses[operand] + g.offsets[operand] * item
@@ -184,7 +197,7 @@ def _stores_vector(task: Task, operand: int, vector: int) -> bool:
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
     aligned = start % (vector * item) == 0 and all(d.strides[operand] % vector == 0 for d in dims[:-1])
-    return aligned and dims[-1].strides[operand] == 1 and vector * item <= 16
+    return aligned and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
 
 def _fast(task: Task, notes: Choice) -> str:
@@ -195,18 +208,23 @@ def _fast(task: Task, notes: Choice) -> str:
         return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))
 
     if kept and nearest(kept) < nearest(reduced):
-        notes.reasons.append(f"lanes lie along the kept axis: its stride {nearest(kept)} is the smallest")
+        notes.reasons.append(f"lanes lie along the kept axis: its stride {nearest(kept):.0f} is the smallest")
         notes.rejected.append(("fast=reduced", "neighbouring lanes would read distant addresses (uncoalesced)"))
         return "kept"
-    notes.reasons.append(f"lanes lie along the reduced axis: its stride {nearest(reduced)} is the smallest")
-    if kept:
+    why = (
+        f"its stride {nearest(reduced):.0f} is the smallest"
+        if nearest(reduced) < float("inf")
+        else "no stride says more"
+    )
+    notes.reasons.append(f"lanes lie along the reduced axis: {why}")
+    if nearest(kept) < float("inf"):
         notes.rejected.append(("fast=kept", "neighbouring lanes would read distant addresses (uncoalesced)"))
     return "reduced"
 
 
 def _vector(task: Task, axis: str, notes: Choice) -> int:
-    """The widest access: 16 bytes, unless the accumulators or the layout forbid it."""
-    widest = max(1, min(16 // task.itemsize, _floor2(STATE_LIMIT // max(1, task.state_bytes))))
+    """The widest access: WIDEST bytes, unless the accumulators or the layout forbid it."""
+    widest = max(1, min(WIDEST // task.itemsize, _floor2(STATE_LIMIT // task.state_registers)))
     inputs = range(len(task.program.inputs))
     vector = widest
     while vector > 1 and any(access(task, i, axis, vector) == "strided" for i in inputs):
@@ -219,9 +237,9 @@ def _vector(task: Task, axis: str, notes: Choice) -> int:
 
 
 def _unroll(task: Task, vector: int) -> int:
-    """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more than four times STATE_LIMIT of values at once."""
+    """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more values at once than registers allow."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
-    by_state = 4 * STATE_LIMIT // (vector * task.state_bytes)
+    by_state = 4 * STATE_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
     return max(1, min(8, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
@@ -275,6 +293,16 @@ def _split(task: Task, plan: Plan, notes: Choice) -> int:
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))
     return parts
+
+
+def _fitting(task: Task, plan: Plan, notes: Choice) -> Plan:
+    """``plan`` with as many warps along the reduced axis as shared memory has room for, whatever the finish."""
+    wanted = plan
+    while plan.warps > 1 and replace(plan, finish="last_block").shared_bytes(task.state_bytes) > STATIC_SHARED:
+        plan = replace(plan, warps=plan.warps // 2)
+    if plan != wanted:
+        notes.rejected.append((f"warps={wanted.warps}", f"states of {task.state_bytes} bytes do not fit shared memory"))
+    return plan
 
 
 def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int) -> int:

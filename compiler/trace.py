@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import linecache
 import math
+import os
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from .dtypes import BF16, BOOL, F16, F32, F64, I64, DType, dtype
 from .errors import Location, error
 from .graph import Expr, widest
 
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parent) + os.sep
 
 
 def caller() -> Location | None:
     """The innermost line of the running stack that is not in this package's compiler: the user's."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if frame is None:
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
@@ -53,7 +55,7 @@ class Sym:
     """A symbolic scalar of a tensor program; supports Python's operators and this module's functions."""
 
     __slots__ = ("expr",)
-    __array_ufunc__ = None  # makes NumPy arrays defer to us, so that a captured array is an error and not an object array
+    __array_ufunc__ = None  # NumPy arrays defer to us: a captured array is an error and not an object array
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, expr: Expr) -> None:
@@ -121,8 +123,14 @@ class Sym:
     def __lshift__(self, other: Any) -> Sym:
         return _bitwise("shl", self, other)
 
+    def __rlshift__(self, other: Any) -> Sym:
+        return _bitwise("shl", other, self)
+
     def __rshift__(self, other: Any) -> Sym:
         return _bitwise("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> Sym:
+        return _bitwise("shr", other, self)
 
     def __lt__(self, other: Any) -> Sym:
         return _compare("lt", self, other)
@@ -143,13 +151,17 @@ class Sym:
         return _compare("ne", self, other)
 
     def __neg__(self) -> Sym:
+        if self.dtype == BOOL:
+            raise error("WF206", op="-", dtype="bool", where=caller())
         return _node("neg", self.dtype, self)
 
     def __pos__(self) -> Sym:
         return self
 
     def __invert__(self) -> Sym:
-        return self ^ (True if self.dtype == BOOL else -1 if self.dtype.kind == "int" else self.dtype.highest)
+        if self.dtype.is_float:
+            raise error("WF206", op="~", dtype=self.dtype.name, where=caller())
+        return self ^ (-1 if self.dtype.kind == "int" else self.dtype.highest)
 
     def __abs__(self) -> Sym:
         return self if self.dtype.kind in ("uint", "bool") else _node("abs", self.dtype, self)
@@ -158,6 +170,12 @@ class Sym:
         raise error("WF201", where=caller())
 
     def __iter__(self) -> Any:
+        raise error("WF202", where=caller())
+
+    def __getitem__(self, index: object) -> Any:
+        raise error("WF202", where=caller())
+
+    def __len__(self) -> int:
         raise error("WF202", where=caller())
 
     def __float__(self) -> float:
@@ -172,19 +190,28 @@ class Sym:
         return f"Sym({self.expr.op}: {self.dtype.name})"
 
 
-def constant(value: bool | int | float, t: DType) -> Sym:
-    """``value`` as a constant of type ``t``.
+def constant(value: bool | int | float, t: DType, where: Location | None = None) -> Sym:
+    """``value`` as a constant of type ``t``; a mistake is shown at ``where``, or else at the user's running line.
 
     Raises:
         TraceError: WF204 when an integer type cannot hold it.
     """
     if t.is_float:
-        return Sym(Expr("const", (), t, "scalar", float(value)))
+        return Sym(Expr("const", (), t, "scalar", _float(value)))
     if t == BOOL:
         return Sym(Expr("const", (), t, "scalar", bool(value)))
-    if isinstance(value, float) and not value.is_integer() or not t.lowest <= value <= t.highest:
-        raise error("WF204", value=value, dtype=t.name, lowest=t.lowest, highest=t.highest, where=caller())
+    if (isinstance(value, float) and not value.is_integer()) or not t.lowest <= value <= t.highest:
+        facts = {"value": value, "dtype": t.name, "lowest": t.lowest, "highest": t.highest}
+        raise error("WF204", where=where or caller(), **facts)
     return Sym(Expr("const", (), t, "scalar", int(value)))
+
+
+def _float(value: bool | int | float) -> float:
+    """``value`` as a float; whole numbers beyond the range of floats are infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _sym(value: Any, like: DType | None = None) -> Sym:
@@ -242,6 +269,8 @@ def _floordiv(a: Any, b: Any) -> Sym:
 
 def _modulo(a: Any, b: Any) -> Sym:
     x, y = _pair(a, b)
+    if x.dtype == BOOL:
+        raise error("WF206", op="%", dtype="bool", where=caller())
     return x - (x // y) * y
 
 
@@ -258,16 +287,20 @@ def _compare(op: str, a: Any, b: Any) -> Sym:
     return _node(op, BOOL, x, y)
 
 
+_ROUNDED = (F16, BF16, F32)
+"""Types whose constants hold a Python float that emission rounds: widening one must not bring back what it loses."""
+
+
 def cast(x: Any, t: object) -> Sym:
     """``x`` converted to type ``t``; floats to integers truncate, anything to bool tests for non-zero."""
-    x, t = _sym(x), dtype(t)
-    if x.dtype == t:
-        return x
-    if x.expr.op == "const" and t.is_float:
-        return constant(x.expr.value, t)  # type: ignore[arg-type]
-    if t == BOOL:
-        return x != 0
-    return _node("cast", t, x)
+    value, to = _sym(x), dtype(t)
+    if value.dtype == to:
+        return value
+    if value.expr.op == "const" and to.is_float and value.dtype not in _ROUNDED:
+        return constant(value.expr.value, to)  # type: ignore[arg-type]
+    if to == BOOL:
+        return value != 0
+    return _node("cast", to, value)
 
 
 def where(condition: Any, a: Any, b: Any) -> Sym:
