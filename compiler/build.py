@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .combine import with_shape
+from .combine import width, with_shape
 from .mlir import arith, gpu, ir, llvm, vector
 
 
@@ -68,7 +68,9 @@ def from_memory(x: Any, t: Any) -> Any:
         return x
     zero = ir.IntegerAttr.get(ir.IntegerType.get_signless(8), 0)
     if isinstance(x.type, ir.VectorType):
-        return arith.cmpi(arith.CmpIPredicate.ne, x, arith.constant(x.type, ir.DenseElementsAttr.get_splat(x.type, zero)))
+        return arith.cmpi(
+            arith.CmpIPredicate.ne, x, arith.constant(x.type, ir.DenseElementsAttr.get_splat(x.type, zero))
+        )
     return arith.cmpi(arith.CmpIPredicate.ne, x, arith.constant(x.type, zero))
 
 
@@ -87,16 +89,28 @@ def address(base: Any, index: Any, t: Any) -> Any:
 
 
 def load(base: Any, index: Any, t: Any, *, volatile: bool = False, invariant: bool = False) -> Any:
-    """The scalar of type ``t`` at element ``index``."""
-    m = memory_type(t)
-    flags = {"volatile_": True} if volatile else {"invariant": True} if invariant else {}
-    return from_memory(llvm.load(m, address(base, index, t), alignment=bytes_of(m), **flags), t)
+    """The fragment of type ``t`` whose elements lie side by side from element ``index`` on, aligned as a whole."""
+    m, flags = _in_memory(t), {"volatile_": True} if volatile else {"invariant": True} if invariant else {}
+    return from_memory(llvm.load(m, address(base, index, _scalar(t)), alignment=_alignment(t), **flags), t)
 
 
 def store(x: Any, base: Any, index: Any) -> None:
-    """Writes the scalar ``x`` to element ``index``."""
-    m = to_memory(x)
-    llvm.store(m, address(base, index, x.type), alignment=bytes_of(m.type))
+    """Writes the fragment ``x`` side by side from element ``index`` on, aligned as a whole."""
+    llvm.store(to_memory(x), address(base, index, _scalar(x.type)), alignment=_alignment(x.type))
+
+
+def _scalar(t: Any) -> Any:
+    return t.element_type if isinstance(t, ir.VectorType) else t
+
+
+def _in_memory(t: Any) -> Any:
+    """The type of a fragment as it lies in memory."""
+    return with_shape(memory_type(_scalar(t)), width(t))
+
+
+def _alignment(t: Any) -> int:
+    """Bytes: the fragment's own size, at most the 16 of the widest access."""
+    return min(16, width(t) * bytes_of(_scalar(t)))
 
 
 def kernel_module(op: Any) -> Any:

@@ -174,7 +174,9 @@ class _Emitter:
             return convert(count, I64, e.dtype, lambda t: t)
         if e.op == "iota":
             attributes = {"dims": self.dims}
-            return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), "element")], [], attributes).results[0]
+            return ir.Operation.create(
+                "fold.iota", [self.tensor(mlir_type(e.dtype), "element")], [], attributes
+            ).results[0]
         if e.op == "reduce":
             return self.reduce(e)
         if e.op == "result":
@@ -239,5 +241,3 @@ def kernel_attributes(kernel: Kernel) -> dict[str, Any]:
         "fold.plan": ir.DictAttr.get({k: plain(v) for k, v in kernel.plan.to_dict().items()}),
         "fold.facts": ir.DictAttr.get(facts),
     }
-
-

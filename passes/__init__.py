@@ -35,6 +35,9 @@ def steps(target: Target) -> list[tuple[str, Step]]:
     return [
         *((p.name, p) for p in PASSES),
         ("canonicalize", "canonicalize,cse,loop-invariant-code-motion"),
-        ("to-nvvm", f"convert-scf-to-cf,arith-expand,{in_module},convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts"),
+        (
+            "to-nvvm",
+            f"convert-scf-to-cf,arith-expand,{in_module},convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts",
+        ),
         ("ptx", f"{attach},gpu-module-to-binary{{format=isa}}"),
     ]

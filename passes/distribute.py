@@ -91,7 +91,7 @@ from ..compiler.plan import Plan
 from ..compiler.target import WARP
 
 SECOND_ROUND_UNROLL = 4
-"""Partials a thread of the last CTA has in flight: there are few, and they are in the L2 cache."""
+"""Partials a thread of the last CTA has in flight, at most: there are few, and they are in the L2 cache."""
 
 
 def _run(module: Any) -> None:
@@ -150,7 +150,9 @@ class _Distributor:
         """Adds the kernel to the module's gpu.module, which is made for the first one."""
         name = ir.StringAttr(self.function.attributes["sym_name"]).value
         with ir.InsertionPoint(self.function), self.function.location:
-            holder = next((o.operation for o in module.regions[0].blocks[0].operations if o.operation.name == "gpu.module"), None)
+            holder = next(
+                (o.operation for o in module.regions[0].blocks[0].operations if o.operation.name == "gpu.module"), None
+            )
             if holder is None:
                 holder = gpu.GPUModuleOp(f"{name}_module").operation
                 holder.regions[0].blocks.append()
@@ -163,7 +165,13 @@ class _Distributor:
         plan, facts = self.plan, self.facts
         inputs = len(self.block.arguments)
         found = params(
-            inputs, len(self.results), len(self.states), facts["kept_rank"], facts["reduced_rank"], plan.finish, self.indexed
+            inputs,
+            len(self.results),
+            len(self.states),
+            facts["kept_rank"],
+            facts["reduced_rank"],
+            plan.finish,
+            self.indexed,
         )
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
@@ -263,14 +271,18 @@ class _Distributor:
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
 
-        return self.stages(begin, end, step, SECOND_ROUND_UNROLL, self.plan.vector_kept, body)
+        return self.stages(begin, end, step, min(SECOND_ROUND_UNROLL, self.plan.unroll), self.plan.vector_kept, body)
 
     def stages(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
         """One stage op per level whose extent along the reduced axis is more than one."""
         plan = self.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in self.states])
         op = self.stage(
-            "fold.thread_reduce", [state], [begin, end, pack(self.neutral(width))], {"step": step, "unroll": unroll}, regions=2
+            "fold.thread_reduce",
+            [state],
+            [begin, end, pack(self.neutral(width))],
+            {"step": step, "unroll": unroll},
+            regions=2,
         )
         block = op.regions[0].blocks.append(self.index)
         with ir.InsertionPoint(block):
@@ -338,7 +350,9 @@ class _Distributor:
             layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts["reduced_rank"])]
             layout += [self.arg("index_stride", 0, d) for d in range(self.facts["reduced_rank"])]
             attributes = {"reduced_rank": self.facts["reduced_rank"], "axis": self.plan.fast}
-            return self.make("fold.position", element(op.results[0].type), [r, self.arg("index_base"), *layout], attributes, width)
+            return self.make(
+                "fold.position", element(op.results[0].type), [r, self.arg("index_base"), *layout], attributes, width
+            )
         operands = [self.value(v, width, memo, r) for v in op.operands]
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)
@@ -356,7 +370,9 @@ class _Distributor:
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
         attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts["access"][operand])
-        return self.make("fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector)
+        return self.make(
+            "fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector
+        )
 
     def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
         return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}
@@ -370,7 +386,13 @@ class _Distributor:
         return self.make_op(name, [with_shape(scalar, width)], operands, attributes).results[0]
 
     def stage(
-        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 1, combine: int = -1
+        self,
+        name: str,
+        types: list[Any],
+        operands: list[Any],
+        attributes: dict[str, Any],
+        regions: int = 1,
+        combine: int = -1,
     ) -> Any:
         """A stage op whose region number ``combine`` is a copy of the reduce's combine region."""
         op = self.make_op(name, types, operands, attributes, regions)
@@ -380,7 +402,9 @@ class _Distributor:
             ir.Operation.create("fold.yield", [], [pack(clone_block(source, list(block.arguments), 1))])
         return op
 
-    def make_op(self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0) -> Any:
+    def make_op(
+        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0
+    ) -> Any:
         i64 = ir.IntegerType.get_signless(64)
         made: dict[str, Any] = {}
         for key, v in attributes.items():
@@ -389,4 +413,6 @@ class _Distributor:
         return ir.Operation.create(name, types, operands, made, regions=regions)
 
 
-PASS = Pass("distribute", _run, ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count"), "hand elements out to threads")
+PASS = Pass(
+    "distribute", _run, ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count"), "hand elements out to threads"
+)

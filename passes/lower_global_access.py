@@ -82,16 +82,14 @@ from ..compiler.build import (
     before,
     bytes_of,
     find,
-    from_memory,
     integer,
     load,
     memory_type,
     replace,
     splat,
     store,
-    to_memory,
 )
-from ..compiler.combine import elements, fragment, width, with_shape
+from ..compiler.combine import elements, fragment, width
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
@@ -116,7 +114,9 @@ def _peel(op: Any) -> None:
     """Cuts one thread_reduce into a chain of simpler ones."""
     body = [o.operation for o in op.regions[0].blocks[0].operations]
     live = next((o for o in body if o.name == "fold.live"), None)
-    shifted = next((o for o in body if o.name == "fold.load" and string(o, "access", ("shifted",) + _ANY) == "shifted"), None)
+    shifted = next(
+        (o for o in body if o.name == "fold.load" and string(o, "access", ("shifted",) + _ANY) == "shifted"), None
+    )
     lanes = width(live.results[0].type) if live else 1
     step, unroll = attribute(op, "step"), attribute(op, "unroll")
     begin, end, state = op.operands
@@ -228,17 +228,14 @@ def _lower_load(op: Any, window: tuple[Any, Any] | None) -> None:
     access, t = string(op, "access", ("shifted",) + _ANY), op.results[0].type
     scalar, lanes = element(t), width(t)
     with before(op):
-        if access in ("aligned", "shifted") and window is None and lanes > 1:
-            m = memory_type(scalar)
-            where = address(base, _offset(op, kept, reduced, 3), scalar)
-            vector = with_shape(m, lanes)
-            value = from_memory(llvm.load(vector, where, alignment=lanes * bytes_of(m), invariant=True), t)
+        if access == "coherent" or (access in ("aligned", "shifted") and window is None):
+            value = load(
+                base, _offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
+            )
         else:
-            flags = {"volatile": True} if access == "coherent" else {"invariant": True}
             along = string(op, "axis", ("kept", "reduced"))
-            value = fragment([
-                load(base, _offset(op, *_moved(kept, reduced, along, j, window), 3), scalar, **flags) for j in range(lanes)
-            ])  # fmt: skip
+            places = [_moved(kept, reduced, along, j, window) for j in range(lanes)]
+            value = fragment([load(base, _offset(op, *p, 3), scalar, invariant=True) for p in places])
         replace(op, [value])
 
 
@@ -264,7 +261,9 @@ def _lower_position(op: Any) -> None:
         for j in range(width(t)):
             flat = _moved(reduced, reduced, string(op, "axis", ("kept", "reduced")), j, None)[1]
             total = base
-            for place, stride in zip(_coordinates(flat, layout[: rank - 1], rank), layout[max(0, rank - 1) :], strict=True):
+            for place, stride in zip(
+                _coordinates(flat, layout[: rank - 1], rank), layout[max(0, rank - 1) :], strict=True
+            ):
                 total = arith.addi(total, arith.muli(place, stride))
             found.append(_resized(total, element(t)))
         replace(op, [fragment(found)])
@@ -296,13 +295,11 @@ def _lower_live(op: Any, masked: bool) -> None:
 def _lower_store(op: Any) -> None:
     """A branch around one vector store, or one store an element."""
     value, base, kept, on = list(op.operands)[:4]
-    lanes, scalar = width(value.type), element(value.type)
     with before(op):
         branch = scf.IfOp(on)
         with ir.InsertionPoint(branch.then_block):
-            if boolean(op, "vector") and lanes > 1:
-                where = address(base, _offset(op, kept, kept, 4), scalar)
-                llvm.store(to_memory(value), where, alignment=lanes * bytes_of(memory_type(scalar)))
+            if boolean(op, "vector"):
+                store(value, base, _offset(op, kept, kept, 4))
             else:
                 for j, x in enumerate(elements(value)):
                     store(x, base, _offset(op, *_moved(kept, kept, "kept", j, None), 4))

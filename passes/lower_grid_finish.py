@@ -16,7 +16,8 @@ func.func @meet(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %min
   }, {
     "fold.yield"() : () -> ()
   }) {finish = "atomic"} : (i32, i32, i32, i32, i1, i32, !llvm.ptr<1>) -> ()
-  return
+
+Return:
 }
 ```
 
@@ -66,20 +67,18 @@ def _lower(op: Any) -> None:
         with ir.InsertionPoint(branch.then_block):
             start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)
             for pointer, v in zip(pointers, values, strict=False):
-                for j, x in enumerate(elements(v)):
-                    where = arith.addi(start, integer(start.type, j))
-                    _atomic(op, x, pointer, where) if finish == "atomic" else store(x, pointer, where)
+                _atomic(op, v, pointer, start) if finish == "atomic" else store(v, pointer, start)
             scf.YieldOp([])
         if finish == "last_block":
             _last_block(op, pointers[-1], parts)
         replace(op, [])
 
 
-def _atomic(op: Any, x: Any, pointer: Any, where: Any) -> None:
+def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
     kind = getattr(llvm.AtomicBinOp, ATOMICS[str(single_op(op.regions[0]))])
-    llvm.atomicrmw(
-        kind, address(pointer, where, x.type), x, llvm.AtomicOrdering.monotonic, syncscope=DEVICE, alignment=bytes_of(x.type)
-    )
+    for j, x in enumerate(elements(v)):
+        cell = address(pointer, arith.addi(start, integer(start.type, j)), x.type)
+        llvm.atomicrmw(kind, cell, x, llvm.AtomicOrdering.monotonic, syncscope=DEVICE, alignment=bytes_of(x.type))
 
 
 def _last_block(op: Any, counters: Any, parts: Any) -> None:

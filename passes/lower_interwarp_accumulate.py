@@ -55,8 +55,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.build import before, find, integer, load, replace
-from ..compiler.combine import fragment, pack, tree, width
-from ..compiler.dialect.base import boolean, element, values
+from ..compiler.combine import pack, tree
+from ..compiler.dialect.base import boolean, values
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.lanes import butterfly
 from ..compiler.mlir import arith
@@ -79,20 +79,10 @@ def _lower(op: Any) -> None:
         states = []
         for i in range(each):
             start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, attribute(op, "slots"))), slot)
-            states.append([_fragment(b, start, v) for b, v in zip(buffers, types, strict=True)])
+            states.append([load(b, start, v) for b, v in zip(buffers, types, strict=True)])
         state = tree(op.regions[0], states)
         stride = attribute(op, "stride")
         replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=boolean(op, "ordered")))])
 
 
-def _fragment(buffer: Any, start: Any, t: Any) -> Any:
-    """The fragment of type ``t`` at element ``start`` of a shared buffer."""
-    index = start.type
-    return fragment([load(buffer, arith.addi(start, integer(index, j)), element(t)) for j in range(width(t))])
-
-
-
-
-PASS = Pass(
-    "lower-interwarp-accumulate", _run, ("fold.interwarp_accumulate",), "combine the states of a CTA's warps"
-)
+PASS = Pass("lower-interwarp-accumulate", _run, ("fold.interwarp_accumulate",), "combine the states of a CTA's warps")

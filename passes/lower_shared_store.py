@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.build import barrier, before, find, integer, replace, shared_buffer, store
-from ..compiler.combine import elements, unpack
+from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
@@ -63,8 +63,7 @@ def _lower(op: Any) -> None:
         with ir.InsertionPoint(branch.then_block):
             start = arith.addi(arith.muli(row, integer(t, slots)), slot)
             for buffer, v in zip(buffers, values, strict=True):
-                for j, x in enumerate(elements(v)):
-                    store(x, buffer, arith.addi(start, integer(t, j)))
+                store(v, buffer, start)
             scf.YieldOp([])
         barrier()
         replace(op, buffers)

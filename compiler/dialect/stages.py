@@ -56,7 +56,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
     ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row), ``strided`` single elements, or
-    ``coherent`` (strided, of data that other CTAs have written during this kernel).
+    ``coherent`` (aligned vectors along the kept axis, of data that other CTAs have written during this kernel).
     """
 
     base: ext.Operand[Any]
