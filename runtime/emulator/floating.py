@@ -13,11 +13,13 @@ from .kernels import (
     extreme,
     magnitude,
     truncated,
+    widen,
     with_flush,
     with_relu,
     with_saturate,
 )
 from .op import Builder, Form, Op
+from .rounding import FORMATS
 from .types import Array
 
 _SCALARS = "f32 f64 f16 bf16"
@@ -53,6 +55,8 @@ def arithmetic_form(name: str, arity: int) -> Builder:
 
     def build(form: Form) -> Op:
         type_ = form.type(f"{_SCALARS} f16x2 bf16x2 f32x2")
+        if form.left[-1:] == ["f32"] and type_ in ("f16", "bf16") and name in ("add", "sub", "fma"):
+            return _mixed(form, name, type_)
         scalar = element(type_)
         approximate = name in ("div", "sqrt") and form.pick("approx", "full", default="") != ""
         mode = form.pick("rn", "rz", "rm", "rp", default="rn")
@@ -67,6 +71,17 @@ def arithmetic_form(name: str, arity: int) -> Builder:
         return form.pure(lift(kernel, type_), type_, *[type_] * arity)
 
     return build
+
+
+def _mixed(form: Form, name: str, type_: str) -> Op:
+    """add, sub and fma in f32 whose operands, but the last, are f16 or bf16 and are widened first."""
+    form.type("f32")
+    kernel = arithmetic(name, "f32", form.pick("rn", "rz", "rm", "rp", default="rn"))
+    if form.flag("sat"):
+        kernel = with_saturate(kernel, "f32")
+    narrow = FORMATS[type_]
+    parts = [type_] * (2 if name == "fma" else 1)
+    return form.pure(lambda *xs: kernel(*(widen(x, narrow) for x in xs[:-1]), xs[-1]), "f32", *parts, "f32")
 
 
 def extreme_form(name: str) -> Builder:

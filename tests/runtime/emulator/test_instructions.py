@@ -72,6 +72,10 @@ BLACKWELL = [
     ("mov.b64 d2, {r1, r3}; add.rn.f32x2 d3, d2, d2; mov.b64 {_, r4}, d3;", 0xC0C00000),
     ("mov.b64 d2, {r1, r3}; fma.rn.ftz.f32x2 d3, d2, d2, d2; mov.b64 {r4, _}, d3;", 0x40000000),
     ("mov.b64 d2, {r1, r2}; mul.rz.f32x2 d3, d2, d2; mov.b64 {_, r4}, d3;", 0x7FFFFFFF),
+    # mixed: 2.0 in a half, and 1.0 or -3.0 in f32
+    ("mov.b16 h1, 0x4000; sub.rn.f32.bf16 r4, h1, r3;", 0x40A00000),
+    ("mov.b16 h1, 0x4000; fma.rz.sat.f32.f16 r4, h1, h1, r3;", 0x3F800000),
+    ("mov.b16 h1, 0x4000; add.f32.f16 r4, h1, r1;", 0x40400000),
     # halves (1.0, 2.0) against (2.0, 2.0): only the low one is less
     ("mov.b32 r5, 0x40003c00; mov.b32 r6, 0x40004000; setp.lt.f16x2 p1|p2, r5, r6; selp.u32 r4, 1, 0, p1; "
      "@p2 add.u32 r4, r4, 2;", 1),
