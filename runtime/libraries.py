@@ -171,6 +171,8 @@ def _read_jax(x: Any) -> View:
     if isinstance(x, sys.modules["jax"].core.Tracer):
         raise refusal(x, "it stands for values that are not there yet", "call warpfold outside jax.jit, grad and vmap")
     t = dtype(x.dtype)  # first, since JAX's own message for foreign types does not name them
+    if x.__dlpack_device__()[0] == dlpack.CPU:
+        x.block_until_ready()  # on a GPU the export makes our stream wait instead
     v = dlpack.view(x, read_only=True)
     return View(v.address, v.shape, v.strides, t, v.device, True, v.owner)
 

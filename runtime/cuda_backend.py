@@ -1,0 +1,392 @@
+"""The CUDA backend: runs artifacts on a device through the driver API; the one module that imports cuda-python.
+
+It works in the device's primary context, which other libraries use too, and on the caller's stream. It waits for the
+device only when results go to host memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import hashlib
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ..compiler.abi import POINTERS
+from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.errors import WarpfoldError, error
+from ..compiler.target import for_capability
+from .backend import Call, Device, View, Workspace
+
+ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
+SMALLEST = 64 << 10
+LOG_BYTES = 16 << 10
+NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph
+STICKY = (
+    "ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT", "ASSERT", "HARDWARE_STACK_ERROR", "ILLEGAL_INSTRUCTION", "MISALIGNED_ADDRESS",
+    "INVALID_ADDRESS_SPACE", "INVALID_PC", "LAUNCH_FAILED", "ECC_UNCORRECTABLE", "CONTEXT_IS_DESTROYED",
+)  # fmt: skip
+_SAME: AbstractContextManager[None] = contextlib.nullcontext()
+
+
+# --- Devices -----------------------------------------------------------------------------------------------------
+def find() -> list[Device]:
+    """The CUDA devices that are there; none, without an error, where the driver or cuda-python is missing."""
+    try:
+        return [Device("cuda", number) for number in range(_count(_driver()))]
+    except WarpfoldError:
+        return []
+
+
+@lru_cache(maxsize=64)
+def backend(number: int = 0) -> CudaBackend:
+    """The backend of a device, made once.
+
+    Raises:
+        BackendError: WF604 no driver, WF605 no such device, WF602 a device that is too old.
+    """
+    made = CudaBackend(number)
+    atexit.register(made.close)
+    return made
+
+
+def wait(number: int) -> None:
+    """Waits for all work on a device."""
+    backend(number).wait()
+
+
+def ordinal(address: int) -> int:
+    """The number of the device that the memory at ``address`` belongs to."""
+    driver = _driver()
+    attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(checked(driver, "cuPointerGetAttribute", attribute, address))
+
+
+@lru_cache(maxsize=1)
+def _driver() -> Any:
+    """The driver API, initialised."""
+    try:
+        from cuda.bindings import driver
+
+        status = driver.cuInit(0)[0]
+    except (ImportError, RuntimeError, OSError) as e:
+        raise error("WF604", reason=str(e).splitlines()[0] if str(e) else type(e).__name__) from e
+    if status == driver.CUresult.CUDA_ERROR_NO_DEVICE:
+        raise error("WF605", number=0, found="none")
+    if status:
+        raise error("WF604", reason=f"cuInit says {status.name}")
+    return driver
+
+
+def _count(driver: Any) -> int:
+    return int(checked(driver, "cuDeviceGetCount"))
+
+
+# --- Errors ------------------------------------------------------------------------------------------------------
+def checked(driver: Any, call: str, *args: Any, nbytes: int = 0, device: object = "the device") -> Any:
+    """Calls the driver; gives what it returns besides its status.
+
+    Raises:
+        BackendError: WF603 out of memory, WF601 any other failure.
+    """
+    status, *values = getattr(driver, call)(*args)
+    if status:
+        raise failure(driver, call, status, nbytes, device)
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def failure(driver: Any, call: str, status: Any, nbytes: int = 0, device: object = "the device") -> WarpfoldError:
+    """The error for a driver call that failed with ``status``."""
+    name = status.name
+    if name == "CUDA_ERROR_OUT_OF_MEMORY":
+        return error("WF603", device=device, call=call, bytes=nbytes or "more")
+    found = driver.cuGetErrorString(status)[1]
+    text = found.decode() if isinstance(found, bytes) else "unknown error"
+    sticky, remedy = "", "look up the name in the CUDA driver API's list of error codes"
+    if name.removeprefix("CUDA_ERROR_") in STICKY:
+        sticky = "; an earlier kernel of this process may be the cause, and no CUDA call works in it any more"
+        remedy = "restart the process; to find the kernel, run with CUDA_LAUNCH_BLOCKING=1 or on the emulator"
+    elif name in ("CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_DEINITIALIZED"):
+        remedy = "CUDA does not survive a fork: start workers with multiprocessing's spawn method"
+    elif name == "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED":
+        remedy = "while a graph is captured, pass arrays on the GPU: host arrays need copies and a wait"
+    return error("WF601", call=call, name=name, text=text, sticky=sticky, remedy=remedy)
+
+
+class _Pushed:
+    """Makes a context current inside a ``with``, and brings the caller's back."""
+
+    def __init__(self, driver: Any, context: Any) -> None:
+        self.driver, self.context = driver, context
+
+    def __enter__(self) -> None:
+        checked(self.driver, "cuCtxPushCurrent", self.context)
+
+    def __exit__(self, *_: object) -> None:
+        self.driver.cuCtxPopCurrent()
+
+
+# --- Kernels -----------------------------------------------------------------------------------------------------
+class Function:
+    """A loaded kernel and the one buffer that its arguments are packed into, where the driver reads them.
+
+    Pointers take 8 bytes, sizes and strides as many as the kernel's offsets, each aligned to its size.
+    """
+
+    def __init__(self, handle: Any, kernel: CompiledKernel) -> None:
+        self.handle = handle
+        self.names = tuple(p.name for p in kernel.params)
+        letter = "i" if kernel.facts.index_bits == 32 else "q"
+        layout, offsets = "<", []
+        for p in kernel.params:
+            code = "Q" if p.role in POINTERS else letter
+            gap = -struct.calcsize(layout) % struct.calcsize(f"<{code}")
+            offsets.append(struct.calcsize(layout) + gap)
+            layout += f"{gap}x{code}" if gap else code
+        self.pack = struct.Struct(layout).pack_into
+        self.arguments = ctypes.create_string_buffer(max(1, struct.calcsize(layout)))
+        start = ctypes.addressof(self.arguments)
+        self.pointers = (ctypes.c_void_p * len(offsets))(*(start + o for o in offsets))
+        self.address = ctypes.addressof(self.pointers)
+        self.lock = threading.Lock()  # the driver copies the arguments while other threads run
+
+
+class _Copies(threading.local):
+    """Device copies of the host views that one thread has bound: (view, device address of the extent, written)."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[View, int, bool]] = []
+        self.launched = False
+
+
+@dataclass
+class _Buffer:
+    """Device memory that grows by doubling. Old memory is kept: queued kernels and captured graphs hold its address."""
+
+    address: int = 0
+    size: int = 0
+    old: list[int] = field(default_factory=list)
+
+
+class CudaBackend:
+    """Runs artifacts on one CUDA device.
+
+    Attributes:
+        name, target, sms: see ``Backend``.
+        device: the device.
+        device_name: what the driver calls it.
+    """
+
+    name = "cuda"
+
+    def __init__(self, number: int = 0, driver: Any = None) -> None:
+        """Opens device ``number``; ``driver`` stands in for ``cuda.bindings.driver`` in tests."""
+        self._d = d = driver or _driver()
+        count = _count(d)
+        if not 0 <= number < count:
+            raise error("WF605", number=number, found=count or "none")
+        self.device = Device("cuda", number)
+        self._handle = self._call("cuDeviceGet", number)
+        ask, name = d.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_"
+        major, minor, self.sms = (
+            int(self._call("cuDeviceGetAttribute", getattr(ask, name + what), self._handle))
+            for what in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
+        )
+        self.target = for_capability(major, minor)
+        self.device_name = self._call("cuDeviceGetName", 256, self._handle).split(b"\0")[0].decode()
+        self._context = self._call("cuDevicePrimaryCtxRetain", self._handle)
+        self._context_id = int(self._context)
+        self._pushed = _Pushed(d, self._context)
+        self._lock = threading.Lock()
+        self._modules: dict[str, Any] = {}
+        self._functions: dict[str, dict[str, Function]] = {}
+        self._scratch: dict[tuple[int, int], tuple[_Buffer, _Buffer]] = {}
+        self._copies = _Copies()
+
+    def close(self) -> None:
+        """Frees what the backend holds; it cannot be used afterwards."""
+        if not self._context_id:
+            return
+        with contextlib.suppress(WarpfoldError), self._current():
+            for pair in self._scratch.values():
+                for address in (a for b in pair for a in (*b.old, b.address) if a):
+                    self._d.cuMemFree(address)
+            for module in self._modules.values():
+                self._d.cuModuleUnload(module)
+        self._scratch.clear()
+        self._modules.clear()
+        self._functions.clear()
+        self._context_id = 0
+        self._d.cuDevicePrimaryCtxRelease(self._handle)
+
+    def _call(self, call: str, *args: Any, nbytes: int = 0) -> Any:
+        return checked(self._d, call, *args, nbytes=nbytes, device=getattr(self, "device", ""))
+
+    def _current(self) -> AbstractContextManager[None]:
+        """The device's context as the current one; nothing to do where it is already, as under PyTorch."""
+        status, context = self._d.cuCtxGetCurrent()
+        return _SAME if not status and int(context) == self._context_id else self._pushed
+
+    # --- memory --------------------------------------------------------------------------------------------------
+    def reads(self, view: View) -> bool:
+        """Memory of this device."""
+        return view.device == self.device
+
+    def bind(self, view: View, *, write: bool, stream: int) -> int:
+        """The view's own address on this device; a copy's for host memory, made on ``stream``."""
+        if view.device == self.device:
+            return view.address
+        if view.device.kind != "cpu":
+            raise error("WF107", devices=f"an array on {view.device}, the kernels on {self.device}")
+        low, high = view.extent
+        if low == high:
+            return 0
+        lead = low % ALIGN
+        nbytes = -(-(lead + high - low) // ALIGN) * ALIGN
+        with self._current():
+            base = int(self._call("cuMemAllocAsync", nbytes, stream, nbytes=nbytes)) + lead
+            self._copies.made.append((view, base, write))
+            if not write:
+                self._call("cuMemcpyHtoDAsync", base, low, high - low, stream)
+        return base + view.address - low
+
+    def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
+        """Copies back what kernels wrote, frees the copies, and waits for it; nothing to do for device arrays.
+
+        When nothing was launched, because of an error, host memory stays as it is. Which views were written, ``bind``
+        was told.
+        """
+        copies = self._copies
+        if not copies.made:
+            copies.launched = False
+            return
+        made, launched = copies.made, copies.launched
+        copies.made, copies.launched = [], False
+        with self._current():
+            try:
+                for view, base, write in made:
+                    low, high = view.extent
+                    if write and launched:
+                        self._call("cuMemcpyDtoHAsync", low, base, high - low, stream)
+                self._call("cuStreamSynchronize", stream)
+            finally:
+                for _, base, _ in made:
+                    self._d.cuMemFreeAsync(base // ALIGN * ALIGN, stream)
+
+    def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
+        """Buffers of this stream alone, so that two streams can run at once; a captured graph gets its own."""
+        if not partial_bytes and not counters:
+            return Workspace(0, 0)
+        with self._current(), self._lock:
+            pair = self._scratch.setdefault((stream, self._capture(stream)), (_Buffer(), _Buffer()))
+            self._grow(pair[0], partial_bytes)
+            self._grow(pair[1], 4 * counters)
+        return Workspace(pair[0].address, pair[1].address)
+
+    def _capture(self, stream: int) -> int:
+        """The number of the graph that is being captured on ``stream``, 0 for none.
+
+        A graph may be replayed on any stream beside other work of this one, so it must not share scratch memory.
+        """
+        if stream in NO_STREAM_CAPTURES:
+            return 0
+        capturing, number, *_ = self._call("cuStreamGetCaptureInfo", stream)
+        return int(number) if int(capturing) else 0
+
+    def _grow(self, buffer: _Buffer, nbytes: int) -> None:
+        """Makes the buffer large enough, and zero where it is new; works during a graph capture without joining it."""
+        if nbytes <= buffer.size:
+            return
+        size = max(SMALLEST, buffer.size * 2, nbytes)
+        mode = self._d.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        previous = self._call("cuThreadExchangeStreamCaptureMode", mode)
+        try:
+            address = int(self._call("cuMemAlloc", size, nbytes=size))
+            side = self._call("cuStreamCreate", int(self._d.CUstream_flags.CU_STREAM_NON_BLOCKING))
+            try:
+                self._call("cuMemsetD32Async", address, 0, size // 4, side)
+                self._call("cuStreamSynchronize", side)
+            finally:
+                self._d.cuStreamDestroy(side)
+        finally:
+            self._call("cuThreadExchangeStreamCaptureMode", previous)
+        if buffer.address:
+            buffer.old.append(buffer.address)
+        buffer.address, buffer.size = address, size
+
+    # --- kernels -------------------------------------------------------------------------------------------------
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
+        """Queues the calls on ``stream``; loads the artifact's code the first time."""
+        if not calls:
+            return
+        with self._current():
+            functions = self._functions.get(artifact.key) or self._load(artifact)
+            for call in calls:
+                function = functions[call.name]
+                with function.lock:
+                    function.pack(function.arguments, 0, *call.args)
+                    (status,) = self._d.cuLaunchKernel(
+                        function.handle, *call.grid, *call.block, 0, stream, function.address, 0
+                    )
+                if status:
+                    raise failure(self._d, f"cuLaunchKernel of {call.name}", status, device=self.device)
+        self._copies.launched = True
+
+    def _load(self, artifact: Artifact) -> dict[str, Function]:
+        key = artifact.key or hashlib.sha256(artifact.ptx.encode()).hexdigest()
+        with self._lock:
+            if key not in self._functions:
+                self._modules[key] = module = self._module(artifact)
+                self._functions[key] = {
+                    k.name: Function(self._call("cuModuleGetFunction", module, k.name.encode()), k)
+                    for k in artifact.kernels
+                }
+            return self._functions[key]
+
+    def _module(self, artifact: Artifact) -> Any:
+        """Loads the machine code for this architecture, or the PTX, which the driver then compiles."""
+        image = artifact.cubins.get(self.target.arch) or artifact.ptx.encode() + b"\0"
+        log = bytearray(LOG_BYTES)
+        names = self._d.CUjit_option
+        options = [names.CU_JIT_ERROR_LOG_BUFFER, names.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+        status, module = self._d.cuModuleLoadDataEx(image, len(options), options, [log, len(log)])
+        if not status:
+            return module
+        if status.name == "CUDA_ERROR_OUT_OF_MEMORY":
+            raise failure(self._d, "cuModuleLoadDataEx", status, len(image), self.device)
+        text = bytes(log).split(b"\0")[0].decode(errors="replace").strip() or "the driver gives no reason"
+        remedy = f"compile for this device: arch={self.target.arch!r}"
+        if status.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
+            remedy = f"update the driver, or save the artifact with machine code: cubins=[{self.target.arch!r}]"
+        raise error("WF609", artifact=f"{artifact.name} for {artifact.arch}", name=status.name, log=text, remedy=remedy)
+
+    # --- time ----------------------------------------------------------------------------------------------------
+    def synchronize(self, stream: int) -> None:
+        """Waits for everything queued on ``stream``."""
+        with self._current():
+            self._call("cuStreamSynchronize", stream)
+
+    def wait(self) -> None:
+        """Waits for everything queued on any stream."""
+        with self._current():
+            self._call("cuCtxSynchronize")
+
+    def elapsed(self, fn: Callable[[], object], stream: int = 0) -> float:
+        """Microseconds of device time that the work takes which ``fn`` queues on ``stream``."""
+        with self._current():
+            events = [self._call("cuEventCreate", 0) for _ in range(2)]
+            try:
+                self._call("cuEventRecord", events[0], stream)
+                fn()
+                self._call("cuEventRecord", events[1], stream)
+                self._call("cuEventSynchronize", events[1])
+                return float(self._call("cuEventElapsedTime", *events)) * 1000
+            finally:
+                for event in events:
+                    self._d.cuEventDestroy(event)
