@@ -1,0 +1,130 @@
+"""What only a GPU can show, in one run: the catalogue against float64, the read bandwidth, compile times. Writes JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from catalogue import CATALOGUE, Case
+
+import warpfold as wf
+from warpfold.compiler.driver import compile_program
+from warpfold.compiler.dtypes import dtype
+from warpfold.passes import steps
+from warpfold.runtime import api
+
+REFERENCE = {
+    "norm": lambda x, axis: np.sqrt(np.sum(np.square(x), axis=axis)),
+    "logsumexp": lambda x, axis: np.log(np.sum(np.exp(x), axis=axis)),
+}
+
+
+def make(case: Case) -> Any:
+    """A random CUDA tensor of the case's kind."""
+    import torch
+
+    t = dtype(case.dtype)
+    generator = torch.Generator("cuda").manual_seed(1)
+    if t.is_float:
+        kind = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[t.name]
+        scale, shift = (1e-4, 1) if case.what == "prod" or callable(case.what) else (1, 0.5)
+        return (torch.randn(case.shape, device="cuda", generator=generator) * scale + shift).to(kind)
+    kind = getattr(torch, t.numpy_name)
+    return torch.randint(0, 2 if t.kind == "bool" else 100, case.shape, device="cuda", generator=generator).to(kind)
+
+
+def expected(case: Case, x: Any) -> Any:
+    """The result in float64 by NumPy."""
+    host = x.double().cpu().numpy() if x.dtype.is_floating_point else x.cpu().numpy()
+    if case.what in REFERENCE:
+        return REFERENCE[case.what](host.astype(np.float64), case.axis)
+    if callable(case.what):
+        return None
+    return getattr(np, case.what)(host, axis=case.axis)
+
+
+def check(case: Case) -> dict[str, Any]:
+    """Runs one case and says how far it is off."""
+    x = make(case)
+    got = wf.reduce(x, what=case.what, axis=case.axis, plan=case.plan)
+    again = wf.reduce(x, what=case.what, axis=case.axis, plan=case.plan)
+    if callable(case.what):
+        pairs = zip(*(r if isinstance(r, tuple) else (r,) for r in (got, again)), strict=True)
+        return {"same": all(bool((a == b).all()) for a, b in pairs)}
+    reference = np.asarray(expected(case, x))
+    value = got.double().cpu().numpy() if got.dtype.is_floating_point else got.cpu().numpy()
+    off = np.abs(value.astype(np.float64) - reference.astype(np.float64))
+    scale = np.maximum(np.abs(reference.astype(np.float64)), 1e-300)
+    return {"error": float(np.max(off / scale)), "same": bool((got == again).all())}
+
+
+def bandwidth() -> dict[str, float]:
+    """Median GB/s of reducing a gibibyte of f32, the L2 flushed in between."""
+    import torch
+
+    x = torch.randn(1 << 28, device="cuda")
+    out = torch.empty((), device="cuda")
+    flush = torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
+    found = {}
+    runs = {
+        "warpfold": lambda: wf.sum(x, out=out),
+        "torch": lambda: torch.sum(x, 0, out=out),
+        "warpfold max": lambda: wf.max(x, out=out),
+    }
+    for name, run in runs.items():
+        times = []
+        for _ in range(30):
+            flush.zero_()
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            run()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(start.elapsed_time(end))
+        found[name] = (4 << 28) / (float(np.median(times)) * 1e-3) / 1e9
+    exact = x.double().sum().item()
+    found["relative error"] = abs(wf.sum(x).item() - exact) / abs(exact)
+    found["relative error of numpy"] = abs(float(np.sum(x.cpu().numpy())) - exact) / abs(exact)
+    return found
+
+
+def compile_times() -> dict[str, float]:
+    """Milliseconds from a planned program to PTX, the best of three."""
+    found = {}
+    for case in CATALOGUE:
+        r = api.plan_for(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            compile_program(r.program, r.choice.facts, r.choice.plan, r.target, steps(r.target))
+            times.append(time.perf_counter() - start)
+        found[case.name] = round(min(times) * 1e3, 1)
+    return found
+
+
+def main(path: str) -> None:
+    """Writes everything to ``path`` and prints the short of it."""
+    import torch
+
+    report: dict[str, Any] = {"gpu": torch.cuda.get_device_name(), "cases": {}}
+    for case in CATALOGUE:
+        try:
+            report["cases"][case.name] = check(case)
+        except Exception as e:  # noqa: BLE001: one failing case must not hide the others
+            report["cases"][case.name] = {"failed": f"{type(e).__name__}: {e}"[:600]}
+        torch.cuda.empty_cache()
+    report["bandwidth"] = bandwidth()
+    report["compile_ms"] = compile_times()
+    Path(path).write_text(json.dumps(report, indent=1))
+    for name, r in report["cases"].items():
+        print(f"{name:60s} {r}")
+    print(report["bandwidth"])
+    print(sorted(report["compile_ms"].items(), key=lambda i: i[1])[-8:])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
