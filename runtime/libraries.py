@@ -81,9 +81,9 @@ def read_numpy(x: np.ndarray[Any, Any]) -> View:
     """The view of a NumPy array; one in foreign byte order is copied, and its view is read-only."""
     t = _NUMPY_TYPES.get(x.dtype)
     if t is None:
-        t = dtype(x.dtype)
         if not x.dtype.isnative:
             return _copied(x.astype(x.dtype.newbyteorder("=")))
+        t = dtype(x.dtype)
         _NUMPY_TYPES[x.dtype] = t
     if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
         raise refusal(x, "its mask would be ignored", "fill it first with the identity: x.filled(0) for a sum")
