@@ -1,0 +1,85 @@
+"""Expression graphs evaluated with NumPy: the meaning that emitted code is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from warpfold.compiler.graph import Expr, MonoidGraph, Program, walk
+
+State = tuple[Any, ...]
+
+_OPS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+    "neg": np.negative, "abs": np.abs, "where": np.where, "min": np.minimum, "max": np.maximum,
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil,
+}  # fmt: skip
+
+
+def node(e: Expr, args: Sequence[Any]) -> Any:
+    """The value of an elementwise node or a constant, which must have the type that the graph says."""
+    t = e.dtype.numpy
+    if e.op == "const":
+        return np.asarray(e.value).astype(t)
+    value = np.asarray(args[0]).astype(t) if e.op == "cast" else np.asarray(_OPS[e.op](*args))
+    assert value.dtype == t, f"{e.op} on {[a.dtype for a in args]} gives {value.dtype}, the graph says {t}"
+    return value
+
+
+def evaluate(roots: Sequence[Expr], known: dict[str, Any]) -> State:
+    """The values of ``roots``, given those of their leaves by digest."""
+    values = dict(known)
+    with np.errstate(all="ignore"):
+        for e in walk(tuple(roots)):
+            if e.digest not in values:
+                values[e.digest] = node(e, [values[a.digest] for a in e.args])
+    return tuple(values[r.digest] for r in roots)
+
+
+def combine(graph: MonoidGraph, left: State, right: State) -> State:
+    """The traced combine, applied to two states of scalars or of arrays of equal shape."""
+    types = graph.state + graph.state
+    params = [Expr("param", (), t, "scalar", i) for i, t in enumerate(types)]
+    values = [np.asarray(v, dtype=t.numpy) for v, t in zip((*left, *right), types, strict=True)]
+    return evaluate(graph.combine, {p.digest: v for p, v in zip(params, values, strict=True)})
+
+
+def identity(graph: MonoidGraph) -> State:
+    return tuple(np.asarray(v).astype(t.numpy) for v, t in zip(graph.identity, graph.state, strict=True))
+
+
+def tree(graph: MonoidGraph, states: State) -> State:
+    """Reduces arrays of states along their first axis, neighbours first, in order; the identity when there are none."""
+    neutral = identity(graph)
+    while (n := len(states[0])) > 1:
+        if n % 2:
+            states = tuple(np.append(s, i[None]) for s, i in zip(states, neutral, strict=True))
+        states = combine(graph, tuple(s[0::2] for s in states), tuple(s[1::2] for s in states))
+    return tuple(s[0] for s in states) if len(states[0]) else neutral
+
+
+def run(program: Program, *inputs: Any) -> State:
+    """A whole program on one-dimensional arrays, all of whose elements are reduced."""
+    n = len(inputs[0])
+    known: dict[str, Any] = {}
+    with np.errstate(all="ignore"):
+        for e in walk(program.outputs):
+            if e.op == "input":
+                value = np.asarray(inputs[e.value])  # type: ignore[call-overload]
+            elif e.op == "iota":
+                value = np.arange(n, dtype=e.dtype.numpy)
+            elif e.op == "count":
+                value = np.asarray(n, dtype=e.dtype.numpy)
+            elif e.op == "reduce":
+                assert isinstance(e.value, MonoidGraph)
+                value = tree(e.value, tuple(np.broadcast_to(known[a.digest], (n,)) for a in e.args))
+            elif e.op == "result":
+                value = known[e.args[0].digest][e.value]
+            else:
+                value = node(e, [known[a.digest] for a in e.args])
+            known[e.digest] = value
+    return tuple(known[o.digest] for o in program.outputs)

@@ -1,0 +1,97 @@
+"""Who owns which element, enumerated from the formulas of ``compiler/plan.py``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from warpfold.compiler.plan import Launch, Place, Plan, kept_index, position, reduced_range
+
+
+@lru_cache(maxsize=4096)
+def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """The first kept index (in tile 0) and the position of every thread of a CTA."""
+    places = [Place(0, 0, t) for t in range(plan.threads)]
+    return np.array([kept_index(plan, p) for p in places]), np.array([position(plan, p) for p in places])
+
+
+def check_threads(plan: Plan) -> None:
+    """Every slot of a CTA, vector element by vector element, meets every position once; tiles follow each other."""
+    kept, where = _threads(plan)
+    slots = (kept[:, None] + np.arange(plan.vector_kept)).ravel()
+    pairs = slots * plan.positions + np.repeat(where, plan.vector_kept)
+    assert np.array_equal(np.sort(pairs), np.arange(plan.slots * plan.positions))
+    for thread in (0, plan.threads - 1):
+        moved = kept_index(plan, Place(3, 0, thread)) - kept_index(plan, Place(0, 0, thread))
+        assert moved == 3 * plan.slots
+
+
+def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int) -> None:
+    """The grid covers both axes, and no CTA is without work unless there is none."""
+    assert run.chunk > 0 and run.chunk % plan.tile == 0
+    assert run.split >= 1 and run.split * run.chunk >= n_reduced
+    assert run.split == 1 or (run.split - 1) * run.chunk < n_reduced
+    assert run.tiles * plan.slots >= n_kept > (run.tiles - 1) * plan.slots
+    assert run.split == 1 or plan.finish != "cta"
+
+
+def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> list[np.ndarray]:
+    """For each position of a CTA, the reduced elements that its accesses cover, in the order of the walk."""
+    _, where = _threads(plan)
+    thread = np.empty(plan.positions, dtype=np.int64)
+    thread[where[::-1]] = np.arange(plan.threads)[::-1]
+    first, end = part * run.chunk, min((part + 1) * run.chunk, n_reduced)
+    found = []
+    for at in range(plan.positions):
+        begin, stop, step = reduced_range(plan, run, Place(0, part, int(thread[at])), n_reduced, lead)
+        elements = (np.arange(begin, stop, step)[:, None] + np.arange(plan.vector_reduced)).ravel()
+        found.append(elements[(elements >= first) & (elements < min(stop, end))])
+    return found
+
+
+def check_reduced(plan: Plan, run: Launch, n_reduced: int, lead: int = 0) -> None:
+    """Every reduced element belongs to one position of one CTA; in a blocked walk they rise, one after the other."""
+    parts = [np.concatenate(owned(plan, run, part, n_reduced, lead)) for part in range(run.split)]
+    everything = np.concatenate(parts)
+    if plan.walk != "blocked":
+        everything = np.sort(everything)
+    assert np.array_equal(everything, np.arange(n_reduced))
+
+
+def owners(plan: Plan, run: Launch, n_reduced: int, element: int, lead: int = 0) -> int:
+    """How many (CTA, position, access) cover one element: for axes too long to enumerate."""
+    count = 0
+    for part in {max(0, element // run.chunk - 1), element // run.chunk, element // run.chunk + 1}:
+        first = part * run.chunk
+        if part >= run.split or not first <= element < first + run.chunk:
+            continue
+        for at in range(plan.positions):
+            begin, end, step = _range(plan, run, part, at, n_reduced, lead)
+            k = (element - begin) // step
+            start = begin + k * step
+            count += begin <= start < end and start <= element < min(start + plan.vector_reduced, end)
+    return count
+
+
+def _range(plan: Plan, run: Launch, part: int, at: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
+    _, where = _threads(plan)
+    thread = int(np.argmax(where == at))
+    return reduced_range(plan, run, Place(0, part, thread), n_reduced, lead)
+
+
+def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -> np.ndarray:
+    """How often each (kept, reduced) element is read, thread by thread and access by access, with no cleverness."""
+    count = np.zeros((n_kept, n_reduced), dtype=np.int64)
+    for tile in range(run.tiles):
+        for part in range(run.split):
+            for thread in range(plan.threads):
+                place = Place(tile, part, thread)
+                begin, end, step = reduced_range(plan, run, place, n_reduced, lead)
+                for access in range(begin, end, step):
+                    for j in range(plan.vector):
+                        kept = kept_index(plan, place) + (j if plan.fast == "kept" else 0)
+                        at = access + (j if plan.fast == "reduced" else 0)
+                        if kept < n_kept and part * run.chunk <= at < end:
+                            count[kept, at] += 1
+    return count

@@ -1,0 +1,66 @@
+"""Element types: their names, their ranges, what NumPy calls them, and how they accumulate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I64, U64, DType, accumulator, compute, dtype, floating
+from warpfold.compiler.errors import DTypeError
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+
+
+@pytest.mark.parametrize("t", ALL, ids=str)
+def test_both_names_and_the_numpy_dtype_mean_the_type(t: DType) -> None:
+    assert dtype(t) is t
+    assert dtype(t.name) is t
+    assert dtype(t.numpy_name) is t
+    assert dtype(t.numpy) is t
+    assert dtype(t.numpy.type) is t
+    assert repr(t) == t.name
+    assert t.itemsize == t.numpy.itemsize
+
+
+@pytest.mark.parametrize("t", ALL, ids=str)
+def test_ranges_are_those_of_numpy(t: DType) -> None:
+    if t.is_float:
+        assert (t.lowest, t.highest) == (-np.inf, np.inf)
+    elif t == BOOL:
+        assert (t.lowest, t.highest) == (0, 1)
+    else:
+        info = np.iinfo(t.numpy)
+        assert (t.lowest, t.highest) == (info.min, info.max)
+    assert t.is_integer == (t.numpy.kind in "iu")
+
+
+def test_python_types_are_taken_as_numpy_takes_them() -> None:
+    assert (dtype(bool), dtype(int), dtype(float)) == (BOOL, I64, F64)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        (np.dtype(complex), "complex128"), (np.dtype(object), "object"), (np.dtype("U4"), "str"), ("f8", "f8"),
+        (np.dtype("datetime64[s]"), "datetime64"), (np.dtype([("a", "i4")]), "void"), (None, "None"), ("", ""),
+        (np.dtype(np.float32).newbyteorder(), "f4"), (object(), "object"), (3, "3"), (np.longdouble, "float128"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_type_without_a_rule_is_refused(spec: object, shown: str) -> None:
+    with pytest.raises(DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool i8") as caught:
+        dtype(spec)
+    assert shown in caught.value.message
+
+
+@pytest.mark.parametrize("t", [t for t in ALL if t.name != "bf16"], ids=str)
+def test_sums_widen_as_numpy_widens_integers_and_halves_go_to_f32(t: DType) -> None:
+    expected = np.sum(np.zeros(1, t.numpy)).dtype
+    assert accumulator(t).numpy == (np.float32 if t.name == "f16" else expected)
+
+
+@pytest.mark.parametrize("t", ALL, ids=str)
+def test_derived_types(t: DType) -> None:
+    assert compute(t) == (F32 if t.name in ("f16", "bf16") else t)
+    assert floating(t) == (t if t.is_float else F64)
+    assert accumulator(t) in (F32, F64, I64, U64)

@@ -1,0 +1,190 @@
+"""Geometry: collapsing changes neither what is reduced into what nor the numbering, and merges all that it may."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
+
+from warpfold.compiler.errors import ArgumentError, DTypeError
+from warpfold.compiler.geometry import Dim, Geometry, collapse, normalize_axes
+
+SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
+
+
+def geometry(layout: Layout, *, ordered: bool = False, indexed: bool = False) -> Geometry:
+    return collapse(
+        layout.shape, layout.axes, layout.inputs, layout.outputs, ordered=ordered, indexed=indexed
+    )
+
+
+def in_order(out: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Results sorted by their offsets, so that two ways of walking the kept dims compare equal."""
+    order = np.lexsort(out.T[::-1])
+    return out[order], elements[order]
+
+
+def sorted_elements(elements: np.ndarray) -> np.ndarray:
+    """Each result's elements as a sorted multiset."""
+    keys = np.empty(elements.shape[:2], dtype=[(f"f{i}", np.int64) for i in range(elements.shape[2])])
+    for i in range(elements.shape[2]):
+        keys[f"f{i}"] = elements[:, :, i]
+    return np.sort(keys, axis=1)
+
+
+@settings(max_examples=1200)
+@given(layouts(SIZES), st.booleans(), st.booleans())
+def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: bool) -> None:
+    inputs = len(layout.inputs)
+    g = geometry(layout, ordered=ordered, indexed=indexed)
+    out, expected = in_order(*plain(layout))
+    found_out, found = in_order(*walked(g, inputs))
+    if not indexed:
+        expected, found = expected[:, :, :inputs], found[:, :, :inputs]
+    assert (g.n_kept, g.n_reduced) == expected.shape[:2]
+    if expected.size == 0:
+        assert sorted(out.tolist()) == sorted(found_out.tolist())
+        return
+    assert np.array_equal(out, found_out)
+    if ordered:
+        assert np.array_equal(expected, found)
+    else:
+        assert np.array_equal(sorted_elements(expected), sorted_elements(found))
+
+
+@settings(max_examples=600)
+@given(layouts(SIZES), st.booleans(), st.booleans())
+def test_nothing_is_left_to_merge_drop_or_turn(layout: Layout, ordered: bool, indexed: bool) -> None:
+    g = geometry(layout, ordered=ordered, indexed=indexed)
+    for dims, free in ((g.kept, True), (g.reduced, not ordered)):
+        assert all(d.size != 1 for d in dims)
+        assert len(dims) == 1 or all(d.size for d in dims)
+        assert not any(outer.holds(inner) for outer, inner in itertools.pairwise(dims))
+        if free:
+            assert all(d.strides[0] >= 0 for d in dims)
+            steps = [d.strides[0] or np.inf for d in dims]
+            assert steps == sorted(steps, reverse=True)
+
+
+@settings(max_examples=600)
+@given(layouts(SIZES), st.booleans())
+def test_span_is_the_least_and_greatest_offset(layout: Layout, ordered: bool) -> None:
+    g = geometry(layout, ordered=ordered)
+    if g.n_kept * g.n_reduced == 0:
+        return
+    out, elements = plain(layout)
+    for i in range(len(layout.inputs)):
+        assert g.span(i) == (elements[:, :, i].min(), elements[:, :, i].max())
+    for o in range(len(layout.outputs)):
+        assert g.span(len(layout.inputs) + o) == (out[:, o].min(), out[:, o].max())
+
+
+def contiguous(shape: tuple[int, ...], axes: tuple[int, ...], order: list[int] | None = None) -> Layout:
+    order = order if order is not None else list(range(len(shape)))
+    kept = [n for a, n in enumerate(shape) if a not in axes]
+    ones = [1] * len(shape)
+    return Layout(shape, axes, (strides_of(shape, order, ones),), (strides_of(kept, range(len(kept)), ones),))
+
+
+@settings(max_examples=400)
+@given(st.lists(st.integers(1, 5), max_size=6), st.data())
+def test_a_contiguous_array_has_a_dim_for_each_run_of_axes(shape: list[int], data: st.DataObject) -> None:
+    axes = tuple(a for a in range(len(shape)) if data.draw(st.booleans()))
+    for indexed, ordered in itertools.product((False, True), repeat=2):
+        g = geometry(contiguous(tuple(shape), axes), indexed=indexed, ordered=ordered)
+        runs = [k for k, _ in itertools.groupby(a in axes for a, n in enumerate(shape) if n > 1)]
+        assert len(g.kept) == runs.count(False)
+        if not indexed or runs.count(True) == 1:
+            assert len(g.reduced) == runs.count(True)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(2, 4), min_size=1, max_size=6), st.data())
+def test_a_full_reduction_of_a_dense_array_is_one_dim_however_it_lies(shape: list[int], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(shape))))
+    signs = [data.draw(st.sampled_from([1, -1])) for _ in shape]
+    layout = Layout(tuple(shape), tuple(range(len(shape))), (strides_of(shape, order, signs),), ((),))
+    g = geometry(layout)
+    n = int(np.prod(shape))
+    assert g.reduced == (Dim(n, (1, 0)),)
+    assert g.kept == ()
+    assert g.offsets[0] == g.span(0)[0]
+    assert sorted(offsets_of(g.reduced, 0)) == list(range(n))
+
+
+def test_a_row_reduction_of_a_big_array_is_two_dims() -> None:
+    """Sizes that nobody enumerates."""
+    g = geometry(contiguous((2**20, 3, 2**12), (2,)))
+    assert g == Geometry((Dim(3 * 2**20, (2**12, 1)),), (Dim(2**12, (1, 0)),), (0, 0))
+    assert g.span(0) == (0, 3 * 2**32 - 1)
+
+
+def test_a_reversed_vector_is_walked_forwards_and_numbered_backwards() -> None:
+    g = collapse((5,), (0,), [(-1,)], [()], indexed=True)
+    assert g == Geometry((), (Dim(5, (1, 0), -1),), (-4, 0), 4)
+
+
+def test_an_ordered_walk_keeps_a_reversed_vector_reversed() -> None:
+    assert collapse((5,), (0,), [(-1,)], [()], ordered=True) == Geometry((), (Dim(5, (-1, 0)),), (0, 0))
+
+
+def test_numbering_keeps_dims_apart_that_memory_would_merge() -> None:
+    """A Fortran-ordered matrix is dense, but its row-major numbers do not rise with its addresses."""
+    assert len(collapse((3, 4), (0, 1), [(1, 3)], [()]).reduced) == 1
+    assert len(collapse((3, 4), (0, 1), [(1, 3)], [()], indexed=True).reduced) == 2
+
+
+def test_a_broadcast_array_is_one_dim_of_stride_zero() -> None:
+    g = collapse((3, 4), (0, 1), [(0, 0)], [()], indexed=True)
+    assert g.reduced == (Dim(12, (0, 0), 1),)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 2)])
+def test_an_empty_reduction_is_one_dim_of_no_elements(shape: tuple[int, ...]) -> None:
+    g = geometry(contiguous(shape, tuple(range(len(shape)))))
+    assert g.reduced == (Dim(0, (0, 0)),)
+    assert (g.n_kept, g.n_reduced) == (1, 0)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_one_element_has_no_dims_at_all(shape: tuple[int, ...]) -> None:
+    g = geometry(contiguous(shape, tuple(range(len(shape)))))
+    assert g == Geometry((), (), (0, 0))
+    assert (g.n_kept, g.n_reduced, g.span(0)) == (1, 1, (0, 0))
+
+
+# --- axes ---------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("axis", "rank", "axes"),
+    [(None, 3, (0, 1, 2)), (None, 0, ()), (1, 3, (1,)), (-1, 3, (2,)), ((2, 0), 3, (0, 2)), ([-1, 0], 2, (0, 1)),
+     ((), 2, ()), (np.int64(1), 2, (1,)), (np.array(1), 2, (1,))],
+)  # fmt: skip
+def test_axes_come_out_sorted_and_not_negative(axis: object, rank: int, axes: tuple[int, ...]) -> None:
+    assert normalize_axes(axis, rank) == axes  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("axis", "low", "high"), [(2, -2, 1), (-3, -2, 1), ((0, 9), -2, 1)])
+def test_an_axis_out_of_range_is_refused(axis: int, low: int, high: int) -> None:
+    with pytest.raises(ArgumentError, match=rf"WF101: axis -?\d is out of range for an array of rank 2: expected {low} to {high}"):
+        normalize_axes(axis, 2)
+
+
+def test_a_scalar_has_no_axis() -> None:
+    with pytest.raises(ArgumentError, match="WF101: axis 0 is out of range for an array of rank 0"):
+        normalize_axes(0, 0)
+
+
+@pytest.mark.parametrize("axis", [(0, 0), (1, -1), [0, 1, 0]])
+def test_a_repeated_axis_is_refused(axis: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentError, match="WF102: axis -?[01] is repeated in"):
+        normalize_axes(axis, 2)
+
+
+@pytest.mark.parametrize("axis", [True, 1.0, "1", (0, None), (False,), np.array([0, 1]), np.float32(1), {0}])
+def test_an_axis_that_is_no_int_is_refused(axis: object) -> None:
+    with pytest.raises(DTypeError, match="WF103: axis must be an int, a tuple of ints or None, got"):
+        normalize_axes(axis, 2)  # type: ignore[arg-type]

@@ -1,0 +1,178 @@
+"""Plans: what they accept, what they need, and that every plan hands every element to exactly one thread."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from ownership import brute, check_launch, check_reduced, check_threads, owners
+
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan import STATIC_SHARED, Launch, Plan, check, launch
+from warpfold.compiler.target import DEFAULT, TARGETS
+
+NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
+HUGE = [2**31 - 1, 2**31, 2**31 + 5, 2**33 + 1]
+
+
+@st.composite
+def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
+    power = lambda most: st.sampled_from([1 << k for k in range(most.bit_length())])  # noqa: E731
+    plan = Plan(
+        fast=draw(st.sampled_from(["reduced", "kept"])),
+        walk=draw(st.sampled_from(["interleaved", "blocked"])),
+        vector=draw(power(16)),
+        unroll=draw(power(8)),
+        lanes=draw(power(32)),
+        warps=draw(power(8)),
+        warps_kept=draw(power(4)),
+        finish=draw(st.sampled_from(["cta", "last_block", "two_kernels"])),
+    )
+    assume(plan.threads <= most_threads and not (plan.walk == "blocked" and plan.vector_reduced > 1))
+    return plan
+
+
+@settings(max_examples=400)
+@given(plans(), st.sampled_from([1, 2, 31, 32, 33, 100]), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40), st.data())
+def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int, data: st.DataObject) -> None:
+    run = launch(plan, n_kept, n, split)
+    check_threads(plan)
+    check_launch(plan, run, n_kept, n)
+    lead = data.draw(st.integers(0, plan.vector_reduced - 1))
+    check_reduced(plan, run, n, lead)
+
+
+@settings(max_examples=40)
+@given(plans(most_threads=64), st.integers(1, 9), st.integers(0, 70), st.integers(1, 3), st.data())
+def test_every_element_has_one_owner_counted_one_by_one(
+    plan: Plan, n_kept: int, n: int, split: int, data: st.DataObject
+) -> None:
+    lead = data.draw(st.integers(0, plan.vector_reduced - 1))
+    assert (brute(plan, launch(plan, n_kept, n, split), n_kept, n, lead) == 1).all()
+
+
+@settings(max_examples=100)
+@given(plans(most_threads=256), st.sampled_from(HUGE), st.integers(1, 3000), st.data())
+def test_every_element_of_a_huge_axis_has_one_owner(plan: Plan, n: int, split: int, data: st.DataObject) -> None:
+    run = launch(plan, 1, n, split)
+    check_launch(plan, run, 1, n)
+    lead = data.draw(st.integers(0, plan.vector_reduced - 1))
+    edges = [0, n - 1, run.chunk - 1, run.chunk, (run.split - 1) * run.chunk, data.draw(st.integers(0, n - 1))]
+    for element in edges:
+        if element < n:
+            assert owners(plan, run, n, element, lead) == 1
+
+
+def test_an_ordered_walk_gives_each_thread_one_piece() -> None:
+    """Two CTAs of one warp, four elements a lane: thread after thread, part after part, the elements rise."""
+    plan = Plan(walk="blocked", unroll=4, finish="two_kernels")
+    run = launch(plan, 1, 200, 2)
+    assert run == Launch(1, 2, 128)
+    check_reduced(plan, run, 200)
+
+
+def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
+    plan = Plan(vector=4, lanes=2)
+    for lead in range(4):
+        assert (brute(plan, launch(plan, 1, 9), 1, 9, lead) == 1).all()
+
+
+@pytest.mark.parametrize(("n", "parts"), [(0, 1), (1, 1), (1023, 1), (1024, 1), (1025, 2), (4096, 4), (4097, 3)])
+def test_chunks_are_whole_tiles(n: int, parts: int) -> None:
+    plan = Plan(vector=4, unroll=8, finish="last_block")
+    assert plan.tile == 1024
+    assert launch(plan, 1, n, 4).split == parts
+
+
+def test_a_plan_that_ends_in_its_cta_is_never_split() -> None:
+    assert launch(Plan(), 1, 2**20, 64) == Launch(1, 1, 2**20)
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+def test_options_replace_fields() -> None:
+    plan = Plan().with_options(" vector=4 , unroll = 2,,finish=two_kernels,walk=blocked,fast=kept ")
+    assert plan == Plan("kept", "blocked", 4, 2, finish="two_kernels")
+    assert Plan().with_options("") == Plan()
+    assert Plan().with_options("warps=2,warps=8").warps == 8
+
+
+@pytest.mark.parametrize("option", ["tree=tree-v2", "wraps=2", "=2", "threads=32", "Vector=2"])
+def test_an_unknown_field_is_refused(option: str) -> None:
+    with pytest.raises(PlanError, match=r"WF402: a plan has no field '.*': expected one of fast walk vector .* finish\n"):
+        Plan().with_options(option)
+
+
+@pytest.mark.parametrize("value", ["0", "3", "-1", "2048", "x", "", "1.0", "²", "٤", "+2", "9" * 5000])  # noqa: RUF001
+def test_an_extent_is_a_power_of_two(value: str) -> None:
+    with pytest.raises(PlanError, match="WF403: plan field warps cannot be '.*': expected a power of two from 1 to 1024"):
+        Plan().with_options(f"warps={value}")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"fast": "x"}, "WF403: plan field fast cannot be 'x': expected one of reduced kept"),
+        ({"walk": ""}, "WF403: plan field walk cannot be '': expected one of interleaved blocked"),
+        ({"finish": "x"}, "WF403: plan field finish cannot be 'x': expected one of cta last_block two_kernels atomic"),
+        ({"lanes": 64}, "WF403: plan field lanes cannot be 64: expected at most 32"),
+        ({"lanes": 3}, "WF403: plan field lanes cannot be 3: expected a power of two"),
+        ({"warps_kept": 0}, "WF403: plan field warps_kept cannot be 0: expected a power of two"),
+        ({"unroll": -4}, "WF403: plan field unroll cannot be -4: expected a power of two"),
+        ({"vector": 32}, "WF403: plan field vector cannot be 32: expected at most 16 elements a vector"),
+        ({"unroll": 64}, "WF403: plan field unroll cannot be 64: expected .* 32 accesses a step"),
+        ({"warps": 64}, "WF404: the plan needs 2048 threads a CTA: sm_90a holds 1024"),
+        ({"warps": 32, "warps_kept": 2}, "WF404: the plan needs 2048 threads"),
+        ({"walk": "blocked", "vector": 4}, "WF406: a blocked walk reads single elements .* the plan has vector=4"),
+    ],
+)
+def test_a_plan_that_no_pass_serves_is_refused(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(PlanError, match=text):
+        check(replace(Plan(), **change), DEFAULT, 4)
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=str)
+def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
+    wide = Plan("kept", vector=16, lanes=1, warps=8)
+    assert wide.shared_bytes(4) == 8 * 32 * 16 * 4
+    check(wide, target, 8)
+    with pytest.raises(PlanError, match=rf"WF405: the plan needs 65536 bytes .*: {target.arch} gives {STATIC_SHARED}\n"):
+        check(wide, target, 16)
+
+
+def test_the_last_cta_has_a_round_of_its_own() -> None:
+    """Both rounds' partials are declared in the kernel, and the flag by which a CTA knows that it is the last."""
+    one = Plan("kept", lanes=1, warps=8)
+    assert replace(one, finish="last_block").shared_bytes(8) == 2 * one.shared_bytes(8) + 16
+    assert Plan().shared_bytes(8) == 0
+
+
+@settings(max_examples=200)
+@given(plans())
+def test_a_plan_survives_as_a_dict_and_is_its_own_key(plan: Plan) -> None:
+    again = Plan(**plan.to_dict())  # type: ignore[arg-type]
+    assert (again, hash(again)) == (plan, hash(plan))
+    text = ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree")
+    assert Plan().with_options(text) == plan
+
+
+@settings(max_examples=200)
+@given(plans())
+def test_extents_multiply_to_what_a_cta_has(plan: Plan) -> None:
+    assert plan.lanes * plan.lanes_kept == 32
+    assert plan.threads * plan.vector == plan.slots * plan.positions * plan.vector_reduced
+    assert plan.vector_kept * plan.vector_reduced == plan.vector
+    assert plan.tile % plan.step == 0
+    extents = (plan.lanes, plan.warps, plan.warps_kept, plan.slots, plan.tile, plan.step)
+    assert all(np.log2(e) % 1 == 0 for e in extents)
+
+
+def test_every_choice_of_words_is_served() -> None:
+    for fast, walk, finish in itertools.product(
+        ("reduced", "kept"), ("interleaved", "blocked"), ("cta", "last_block", "two_kernels", "atomic")
+    ):
+        check(Plan(fast, walk, finish=finish), DEFAULT, 8)  # type: ignore[arg-type]
