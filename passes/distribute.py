@@ -52,12 +52,13 @@ gpu.module @row_sum_module {
     %owner = arith.andi %in_range, %leads : i1
     %first = arith.constant 0 : i32
     %begin = arith.addi %first, %position : i32
-    %end = arith.select %in_range, %n_reduced, %begin : i32
+    %end = arith.select %in_range, %n_reduced, %first : i32
     %zero = arith.constant 0.0 : f32
     %mine = "fold.thread_reduce"(%begin, %end, %zero) ({
     ^bb0(%r: i32):
       %element = "fold.load"(%x, %kept, %r, %stride_kept, %stride_reduced)
-        {access = "strided", axis = "reduced", kept_rank = 1, reduced_rank = 1} : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
+        {access = "strided", axis = "reduced", kept_rank = 1, reduced_rank = 1}
+        : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
       "fold.yield"(%element) : (f32) -> ()
     }, {
     ^bb0(%a: f32, %b: f32):

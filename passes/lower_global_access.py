@@ -109,7 +109,7 @@ def _run(module: Any) -> None:
         _lower_store(op)
 
 
-# --- the walk -----------------------------------------------------------------------------------------------------------
+# --- the walk ------------------------------------------------------------------------------------------------------
 def _peel(op: Any) -> None:
     """Cuts one thread_reduce into a chain of simpler ones."""
     body = [o.operation for o in op.regions[0].blocks[0].operations]
@@ -199,7 +199,7 @@ def _lower_body(block: Any, masked: bool) -> None:
             _lower_position(o)
 
 
-# --- single ops ---------------------------------------------------------------------------------------------------------
+# --- single ops ----------------------------------------------------------------------------------------------------
 def _coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
     """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
     found: list[Any] = []

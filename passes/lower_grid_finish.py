@@ -16,8 +16,7 @@ func.func @meet(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %min
   }, {
     "fold.yield"() : () -> ()
   }) {finish = "atomic"} : (i32, i32, i32, i32, i1, i32, !llvm.ptr<1>) -> ()
-
-Return:
+  func.return
 }
 ```
 
@@ -29,7 +28,7 @@ func.func @meet(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %min
     %where = llvm.getelementptr %cells[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
     %old = llvm.atomicrmw add %where, %mine syncscope("device") monotonic {alignment = 4} : !llvm.ptr<1>, i32
   }
-  return
+  func.return
 }
 ```
 """
@@ -42,6 +41,7 @@ from ..compiler.build import address, barrier, before, bytes_of, find, i32, inte
 from ..compiler.combine import elements, single_op, unpack
 from ..compiler.dialect.base import string
 from ..compiler.dialect.stages import GRID_FINISHES
+from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, llvm, scf
 from ..compiler.pipeline import Pass
 
@@ -75,7 +75,11 @@ def _lower(op: Any) -> None:
 
 
 def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
-    kind = getattr(llvm.AtomicBinOp, ATOMICS[str(single_op(op.regions[0]))])
+    name = single_op(op.regions[0])
+    if name not in ATOMICS:
+        what = f"an atomic of {name}" if name else "an atomic of several operations"
+        raise error("WF321", stage="lower-grid-finish", op=what, dtype=str(v.type))
+    kind = getattr(llvm.AtomicBinOp, ATOMICS[name])
     for j, x in enumerate(elements(v)):
         cell = address(pointer, arith.addi(start, integer(start.type, j)), x.type)
         llvm.atomicrmw(kind, cell, x, llvm.AtomicOrdering.monotonic, syncscope=DEVICE, alignment=bytes_of(x.type))

@@ -26,18 +26,14 @@ func.func @join(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
   %row_0 = arith.addi %own, %c0 : i32
   %slots_0 = arith.constant 1 : i32
   %start_0 = arith.muli %row_0, %slots_0 : i32
-  %cell_0 = arith.addi %start_0, %slot : i32
-  %element_0 = arith.constant 0 : i32
-  %at_0 = arith.addi %cell_0, %element_0 : i32
+  %at_0 = arith.addi %start_0, %slot : i32
   %where_0 = llvm.getelementptr %buffer[%at_0] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
   %state_0 = llvm.load %where_0 {alignment = 4} : !llvm.ptr<3> -> f32
   %next = arith.constant 1 : i32
   %row_1 = arith.addi %own, %next : i32
   %slots_1 = arith.constant 1 : i32
   %start_1 = arith.muli %row_1, %slots_1 : i32
-  %cell_1 = arith.addi %start_1, %slot : i32
-  %element_1 = arith.constant 0 : i32
-  %at_1 = arith.addi %cell_1, %element_1 : i32
+  %at_1 = arith.addi %start_1, %slot : i32
   %where_1 = llvm.getelementptr %buffer[%at_1] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
   %state_1 = llvm.load %where_1 {alignment = 4} : !llvm.ptr<3> -> f32
   %mine = arith.addf %state_0, %state_1 : f32

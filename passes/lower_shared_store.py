@@ -23,9 +23,7 @@ gpu.module @device {
     scf.if %first_lane {
       %slots = arith.constant 2 : i32
       %row = arith.muli %warp, %slots : i32
-      %start = arith.addi %row, %slot : i32
-      %c0 = arith.constant 0 : i32
-      %at = arith.addi %start, %c0 : i32
+      %at = arith.addi %row, %slot : i32
       %where = llvm.getelementptr %buffer[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
       llvm.store %mine, %where {alignment = 4} : f32, !llvm.ptr<3>
     }

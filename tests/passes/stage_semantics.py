@@ -1,0 +1,105 @@
+"""What each stage op means, in NumPy, over the threads of a CTA; and what a whole plan means, made of them.
+
+A state is a tuple of arrays [threads, width], one per value of the monoid; ``width`` is the results a thread holds. A
+combine takes two states and gives one. Everything is folded strictly from left to right: the passes may build trees,
+but an associative combine on integers must not see the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from warpfold.compiler.plan import Launch, Place, Plan, kept_index, position, reduced_range
+from warpfold.compiler.target import WARP
+
+State = tuple[Any, ...]
+Combine = Callable[[State, State], State]
+
+
+def pick(mask: Any, yes: State, no: State) -> State:
+    """Where ``mask`` holds the state ``yes``, elsewhere ``no``."""
+    return tuple(np.where(mask, y, n) for y, n in zip(yes, no, strict=True))
+
+
+def thread_reduce(
+    state: State, body: Callable[[Any], State], begin: Any, end: Any, step: int, width: int, combine: Combine
+) -> State:
+    """fold.thread_reduce: each thread's own elements, ``width`` of them at begin, begin + step, ... below ``end``."""
+    start = begin.copy()
+    while (start < end).any():
+        for element in range(width):
+            at = start + element
+            state = pick(((start < end) & (at < end))[:, None], combine(state, body(at)), state)
+        start = start + step
+    return state
+
+
+def warp_reduce(state: State, lanes: int, stride: int, combine: Combine) -> State:
+    """fold.warp_reduce: each lane gets the states of the ``lanes`` lanes of its group, lower lanes on the left."""
+    threads = np.arange(len(state[0]))
+    base = threads - threads // stride % lanes * stride
+    return reduce(combine, (tuple(v[base + i * stride] for v in state) for i in range(lanes)))
+
+
+def shared_store(state: State, row: Any, slot: Any, on: Any, rows: int, slots: int) -> State:
+    """fold.shared_store: buffers [rows, slots]; a thread of several results writes neighbouring slots."""
+    buffers = tuple(np.zeros((rows, slots), v.dtype) for v in state)
+    for buffer, v in zip(buffers, state, strict=True):
+        for j in range(v.shape[1]):
+            buffer[row[on], slot[on] + j] = v[on, j]
+    return buffers
+
+
+def interwarp_accumulate(buffers: State, slot: Any, width: int, combine: Combine) -> State:
+    """fold.interwarp_accumulate: each thread gets the states of all rows of its slots, lower rows on the left."""
+    columns = slot[:, None] + np.arange(width)
+    return reduce(combine, (tuple(b[row][columns] for b in buffers) for row in range(len(buffers[0]))))
+
+
+def grid_finish(partials: State, combine: Combine) -> State:
+    """fold.grid_finish: the states [parts, kept] of all CTAs, lower ones on the left."""
+    return reduce(combine, (tuple(p[part] for p in partials) for part in range(len(partials[0]))))
+
+
+def whole_plan(plan: Plan, run: Launch, elements: Sequence[Any], identity: Sequence[int], combine: Combine) -> State:
+    """The final states [kept] of a plan over ``elements`` [kept, reduced], one array per value of the state."""
+    n_kept = elements[0].shape[0]
+    partials = tuple(np.zeros((run.split, n_kept), e.dtype) for e in elements)
+    for tile in range(run.tiles):
+        for part in range(run.split):
+            _cta(plan, run, (tile, part), elements, identity, combine, partials)
+    return grid_finish(partials, combine)
+
+
+def _cta(
+    plan: Plan, run: Launch, cta: tuple[int, int], elements: Sequence[Any], identity: Sequence[int], combine: Combine,
+    partials: State,
+) -> None:  # fmt: skip
+    """One CTA's states, written into its row of ``partials``."""
+    n_kept, n_reduced = elements[0].shape
+    places = [Place(*cta, t) for t in range(plan.threads)]
+    kept = np.array([kept_index(plan, p) for p in places])[:, None] + np.arange(plan.vector_kept)
+    ranges = np.array([reduced_range(plan, run, p, n_reduced)[:2] for p in places])
+    row = np.array([position(plan, p) for p in places])
+    inside = kept.clip(0, n_kept - 1)
+
+    def body(at: Any) -> State:
+        return tuple(e[inside, at.clip(0, n_reduced - 1)[:, None]] for e in elements)
+
+    pairs = zip(elements, identity, strict=True)
+    state: State = tuple(np.full(kept.shape, value, e.dtype) for e, value in pairs)
+    state = thread_reduce(state, body, ranges[:, 0], ranges[:, 1], plan.step, plan.vector_reduced, combine)
+    if plan.lanes > 1:
+        state = warp_reduce(state, plan.lanes, 1 if plan.fast == "reduced" else plan.lanes_kept, combine)
+    if plan.warps > 1:
+        slot = kept[:, 0] - cta[0] * plan.slots
+        buffers = shared_store(state, row // plan.lanes, slot, row % plan.lanes == 0, plan.warps, plan.slots)
+        state = interwarp_accumulate(buffers, slot, plan.vector_kept, combine)
+    assert plan.threads % WARP == 0
+    owner = (row == 0)[:, None] & (kept < n_kept)
+    for partial, v in zip(partials, state, strict=True):
+        partial[cta[1], kept[owner]] = v[owner]

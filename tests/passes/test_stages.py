@@ -1,0 +1,347 @@
+"""The passes keep the meaning: PTX run in the emulator gives what the stages mean in NumPy, bit for bit on integers.
+
+First each stage alone, in a kernel that loads a state per thread and stores the result per thread; then whole plans.
+The monoids: addition, and the composition of affine functions and the product of 2x2 matrices, which are associative
+but not commutative, so that a lane or a CTA in the wrong order shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_harness import Outcome, compile_text, reduce_array, run_text
+from stage_semantics import (
+    grid_finish,
+    interwarp_accumulate,
+    shared_store,
+    thread_reduce,
+    warp_reduce,
+    whole_plan,
+)
+
+from warpfold.compiler import library
+from warpfold.compiler.dtypes import BOOL, F32, I32, I64
+from warpfold.compiler.monoid import fold, monoid
+from warpfold.compiler.trace import cast
+
+POINTER = "!llvm.ptr<1>"
+
+
+# --- stages alone -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Combine:
+    """A combine on i32 values: as an MLIR region over a state type, and in Python."""
+
+    values: int
+    code: str
+    function: Callable[[Any, Any], Any]
+    identity: tuple[int, ...]
+
+    @property
+    def state(self) -> str:
+        return "i32" if self.values == 1 else "tuple<" + ", ".join(["i32"] * self.values) + ">"
+
+    @property
+    def region(self) -> str:
+        arguments = ", ".join(f"%{side}{i}: i32" for side in "lr" for i in range(self.values))
+        packed = pack("%c", "c", self.values)
+        return (
+            f'{{\n^bb0({arguments}):\n{self.code}\n{packed}\n"fold.yield"(%c{self.suffix}) : ({self.state}) -> ()\n}}'
+        )
+
+    @property
+    def suffix(self) -> str:
+        """What follows a state's name: one value is the state itself, several are packed under the bare name."""
+        return "0" if self.values == 1 else ""
+
+
+def pack(name: str, prefix: str, count: int) -> str:
+    """The line that packs %prefix0, %prefix1, ... into one state, if there are several."""
+    types = ", ".join(["i32"] * count)
+    values = ", ".join(f"%{prefix}{i}" for i in range(count))
+    return "" if count == 1 else f"{name} = builtin.unrealized_conversion_cast {values} : {types} to tuple<{types}>"
+
+
+def unpack(prefix: str, state: str, count: int) -> str:
+    """The line that unpacks a state into %prefix0, %prefix1, ..., if there are several."""
+    types = ", ".join(["i32"] * count)
+    values = ", ".join(f"%{prefix}{i}" for i in range(count))
+    return "" if count == 1 else f"{values} = builtin.unrealized_conversion_cast {state} : tuple<{types}> to {types}"
+
+
+ADD = Combine(1, "%c0 = arith.addi %l0, %r0 : i32", lambda a, b: (a[0] + b[0],), (0,))
+AFFINE = Combine(
+    2,
+    "%c0 = arith.muli %l0, %r0 : i32\n%m = arith.muli %l1, %r0 : i32\n%c1 = arith.addi %m, %r1 : i32",
+    lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]),
+    (1, 0),
+)
+
+
+def kernel(name: str, combine: Combine, threads: int, body: str) -> str:
+    """A kernel that loads a state per thread, runs ``body`` on it and stores what that leaves."""
+    n = combine.values
+    lines = [f"gpu.func @{name}(" + ", ".join(f"%{k}{i}: {POINTER}" for k in ("in", "out") for i in range(n)) + ")"]
+    lines += [f"kernel attributes {{known_block_size = array<i32: {threads}, 1, 1>}} {{"]
+    lines += ["%tid = gpu.thread_id x", "%bid = gpu.block_id x", "%dim = gpu.block_dim x"]
+    lines += ["%before = arith.muli %bid, %dim : index", "%gid = arith.addi %before, %tid : index"]
+    lines += ["%t = arith.index_cast %tid : index to i32", "%g = arith.index_cast %gid : index to i32"]
+    for i in range(n):
+        lines += [f"%pi{i} = llvm.getelementptr %in{i}[%g] : ({POINTER}, i32) -> {POINTER}, i32"]
+        lines += [f"%state{i} = llvm.load %pi{i} : {POINTER} -> i32"]
+    lines += [pack("%state", "state", n), body, unpack("result", "%result", n)]
+    for i in range(n):
+        lines += [f"%po{i} = llvm.getelementptr %out{i}[%g] : ({POINTER}, i32) -> {POINTER}, i32"]
+        lines += [f"llvm.store %result{i}, %po{i} : i32, {POINTER}"]
+    return "\n".join([*lines, "gpu.return", "}"])
+
+
+def module(*kernels: str) -> Any:
+    return compile_text("gpu.module @device {\n" + "\n".join(kernels) + "\n}")
+
+
+def states(combine: Combine, threads: int, seed: int) -> tuple[Any, ...]:
+    """A random state per thread, [threads, 1]."""
+    rng = np.random.default_rng(seed)
+    return tuple(rng.integers(-(2**31), 2**31, (threads, 1)).astype(np.int32) for _ in range(combine.values))
+
+
+def check(compiled: Any, name: str, given: Any, wanted: Any, ctas: int = 1) -> None:
+    threads = len(given[0]) // ctas
+    found = run_text(compiled, name, given, [np.zeros_like(w) for w in wanted], (ctas, 1, 1), threads)
+    for f, w in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(f, w)
+
+
+@pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
+def test_warp_reduce_alone(combine: Combine) -> None:
+    cases = [(lanes, stride) for lanes in (1, 2, 8, 32) for stride in (1, 4, 16) if lanes * stride <= 32]
+    ordered = "false" if combine is ADD else "true"
+    texts = [
+        kernel(f"k{lanes}_{stride}", combine, 64,
+               f'%result{combine.suffix} = "fold.warp_reduce"(%state{combine.suffix}) ({combine.region})'
+               f"{{lanes = {lanes}, stride = {stride}, ordered = {ordered}}} : ({combine.state}) -> {combine.state}")
+        for lanes, stride in cases
+    ]  # fmt: skip
+    compiled = module(*texts)
+    for lanes, stride in cases:
+        given = states(combine, 64, lanes * stride)
+        check(compiled, f"k{lanes}_{stride}", given, warp_reduce(given, lanes, stride, combine.function))
+
+
+@pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
+def test_shared_memory_stages_alone(combine: Combine) -> None:
+    """Rows fewer than, as many as and more than the lanes that pick them up; slots beside each other."""
+    cases = [(rows, lanes) for rows in (2, 4, 16) for lanes in (1, 4, 32)]
+    buffers = ", ".join(f"%buffers#{i}" for i in range(combine.values))
+    shared = ", ".join(["!llvm.ptr<3>"] * combine.values)
+    ordered = "false" if combine is ADD else "true"
+    texts = [
+        kernel(f"k{rows}_{lanes}", combine, rows * 32, f"""
+            %c5 = arith.constant 5 : i32
+            %c31 = arith.constant 31 : i32
+            %row = arith.shrui %t, %c5 : i32
+            %lane_id = arith.andi %t, %c31 : i32
+            %mask = arith.constant {lanes - 1} : i32
+            %shift = arith.constant {lanes.bit_length() - 1} : i32
+            %lane = arith.andi %lane_id, %mask : i32
+            %slot = arith.shrui %lane_id, %shift : i32
+            %zero = arith.constant 0 : i32
+            %on = arith.cmpi eq, %lane, %zero : i32
+            %buffers:{combine.values} = "fold.shared_store"(%row, %slot, %on, %state{combine.suffix})
+              {{rows = {rows}, slots = {32 // lanes}}} : (i32, i32, i1, {combine.state}) -> ({shared})
+            %result{combine.suffix} = "fold.interwarp_accumulate"(%lane, %slot, {buffers}) ({combine.region})
+              {{rows = {rows}, slots = {32 // lanes}, lanes = {lanes}, stride = 1, ordered = {ordered}}}
+              : (i32, i32, {shared}) -> {combine.state}""")
+        for rows, lanes in cases
+    ]  # fmt: skip
+    compiled = module(*texts)
+    for rows, lanes in cases:
+        given = states(combine, rows * 32, rows * lanes)
+        t = np.arange(rows * 32)
+        slot = t % 32 // lanes
+        left = shared_store(given, t // 32, slot, t % lanes == 0, rows, 32 // lanes)
+        check(compiled, f"k{rows}_{lanes}", given, interwarp_accumulate(left, slot, 1, combine.function))
+
+
+def element(elements: Any, at: Any) -> tuple[Any, ...]:
+    return (elements[at.clip(0, len(elements) - 1)],)
+
+
+@pytest.mark.parametrize(("step", "unroll"), [(32, 1), (32, 8), (1, 4)])
+def test_thread_reduce_alone(step: int, unroll: int) -> None:
+    """Each thread walks from its own number up to a common end: a multiple of nothing, so that every tail occurs."""
+    for end in (0, 1, 31, 100, 32 * 8 * 2 + 5):
+        text = kernel("k", ADD, 32, f"""
+            %zero = arith.constant 0 : i32
+            %one = arith.constant 1 : i32
+            %end = arith.constant {end} : i32
+            %result0 = "fold.thread_reduce"(%t, %end, %state0) ({{
+            ^bb0(%r: i32):
+              %x = "fold.load"(%in0, %zero, %r, %one)
+                {{kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "strided"}}
+                : ({POINTER}, i32, i32, i32) -> i32
+              "fold.yield"(%x) : (i32) -> ()
+            }}, {ADD.region}) {{step = {step}, unroll = {unroll}}} : (i32, i32, i32) -> i32""")  # fmt: skip
+        (elements,) = states(ADD, max(32, end), end)
+        begin = np.arange(32)
+        last = np.full(32, end)
+        wanted = thread_reduce((elements[:32],), partial(element, elements), begin, last, step, 1, ADD.function)
+        found = run_text(module(text), "k", [elements], [np.zeros((32, 1), np.int32)], (1, 1, 1), 32)
+        np.testing.assert_array_equal(found[0], wanted[0])
+
+
+@pytest.mark.parametrize("finish", ["two_kernels", "atomic"])
+def test_grid_finish_alone(finish: str) -> None:
+    """Five CTAs of 32 results each: their states lie in the partials, or are combined in one row of cells."""
+    text = kernel("k", ADD, 32, f"""
+        %n = arith.constant 32 : i32
+        %part = arith.index_cast %bid : index to i32
+        %parts = arith.constant 5 : i32
+        %on = arith.constant true
+        "fold.grid_finish"(%part, %parts, %t, %n, %on, %state0, %out0) ({ADD.region}, {{ "fold.yield"() : () -> () }})
+          {{finish = "{finish}"}} : (i32, i32, i32, i32, i1, i32, {POINTER}) -> ()
+        %result0 = arith.constant 0 : i32""")  # fmt: skip
+    text = text.replace("llvm.store %result0, %po0", "llvm.store %result0, %pi0")  # the output holds the partials
+    given = states(ADD, 160, 5)
+    parts = given[0].reshape(5, 32)
+    wanted = parts if finish == "two_kernels" else grid_finish((parts,), ADD.function)[0]
+    (found,) = run_text(module(text), "k", given, [np.zeros_like(wanted)], (5, 1, 1), 32)
+    np.testing.assert_array_equal(found, wanted)
+
+
+# --- whole plans --------------------------------------------------------------------------------------------------
+@monoid(identity=(1, 0), commutative=False)
+def compose_pair(a: Any, b: Any) -> Any:
+    (s, t), (u, v) = a, b
+    return s * u, t * u + v
+
+
+@monoid(identity=(1, 0, 0, 1), commutative=False)
+def multiply(a: Any, b: Any) -> Any:
+    (p, q, r, s), (t, u, v, w) = a, b
+    return p * t + q * v, p * u + q * w, r * t + s * v, r * u + s * w
+
+
+def compose(x: Any) -> Any:
+    return fold(compose_pair, x, x + 1)
+
+
+def product(x: Any) -> Any:
+    return fold(multiply, x, cast(1, I32), cast(0, I32), x + 1)
+
+
+def integers(shape: tuple[int, ...]) -> Any:
+    rng = np.random.default_rng(sum(shape))
+    return rng.integers(-(2**31), 2**31, shape).astype(np.int32)
+
+
+def agree(
+    found: Outcome, elements: list[Any], identity: tuple[int, ...], combine: Any, axis: Any, positions: Any = None
+) -> None:
+    """The kernel's results are what the plan means; ``positions`` says which values of the state they are."""
+    flat = [_matrix(e, axis) for e in elements]
+    wanted = whole_plan(found.choice.plan, found.choice.run, flat, identity, combine)
+    chosen = wanted if positions is None else [wanted[p] for p in positions]
+    for f, w in zip(found.results, chosen, strict=True):
+        np.testing.assert_array_equal(f.reshape(-1), w)
+
+
+def _matrix(x: Any, axis: Any) -> Any:
+    """``x`` as [kept, reduced]."""
+    if axis is None:
+        return x.reshape(1, -1)
+    return np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+
+
+CASES: list[tuple[tuple[int, ...], Any, str]] = [
+    ((1,), None, ""),
+    ((31,), None, ""),
+    ((1000,), None, "unroll=1,warps=2,finish=last_block"),
+    ((5001,), None, "unroll=2,vector=4,finish=last_block"),
+    ((5001,), None, "unroll=1,warps=1,finish=two_kernels"),
+    ((4099,), None, "unroll=1,warps=4,finish=atomic"),
+    ((7, 1), 1, ""),
+    ((5, 33), 1, ""),
+    ((3, 257), 1, ""),
+    ((9, 1003), 1, "warps=4"),
+    ((6, 128), 1, "lanes=4,warps=1,vector=2"),
+    ((1, 5), 0, ""),
+    ((33, 7), 0, ""),
+    ((257, 130), 0, ""),
+    ((65, 64), 0, "warps=8,vector=2,finish=last_block"),
+    ((64, 36), 0, "warps=2,unroll=1,finish=last_block"),
+    ((130, 33), 0, "finish=two_kernels"),
+    ((66, 12), 0, "finish=atomic"),
+    ((40, 3, 21), 1, ""),
+]
+
+
+@pytest.mark.parametrize(("shape", "axis", "options"), CASES)
+def test_sum(shape: tuple[int, ...], axis: Any, options: str) -> None:
+    x = integers(shape)
+    found = reduce_array(library.sum, (I32,), x, axis, options, dtypes=[np.int64])
+    agree(found, [x.astype(np.int64)], (0,), lambda a, b: (a[0] + b[0],), axis)
+    np.testing.assert_array_equal(found.results[0], x.sum(axis, dtype=np.int64))
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((9, 1003), 1), ((64, 36), 0), ((3000,), None)])
+def test_sum_with_wide_indices(shape: tuple[int, ...], axis: Any) -> None:
+    x = integers(shape)
+    found = reduce_array(library.sum, (I32,), x, axis, "unroll=1,finish=last_block", dtypes=[np.int64], wide=True)
+    np.testing.assert_array_equal(found.results[0], x.sum(axis, dtype=np.int64))
+
+
+@pytest.mark.parametrize("function", ["any", "all"])
+@pytest.mark.parametrize(("shape", "axis"), [((1,), None), ((777,), None), ((6, 100), 1), ((9, 1003), 1), ((9, 33), 0)])
+def test_predicates(function: str, shape: tuple[int, ...], axis: Any) -> None:
+    """Truth values lie in memory as bytes and meet by ballots: one odd one out in each of a few places."""
+    common = function == "all"
+    for odd in (None, 0, -1):
+        x = np.full(shape, common)
+        if odd is not None:
+            x.reshape(-1)[odd] = not common
+        found = reduce_array(getattr(library, function), (BOOL,), x, axis, dtypes=[np.bool_])
+        elements = x.reshape(1, -1) if axis is None else _matrix(x, axis)
+        combine = (lambda a, b: (a[0] & b[0],)) if common else (lambda a, b: (a[0] | b[0],))
+        agree(found, [x], (int(common),), combine, axis)
+        np.testing.assert_array_equal(found.results[0].reshape(-1), getattr(elements, function)(1))
+
+
+@pytest.mark.parametrize(("shape", "axis", "options"), CASES)
+def test_composition_keeps_the_order(shape: tuple[int, ...], axis: Any, options: str) -> None:
+    if "atomic" in options:
+        pytest.skip("atomics keep no order")
+    x = integers(shape)
+    options = ",".join(o for o in options.split(",") if not o.startswith("vector") or shape[-1] == 64)
+    found = reduce_array(compose, (I32,), x, axis, options, dtypes=[np.int32] * 2)
+    assert found.choice.plan.walk == "blocked"
+    agree(found, [x, x + 1], compose_pair.identity, compose_pair.function, axis)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((777,), None), ((5, 100), 1), ((100, 5), 0)])
+def test_matrix_product_keeps_the_order(shape: tuple[int, ...], axis: Any) -> None:
+    x = integers(shape)
+    found = reduce_array(product, (I32,), x, axis, dtypes=[np.int32] * 4)
+    elements = [x, np.ones_like(x), np.zeros_like(x), x + 1]
+    agree(found, elements, multiply.identity, multiply.function, axis)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("shape", "axis", "options"), [c for c in CASES if "atomic" not in c[2]])
+def test_argmax(shape: tuple[int, ...], axis: Any, options: str) -> None:
+    """Few distinct values, so that the first of equals matters."""
+    x = (integers(shape) % 5).astype(np.float32)
+    index = np.arange(x.size).reshape(x.shape) if axis is None else np.indices(x.shape)[axis]
+
+    def better(a: Any, b: Any) -> Any:
+        takes = (a[0] > b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
+        return tuple(np.where(takes, v, w) for v, w in zip(a, b, strict=True))
+
+    found = reduce_array(library.argmax, (F32,), x, axis, options, dtypes=[np.int64])
+    agree(found, [x, index.astype(np.int64)], (-np.inf, I64.highest), better, axis, positions=[1])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found.results[0], x.argmax(axis))
