@@ -5,9 +5,8 @@
 
 exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r), P the Taylor polynomial (its error is
 below half an ulp at that degree); 2^n is applied in two halves, so that subnormal results round once. log:
-x = 2^e (1 + f) with
-1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in W. Cody and
-W. Waite, Software Manual for the Elementary Functions (1980).
+x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in
+W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
 
 exp on f32:
 
