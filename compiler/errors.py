@@ -325,6 +325,53 @@ _rows(
     },
 )
 
+# --- WF80, WF81: warpfold's command line -------------------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF801": (
+            "no reduction is called {name!r}{near}: expected one of {known}",
+            "for a monoid or function of your own write file.py:name",
+        ),
+        "WF802": ("{text!r} is not a shape", "write whole sizes with x between them: --shape 4096x1024"),
+        "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
+        "WF806": (
+            "{path} has no monoid or function called {name!r}{near}: it has {known}",
+            "write file.py:name with one of these names",
+        ),
+        "WF807": (
+            "{name} of {path} is a {kind}: expected a wf.monoid or a function that uses wf.fold",
+            "name one of those",
+        ),
+        "WF808": (
+            "--dtype {text} names {found} types: expected one for all, or {count}",
+            "write one type an input: --dtype f32,i64",
+        ),
+        "WF809": (
+            "{path} has shape {found}: expected {expected}, the shape of {first}",
+            "all inputs of a reduction have one shape",
+        ),
+        "WF811": (
+            "arrays of shape {shape} take {needed} bytes: this machine has {memory}",
+            "choose a smaller --shape",
+        ),
+        "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
+        "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
+        "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
+    },
+)
+_rows(FileError, {"WF804": ("cannot read {path}: {reason}", "check the path; OP is a name or file.py:name")})
+_rows(
+    TraceError,
+    {
+        "WF805": ("{path} does not import: {reason}{trail}", "make it run as a script first: python {path}"),
+        "WF810": (
+            "the function of {path} fails while it is traced: {reason}{trail}",
+            "it runs on symbolic values: use operators and warpfold's functions on them",
+        ),
+    },
+)
+
 # --- WF6: CUDA ---------------------------------------------------------------------------------------------------
 _rows(
     BackendError,

@@ -17,7 +17,7 @@ from warpfold.passes import PASSES
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(
     path
-    for folder in (".", "compiler", "compiler/dialect", "passes", "runtime", "runtime/emulator")
+    for folder in (".", "commands", "compiler", "compiler/dialect", "passes", "runtime", "runtime/emulator")
     for path in (ROOT / folder).glob("*.py")
 )
 LIT_FILES = sorted((ROOT / "dialect_tests").rglob("*.mlir"))

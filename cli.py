@@ -1,0 +1,190 @@
+"""The command ``warpfold``: run, compile and explain reductions, and look at this machine.
+
+Declares options and help; the work is in ``commands/``, imported when a command runs, so that help costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from .commands.request import Request
+
+F = TypeVar("F", bound=Callable[..., Any])
+ARCH = "sm_90a"
+FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
+WRONG, USAGE, INTERRUPTED, CLOSED = (
+    1,
+    2,
+    130,
+    141,
+)  # exit codes; the last two are what a shell reports for SIGINT and SIGPIPE
+
+
+class Commands(click.Group):
+    """The group of commands: warpfold's errors go to standard error without a traceback, and end in exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command."""
+        from .compiler.errors import WarpfoldError
+
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except WarpfoldError as e:
+            click.echo(e.render(), err=True)
+            ctx.exit(USAGE)
+        except KeyboardInterrupt:
+            click.echo("interrupted: nothing was written", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - Python's last flush would complain
+            ctx.exit(CLOSED)
+        return result
+
+
+def examples(*lines: str) -> str:
+    """Example lines for a help page, kept as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "warpfold run sum --shape 4096x1024 --axis 1",
+        "warpfold run rows.py:spread --input data.npy --axis 0,2 --output out.npy",
+        "warpfold explain argmax --shape 4096x32000 --axis 1",
+        "warpfold compile sum --shape 4096x1024 --axis 1 --emit ptx",
+        "warpfold doctor",
+    ),
+)
+@click.version_option(__version__, prog_name="warpfold", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Reductions written in Python, lowered stage by stage to PTX, run on a GPU or on the PTX emulator."""
+
+
+def of_what(command: F) -> F:
+    """The options that say which operation on which arrays."""
+    options = (
+        click.argument("op", metavar="OP"),
+        click.option(
+            "--input", "files", multiple=True, metavar="FILE", help="A .npy file; repeat it for several inputs."
+        ),
+        click.option("--shape", metavar="4096x1024", help="Shape of made-up input, 1024x1024 without --input."),
+        click.option("--dtype", metavar="f32", help="Its element type, f32 by default; f32,i64 for two inputs."),
+        click.option("--axis", metavar="1", help="Axis to reduce, or several: 0,2. All by default."),
+        click.option("--plan", default="", metavar="KEY=VALUE,...", help="In place of the planner's own choices."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | None, axis: str | None, plan: str,
+               seed: int = 0) -> Request:  # fmt: skip
+    """The options of ``of_what`` as one value."""
+    from .commands.request import Request
+
+    return Request(op, files, shape, dtype, axis, plan, seed)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold run sum",
+        "warpfold run var --input data.npy --axis 0 --output var.npy",
+        "warpfold run argmax --shape 100x32000 --dtype bf16 --axis -1 --device emulator",
+        "warpfold run monoids.py:affine --input a.npy --input b.npy",
+        "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
+    )
+)
+@of_what
+@click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input.")
+@click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
+@click.option("--output", metavar="FILE", help="Write the result to a .npy file: whole or not at all.")
+@click.option(
+    "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
+    help="auto is CUDA where a driver and a device are, else the emulator.",
+)  # fmt: skip
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, **what: Any) -> None:
+    """Compile and run OP, and check the result against NumPy.
+
+    OP is a reduction (sum, prod, min, max, argmin, argmax, any, all, mean, var, norm, logsumexp) or file.py:name, a
+    monoid or a tensor program of yours. Exits with 1 when the result is not NumPy's, with 2 when the request is wrong.
+    """
+    from .commands import run as command
+
+    request = request_of(**what, seed=seed)
+    if not command.run(request, keepdims=keepdims, output=output, device=device, json=json):
+        click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold compile sum --shape 4096x1024 --axis 1 --emit stages",
+        "warpfold compile max --dtype bf16 --emit sass --arch sm_80",
+        "warpfold compile monoids.py:spread --emit artifact -o spread.warpfold",
+        "warpfold compile mean --emit plan --json",
+    )
+)
+@of_what
+@click.option("--emit", "form", type=click.Choice(FORMS), default="ptx", show_default=True, help="What to write.")
+@click.option("--arch", default=ARCH, show_default=True, help="The architecture to compile for.")
+@click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
+@click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
+def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> None:
+    r"""Compile OP and write one form of it; needs no GPU.
+
+    \b
+    program   the tensor program, MLIR before any pass
+    plan      the levels, their extents and stages
+    stages    the IR after every pass
+    llvm      the IR just before PTX: the llvm and nvvm dialects
+    ptx       PTX
+    sass      machine code, disassembled
+    artifact  a file for wf.load, which runs it without MLIR
+    """
+    from .commands.emit import emit
+
+    emit(request_of(**what), form, arch, path, json=json)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold explain sum --shape 4096x1024 --axis 1",
+        "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
+        "warpfold explain monoids.py:affine --shape 1000000 --arch sm_80",
+    )
+)
+@of_what
+@click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
+def explain(arch: str, **what: Any) -> None:
+    """Show the plan for OP in plain words: who owns what, which stages, why, and what it costs at the least."""
+    from .commands.explain import explain as command
+
+    command(request_of(**what), arch)
+
+
+@cli.command()
+def doctor() -> None:
+    """Say what was found on this machine, and what to do about what was not."""
+    from .commands.doctor import doctor as command
+
+    command()
+
+
+def main() -> None:
+    """The entry of the command line."""
+    cli(prog_name="warpfold")
+
+
+if __name__ == "__main__":
+    main()

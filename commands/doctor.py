@@ -1,0 +1,113 @@
+"""``warpfold doctor``: what was found on this machine, and what to do about what was not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+from ..compiler.errors import WarpfoldError
+from . import screen
+
+Finding = tuple[str, bool, str, str]
+"""What was looked for, whether it is there, what was found, and what to do."""
+
+
+def doctor() -> None:
+    """Prints the findings."""
+    found = [_python(), _bindings(), *_cuda(), _ptxas(), _disassembler(), _cache()]
+    screen.table(("", "", "found"), [(name, "ok" if fine else "no", text) for name, fine, text, _ in found])
+    todo = [(name, advice) for name, fine, _, advice in found if not fine]
+    screen.show()
+    if todo:
+        screen.show("to do")
+        screen.facts([(f"  {name}", advice) for name, advice in todo])
+    else:
+        screen.show("everything is there")
+
+
+def _python() -> Finding:
+    names = ("warpfold", "numpy", "cuda-python", "ml_dtypes")
+    versions = [f"{n} {v}" for n in names if (v := _version(n))]
+    text = f"{platform.python_version()} at {sys.executable}; {', '.join(versions)}"
+    return "Python", sys.version_info >= (3, 11), text, "use Python 3.11 or newer"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _bindings() -> Finding:
+    try:
+        from ..compiler.mlir import BINDINGS_NAME, BINDINGS_VERSION
+    except WarpfoldError as e:
+        return "MLIR bindings", False, e.message, f"{e.remedy} (saved artifacts run without them)"
+    return "MLIR bindings", True, f"{BINDINGS_NAME} {BINDINGS_VERSION}, with the NVPTX backend", ""
+
+
+def _cuda() -> list[Finding]:
+    from ..runtime.cuda_backend import backend, find
+
+    devices = find()
+    if not devices:
+        try:
+            backend(0)
+        except WarpfoldError as e:
+            return [("CUDA device", False, e.message, f"{e.remedy}; without one, warpfold uses its emulator")]
+    return [_device(d.number, backend) for d in devices]
+
+
+def _device(number: int, backend: Callable[[int], object]) -> Finding:
+    try:
+        found = backend(number)
+    except WarpfoldError as e:
+        return f"CUDA device {number}", False, e.message, e.remedy
+    name, target, sms = (getattr(found, a) for a in ("device_name", "target", "sms"))
+    return f"CUDA device {number}", True, f"{name}, {sms} SMs, compiled for as {target.arch}", ""
+
+
+def _ptxas() -> Finding:
+    from ..runtime.ptxas import find_ptxas, version
+
+    tool = find_ptxas()
+    advice = "python -m pip install nvidia-cuda-nvcc (needed for --emit sass and saved machine code only)"
+    return "ptxas", tool is not None, f"{version(tool)} at {tool}" if tool else "not found", advice
+
+
+def _disassembler() -> Finding:
+    from ..runtime.ptxas import disassemble
+
+    advice = "python -m pip install nvidia-cuda-nvdisasm (needed for --emit sass only)"
+    try:
+        disassemble(b"")
+    except WarpfoldError as e:
+        missing = e.code == "WF608"  # any other: a tool that is there refused the empty code
+        return "disassembler", not missing, "not found" if missing else str(_facts(e)), advice
+    return "disassembler", True, "found", advice
+
+
+def _facts(e: WarpfoldError) -> str:
+    """The tool that an error of the disassembler names: its first word after the code."""
+    return e.message.split()[0]
+
+
+def _cache() -> Finding:
+    from ..runtime.cache import folder
+
+    place = folder()
+    files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
+    text = f"{place}: {len(files)} artifact(s), {screen.size(sum(files))}"
+    return "cache", _writable(place), text, "set WARPFOLD_CACHE_DIR to a folder that can be written"
+
+
+def _writable(place: Path) -> bool:
+    """Whether files can be made in ``place``, or it in the nearest folder above that exists."""
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return os.access(place, os.W_OK)

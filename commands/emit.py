@@ -1,0 +1,90 @@
+"""``warpfold compile``: one form of a compiled reduction, from the tensor program to machine code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..compiler.errors import error
+from ..runtime import api
+from ..runtime.prepare import Prepared
+from . import levels, screen
+from .files import Output
+from .request import Request
+
+FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
+
+
+def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool) -> None:
+    """Compiles, and writes ``form`` to ``path`` or standard output.
+
+    Raises:
+        ArgumentError: WF812 for an artifact without a path, WF813 for JSON of another form than the plan.
+    """
+    if form == "artifact" and path is None:
+        raise error("WF812")
+    if json and form != "plan":
+        raise error("WF813", form=form)
+    output = Output(path) if path else None
+    if form == "plan" and output is None and not json:
+        return table(request.planned(arch))
+    with screen.progress("compiling"):
+        if form == "plan":
+            text = screen.as_json(plan_facts(request.planned(arch)))
+        else:
+            text = _text(_compiled(request, arch), form, arch, output)
+    if output is None:
+        screen.show(text.rstrip("\n"))
+    elif form != "artifact":
+        output.write(lambda f: f.write(text.rstrip("\n").encode() + b"\n"))
+    return None
+
+
+def _compiled(request: Request, arch: str) -> Any:
+    shape, types, _ = request.kind()
+    with request.users_code():
+        return api.compile(request.what, shape, types, axis=request.axis, arch=arch, plan=request.plan)
+
+
+def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:
+    """The text of a form; an artifact is saved as it is, and has none."""
+    if form == "program":
+        return str(compiled.artifact.source)
+    if form == "ptx":
+        return str(compiled.ptx)
+    if form == "sass":
+        from ..runtime.ptxas import assemble, disassemble
+
+        return disassemble(assemble(compiled.ptx, arch).cubin)
+    if form == "artifact":
+        assert output is not None
+        compiled.save(Path(output.path))
+        return ""
+    found = compiled.stages
+    if form == "llvm":
+        return str(next(s.ir for s in found if s.name == "to-nvvm"))
+    return "\n".join(f"// ===== after {s.name} =====\n{s.ir}" for s in found)
+
+
+def table(ready: Prepared) -> None:
+    """The plan as the table of levels, and as ``--plan`` takes it."""
+    screen.table(levels.COLUMNS, levels.lines(ready))
+    screen.show()
+    screen.show("--plan " + levels.plan_words(ready.choice.plan))
+
+
+def plan_facts(ready: Prepared) -> dict[str, object]:
+    """The plan, the launch and the levels as plain values."""
+    plan, run = ready.choice.plan, ready.choice.run
+    stages = [
+        {
+            "level": v.name,
+            "reduced": v.reduced,
+            "kept": v.kept,
+            "threads": v.threads,
+            "stages": [s for s, _ in v.stages],
+        }
+        for v in levels.levels(plan, run)
+    ]
+    launch = {"tiles": run.tiles, "split": run.split, "chunk": run.chunk, "threads": plan.threads}
+    return {"arch": ready.target.arch, "plan": plan.to_dict(), "launch": launch, "levels": stages}

@@ -1,0 +1,68 @@
+"""``warpfold explain``: the plan in plain words, why it is so, and what it costs at the least."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..runtime.prepare import Prepared
+from . import levels, screen
+from .request import Request
+
+BANDWIDTH = {
+    "sm_75": (672, "Titan RTX"),
+    "sm_80": (2039, "A100 80 GB SXM"),
+    "sm_86": (768, "RTX A6000"),
+    "sm_89": (864, "L40S"),
+    "sm_90a": (4800, "H200 SXM"),
+    "sm_100a": (8000, "B200"),
+    "sm_120": (1792, "GeForce RTX 5090"),
+}
+"""GB/s of device memory and the part whose data sheet (NVIDIA) says so."""
+
+
+def explain(request: Request, arch: str) -> None:
+    """Prints the plan, its reasons, the plans rejected, the bytes and the Python lines."""
+    ready = request.planned(arch)
+    geometry = ready.geometry
+    screen.show(f"{request.title()}, for {arch}")
+    screen.show(f"collapsed to {geometry.n_kept:,} result(s) of {geometry.n_reduced:,} element(s) each")
+    screen.show()
+    screen.table(levels.COLUMNS, levels.lines(ready))
+    screen.show()
+    screen.facts(_cost(request, ready))
+    _section("why", [f"- {r}" for r in ready.choice.reasons])
+    _section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
+    screen.show()
+    screen.show("Python behind the stages")
+    screen.facts([(f"  {name}", text) for name, text in levels.behind(ready)] or [("  none", "")])
+    screen.show()
+    screen.show("--plan " + levels.plan_words(ready.choice.plan))
+
+
+def _section(title: str, lines: list[str]) -> None:
+    if lines:
+        screen.show(f"\n{title}")
+        screen.show("\n".join(f"  {line}" for line in lines))
+
+
+def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
+    """Bytes that must move, the time that takes, and what the plan adds."""
+    program, plan, run = ready.program, ready.choice.plan, ready.choice.run
+    shape, types, _ = request.kind()
+    read = prod(shape) * sum(t.itemsize for t in types)
+    written = ready.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
+    speed, part = BANDWIDTH[ready.target.arch]
+    graph = ready.choice  # partial states exist only where CTAs share results
+    state = sum(t.itemsize for e in program.reduces for t in e.value.state)  # type: ignore[attr-defined]
+    partial = ready.geometry.n_kept * run.split * state if graph.plan.finish != "cta" else 0
+    least = (read + written) / (speed * 1e9)
+    found: list[tuple[str, object]] = [
+        ("must move", f"{screen.size(read)} in, {screen.size(written)} out"),
+        ("at the least", f"{screen.duration(least)} at {speed} GB/s (data sheet: {part})"),
+        ("launch", f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {run.tiles:,} along the kept axis, "
+                   f"{run.split:,} along the reduced axis"),
+        ("shared memory", f"{screen.size(plan.shared_bytes(state))} a CTA"),
+    ]  # fmt: skip
+    if partial:
+        found.insert(2, ("partials", f"{screen.size(partial)} written and read again, in the L2 cache where they fit"))
+    return found

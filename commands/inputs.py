@@ -1,0 +1,98 @@
+"""From words to arrays: shapes, axes and dtypes as text, arrays from ``.npy`` files or from a seed."""
+
+from __future__ import annotations
+
+import os
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..compiler.dtypes import DType, dtype
+from ..compiler.errors import error
+from .operation import What, input_count, label
+
+DEFAULT_SHAPE = "1024x1024"
+Array = np.ndarray[Any, Any]
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """``4096x1024`` as sizes.
+
+    Raises:
+        ArgumentError: WF802.
+    """
+    sizes = text.lower().split("x")
+    if not all(s.strip().isdecimal() for s in sizes):
+        raise error("WF802", text=text)
+    return tuple(int(s) for s in sizes)
+
+
+def axis_of(text: str | None) -> tuple[int, ...] | None:
+    """``1`` or ``0,2`` as axes; None for all.
+
+    Raises:
+        ArgumentError: WF803.
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(a) for a in text.split(","))
+    except ValueError:
+        raise error("WF803", text=text) from None
+
+
+def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
+    """``f32``, or one per input: ``f32,i64``.
+
+    Raises:
+        ArgumentError: WF808 when there are neither one nor ``count``.
+        DTypeError: WF105.
+    """
+    found = tuple(dtype(t.strip()) for t in text.split(","))
+    if len(found) not in (1, count):
+        raise error("WF808", text=text, found=len(found), count=count)
+    return found * count if len(found) == 1 else found
+
+
+def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
+    """The arrays of ``--input``.
+
+    Raises:
+        FileError: WF506 to WF509.
+        ArgumentError: WF124 too few or too many files, WF809 arrays of different shapes.
+    """
+    from ..runtime.arrays import load_npy
+
+    if len(paths) != input_count(what):
+        raise error("WF124", name=label(what), expected=input_count(what), found=len(paths))
+    found = [load_npy(p) for p in paths]
+    for path, x in zip(paths, found, strict=True):
+        dtype(x.dtype)
+        if x.shape != found[0].shape:
+            raise error("WF809", path=path, found=x.shape, first=paths[0], expected=found[0].shape)
+    return found
+
+
+def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> list[Array]:
+    """Random arrays: standard normal floats, small integers, coin flips for bool.
+
+    Raises:
+        ArgumentError: WF811 when they cannot fit in this machine's memory.
+    """
+    needed = prod(shape) * sum(t.itemsize for t in types)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise error("WF811", shape="x".join(map(str, shape)), needed=needed, memory=memory)
+    rng = np.random.default_rng(seed)
+    return [_random(rng, shape, t) for t in types]
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
+    if t.kind == "bool":
+        return rng.random(shape) < 0.5
+    if t.is_integer:
+        return rng.integers(max(int(t.lowest), -100), 100, shape, dtype=t.numpy, endpoint=True)
+    if t.bits == 64:
+        return rng.standard_normal(shape)
+    return rng.standard_normal(shape, dtype=np.float32).astype(t.numpy, copy=False)

@@ -1,0 +1,103 @@
+"""A plan in words: what every level of the machine owns, which stage that makes, and the Python lines behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..compiler.errors import Location
+from ..compiler.graph import Expr, MonoidGraph, walk
+from ..compiler.plan import Launch, Plan
+from ..runtime.prepare import Prepared
+
+COLUMNS = ("level", "reduced axis", "kept axis", "threads", "stage", "pass", "Python")
+_OURS = tuple(str(Path(__file__).resolve().parent.parent / folder) for folder in ("runtime", "commands"))
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the machine under a plan.
+
+    Attributes:
+        name: register, lane, warp or grid.
+        reduced, kept: its extents along both axes.
+        threads: threads that take part.
+        stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
+    """
+
+    name: str
+    reduced: int
+    kept: int
+    threads: int
+    stages: tuple[tuple[str, str], ...]
+
+
+def levels(plan: Plan, run: Launch) -> list[Level]:
+    """The levels from the thread outwards."""
+    each = -(-run.chunk // plan.positions)
+    warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
+    grid = ((f"fold.grid_finish ({plan.finish})", "lower-grid-finish"),)
+    return [
+        Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
+        Level(
+            "lane", plan.lanes, plan.lanes_kept, 32, (("fold.warp_reduce", "lower-warp-shuffle"),) * (plan.lanes > 1)
+        ),
+        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1)),
+        Level("grid", run.split, run.tiles, plan.threads * run.split * run.tiles, grid * (plan.finish != "cta")),
+    ]
+
+
+def lines(ready: Prepared) -> list[tuple[object, ...]]:
+    """The table of levels, a line for each stage."""
+    place = next(iter(sources(combine_nodes(ready))), None)
+    python = f"{Path(place.file).name}:{place.line}" if place else ""
+    found: list[tuple[object, ...]] = []
+    for level in levels(ready.choice.plan, ready.choice.run):
+        own = (level.name, f"{level.reduced:,}", f"{level.kept:,}", f"{level.threads:,}")
+        if not level.stages:
+            found.append((*own, "none: nothing to combine", "", ""))
+        for i, (stage, step) in enumerate(level.stages):
+            found.append((*(own if i == 0 else ("",) * 4), stage, step, python))
+    return found
+
+
+def combine_nodes(ready: Prepared) -> list[Expr]:
+    """The nodes of every combine; those without a line of their own carry the combine function's."""
+    found: list[Expr] = []
+    for e in ready.program.reduces:
+        assert isinstance(e.value, MonoidGraph)
+        own = [n for n in walk(e.value.combine) if n.op != "param"]
+        found += own if any(_shown(n.where) for n in own) else [e]
+    return found
+
+
+def sources(nodes: Iterable[Expr]) -> list[Location]:
+    """The user's lines behind the nodes, in the order of the file."""
+    places = {(n.where.file, n.where.line): n.where for n in nodes if n.where is not None and _shown(n.where)}
+    return [places[key] for key in sorted(places)]
+
+
+def _shown(place: Location | None) -> bool:
+    """Whether a line is the user's or the library's, not one that only passes their function on."""
+    return place is not None and not str(Path(place.file).resolve()).startswith(_OURS)
+
+
+def behind(ready: Prepared) -> list[tuple[str, str]]:
+    """The Python lines behind the code before the fold, the combine of every stage, and the code after the fold."""
+    program = ready.program
+    element = [e for e in walk(program.outputs) if e.space == "element"]
+    after = [e for e in walk(program.outputs) if e.space == "kept" and e.op != "reduce"]
+    parts = [("before the fold", element), ("combine, in every stage", combine_nodes(ready)), ("after the fold", after)]
+    return [(name, "\n".join(_line(p) for p in sources(nodes))) for name, nodes in parts if sources(nodes)]
+
+
+def _line(place: Location) -> str:
+    file = Path(place.file).resolve()
+    shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+    return f"{shown}:{place.line}  {place.text.strip()}".rstrip()
+
+
+def plan_words(plan: Plan) -> str:
+    """The plan's fields as ``--plan`` takes them."""
+    return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree")

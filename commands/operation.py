@@ -1,0 +1,143 @@
+"""From the word ``OP`` to what it names: a built-in reduction, or a monoid or function of a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import linecache
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..compiler import library
+from ..compiler.errors import Location, WarpfoldError, error
+from ..compiler.monoid import Monoid
+
+What = str | Monoid | Callable[..., Any]
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+def operation(text: str) -> What:
+    """What ``OP`` names.
+
+    Raises:
+        ArgumentError: WF801 no built-in of that name, WF806 and WF807 nothing fitting in the file.
+        FileError: WF804 when the file cannot be read.
+        TraceError: WF805 when it does not import.
+    """
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
+    if path.endswith(".py"):
+        return _of_file(path, name)
+    if text not in library.FUNCTIONS:
+        raise error("WF801", name=text, near=_near(text, list(library.FUNCTIONS)), known=" ".join(library.FUNCTIONS))
+    return text
+
+
+def label(what: What) -> str:
+    """The name of ``what`` in output."""
+    if isinstance(what, str):
+        return what
+    return what.name if isinstance(what, Monoid) else what.__name__
+
+
+def input_count(what: What) -> int:
+    """How many input arrays ``what`` takes: one per value of a monoid's state, one per argument of a function."""
+    if isinstance(what, Monoid):
+        if callable(what.identity):
+            return len(inspect.signature(what.identity).parameters)
+        return len(what.identity) if isinstance(what.identity, tuple) else 1
+    function = library.FUNCTIONS[what] if isinstance(what, str) else what
+    parameters = inspect.signature(function).parameters.values()
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+
+
+def _near(name: str, known: list[str]) -> str:
+    """``, did you mean ...`` for a name close to a known one, else nothing."""
+    near = get_close_matches(name, known, n=2)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def _of_file(path: str, name: str) -> What:
+    module = _module(path)
+    known = [n for n, v in vars(module).items() if _offered(n, v, module)]
+    if not hasattr(module, name or " "):
+        names = " ".join(known) or "none"
+        raise error("WF806", path=path, name=name or "(none given)", near=_near(name, known), known=names)
+    found = getattr(module, name)
+    if not isinstance(found, Monoid) and not inspect.isfunction(found):
+        raise error("WF807", path=path, name=name, kind=type(found).__name__)
+    return found
+
+
+def _offered(name: str, value: object, module: ModuleType) -> bool:
+    """Whether a name of a user's file can be an OP: a monoid, or a function defined there."""
+    own = inspect.isfunction(value) and value.__module__ == module.__name__
+    return not name.startswith("_") and (isinstance(value, Monoid) or own)
+
+
+def _module(path: str) -> ModuleType:
+    """The user's file, imported under a name of its own, with its folder on the path."""
+    try:
+        Path(path).read_bytes()
+    except OSError as e:
+        raise error("WF804", path=path, reason=e.strerror or e) from e
+    name = f"warpfold_file_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        with users_code(path, "WF805"):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+@contextmanager
+def users_code(path: str, code: str = "WF810") -> Iterator[None]:
+    """Turns what the user's code raises into the error ``code``, with the user's lines and no others.
+
+    Exceptions that never passed through the user's code are warpfold's own faults, and go on as they are.
+    """
+    try:
+        yield
+    except WarpfoldError:
+        raise
+    except SyntaxError as e:
+        place = Location(e.filename or path, e.lineno or 1, e.text or "")
+        raise error(code, path=path, reason=f"{type(e).__name__}: {e.msg}", trail="", where=place) from e
+    except Exception as e:
+        places = [_location(f) for f in traceback.extract_tb(e.__traceback__) if _is_users(f.filename)]
+        if not places:
+            raise
+        trail = "".join(f"\n  from {place}" for place in places[:-1])
+        reason = f"{type(e).__name__}: {e}".rstrip(": ")
+        raise error(code, path=path, reason=reason, trail=trail, where=places[-1]) from e
+
+
+def _is_users(file: str) -> bool:
+    """Whether ``file`` is neither warpfold's, nor Python's, nor an installed package's."""
+    if file.startswith("<"):
+        return False
+    folder = str(Path(file).resolve())
+    foreign = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    inside = str(Path(_PACKAGE).resolve())
+    own = folder.startswith(inside) and Path(folder).relative_to(inside).parts[0] in ("cli.py", *_FOLDERS)
+    return not own and not any(folder.startswith(f) for f in foreign if f)
+
+
+_FOLDERS = ("commands", "compiler", "passes", "runtime")
+
+
+def _location(frame: traceback.FrameSummary) -> Location:
+    line = frame.lineno or 1
+    return Location(frame.filename, line, linecache.getline(frame.filename, line))

@@ -1,0 +1,194 @@
+"""Whether a result is right: NumPy's answer in float64, and how far a result may lie from it.
+
+Results that no rounding can touch (integers, truth values, selections such as min and argmax) must be equal. The others
+may differ by what the plan's rounding explains: each value of the folded state by
+
+    u * (4 + 2 * depth) * peak
+
+where ``u`` is the unit roundoff of the accumulator (f32: 2^-24, f64: 2^-53), ``depth`` the combines that one element
+passes through under the plan, and ``peak`` the greatest magnitude of a partial result. What the code after the fold
+makes of such a difference is found by evaluating it on the shifted state; one rounding of the result is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiler.dtypes import DType
+from ..compiler.graph import Expr, MonoidGraph, walk
+from ..compiler.plan import Launch, Plan
+from .evaluate import Array, Evaluator, State, rounds, rows
+
+_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+_TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
+_HUGE = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
+SECOND_ROUND = 4
+"""Partials that a thread of the finishing CTA combines at a time."""
+
+
+def unit(t: DType) -> float:
+    """The unit roundoff of a float type: the greatest relative error of one rounding."""
+    return 2.0 ** -_BITS[t.name]
+
+
+@dataclass(frozen=True)
+class Check:
+    """How one result compares with its reference.
+
+    Attributes:
+        passed: whether every element is within what is allowed.
+        exact: whether equality was asked for.
+        error: the greatest difference.
+        relative: the same, relative to the greatest magnitude of the reference.
+        allowed: the allowance where the difference is the greatest.
+        worst: flat index of the element that fails by most, or None.
+        reference: the reference values.
+    """
+
+    passed: bool
+    exact: bool
+    error: float
+    relative: float
+    allowed: float
+    worst: int | None
+    reference: Array
+
+
+def _logsumexp(x: Array) -> Array:
+    m = x.max(axis=1, initial=-np.inf)
+    safe = np.where(np.isfinite(m), m, 0)
+    total: Array = safe + np.log(np.exp(x - safe[:, None]).sum(axis=1))
+    return np.where(np.isfinite(m), total, m)
+
+
+def _f64(x: Array) -> Array:
+    return x.astype(np.float64)
+
+
+def _comparable(x: Array) -> Array:
+    """bf16 as f32, so that NumPy orders it as it orders its own types; the conversion is exact."""
+    return x.astype(np.float32) if x.dtype.kind not in "fiub" else x
+
+
+BUILT_IN: dict[str, Callable[[Array], Any]] = {
+    "sum": lambda x: (x if x.dtype.kind in "iub" else _f64(x)).sum(axis=1),
+    "prod": lambda x: (x if x.dtype.kind in "iub" else _f64(x)).prod(axis=1),
+    "min": lambda x: _comparable(x).min(axis=1),
+    "max": lambda x: _comparable(x).max(axis=1),
+    "argmin": lambda x: _comparable(x).argmin(axis=1),
+    "argmax": lambda x: _comparable(x).argmax(axis=1),
+    "any": lambda x: np.any(x.astype(bool), axis=1),
+    "all": lambda x: np.all(x.astype(bool), axis=1),
+    "mean": lambda x: _f64(x).sum(axis=1) / x.shape[1] if x.shape[1] else np.full(x.shape[0], np.nan),
+    "var": lambda x: _f64(x).var(axis=1) if x.shape[1] else np.full(x.shape[0], np.nan),
+    "norm": lambda x: np.sqrt((_f64(x) ** 2).sum(axis=1)),
+    "logsumexp": lambda x: _logsumexp(_f64(x)),
+}
+"""NumPy's own answers, independent of everything that warpfold traces; x is [results][reduced elements]."""
+
+
+def depth(plan: Plan, run: Launch) -> int:
+    """The most combines that one element passes through: a thread's chain, then the trees above it."""
+    across = plan.positions * plan.vector_reduced
+    chain = -(-run.chunk // (across * plan.unroll))
+    above = (plan.unroll * across).bit_length()
+    second = -(-run.split // (plan.positions * SECOND_ROUND)) + plan.positions.bit_length() + SECOND_ROUND
+    return chain + above + (second if run.split > 1 else 0)
+
+
+def check(
+    name: object, evaluator: Evaluator, xs: Sequence[Array], axes: Sequence[int], got: Sequence[Array], levels: int
+) -> list[Check]:
+    """Compares results with NumPy's.
+
+    Args:
+        name: the name of a built-in reduction, for its own reference; anything else for the evaluator's.
+        evaluator: the same program on the same arrays.
+        xs: the inputs.
+        axes: the reduced axes.
+        got: the results to check.
+        levels: ``depth`` of the plan that made them.
+    """
+    outputs = evaluator.outputs()
+    with np.errstate(all="ignore"):
+        if isinstance(name, str) and name in BUILT_IN:
+            outputs = [BUILT_IN[name](rows(xs[0], axes))]
+        allowances = _allowances(evaluator, levels)
+        exprs = evaluator.program.outputs
+        return [_compare(g, o, a, e) for g, o, a, e in zip(got, outputs, allowances, exprs, strict=True)]
+
+
+def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
+    """How far each result may lie from its reference; None where it must be equal."""
+    base = evaluator.outputs()
+    total: list[Array] = [np.zeros(evaluator.n_kept) for _ in base]
+    for e in evaluator.program.reduces:
+        for pair in _shifted(evaluator.states, e, levels):
+            up, down = (evaluator.outputs(shifted) for shifted in pair)
+            for i, value in enumerate(base):
+                total[i] = total[i] + np.maximum(_distance(up[i], value), _distance(down[i], value))
+    pairs = zip(evaluator.program.outputs, base, total, strict=True)
+    return [_allowance(expr, np.abs(_f64(value)), off) for expr, value, off in pairs]
+
+
+def _distance(a: Array, b: Array) -> Array:
+    """How far apart values lie; nothing where either is NaN."""
+    off = np.abs(_f64(a) - _f64(b))
+    return np.where(np.isnan(off), 0, off)
+
+
+def _allowance(expr: Expr, size: Array, off: Array) -> Array | None:
+    """What one result may be off: ``off`` from the fold, and the roundings of the code after it."""
+    after = [n for n in walk((expr,)) if n.space != "element"]
+    if not expr.dtype.is_float:
+        return off if off.any() else None
+    if not rounds(after) and not any(_rounds(n.value) for n in after if n.op == "reduce"):
+        return None
+    return off + (unit(expr.dtype) + 8 * _coarsest(after)) * size + _TINY[expr.dtype.name]
+
+
+def _coarsest(nodes: Sequence[Expr]) -> float:
+    """The unit roundoff of the least precise float that the code after the fold computes in."""
+    return max((unit(n.dtype) for n in nodes if n.op in ("result", "reduce") and n.dtype.is_float), default=0.0)
+
+
+def _rounds(graph: object) -> bool:
+    return isinstance(graph, MonoidGraph) and rounds(walk(graph.combine))
+
+
+def _shifted(states: dict[str, State], e: Expr, levels: int) -> Iterator[list[dict[str, State]]]:
+    """The folded states with one float value moved by its rounding error, up and down, for each such value."""
+    graph, state = e.value, states[e.digest]
+    assert isinstance(graph, MonoidGraph)
+    if not _rounds(graph):
+        return
+    for i, t in enumerate(graph.state):
+        if t.is_float:
+            step = unit(t) * (4 + 2 * levels) * state.peaks[i] + _TINY[t.name]
+            step = np.where(state.peaks[i] > _HUGE[t.name], np.inf, step)  # the accumulator itself overflows
+            moved = ([v + s if j == i else v for j, v in enumerate(state.values)] for s in (step, -step))
+            yield [{**states, e.digest: State(values, state.peaks)} for values in moved]
+
+
+def _compare(got: Any, reference: Array, allowance: Array | None, expr: Expr) -> Check:
+    """Compares elements: equal, both NaN, or no farther apart than allowed."""
+    exact = allowance is None
+    flat, target = np.asarray(got).reshape(-1), reference.reshape(-1).astype(expr.dtype.numpy)
+    if not flat.size:
+        return Check(True, exact, 0.0, 0.0, 0.0, None, target)
+    a, b = _f64(flat), _f64(target)
+    same = (flat == target) | (np.isnan(a) & np.isnan(b))
+    off = np.abs(a - (b if exact else _f64(reference.reshape(-1))))
+    off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
+    limit = np.zeros(flat.shape) if allowance is None else allowance
+    wrong = ~same & ~(off <= limit)
+    place = int(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else off))
+    size = np.abs(b)
+    greatest = float(np.where(np.isfinite(size), size, 0).max()) or 1.0
+    error = float(off[place])
+    worst = place if wrong.any() else None
+    return Check(worst is None, exact, error, error / greatest, float(limit[place]), worst, target)

@@ -1,0 +1,91 @@
+"""What ``run``, ``compile`` and ``explain`` are all asked for: which operation on which arrays."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..compiler.dtypes import DType, dtype
+from ..compiler.errors import error
+from ..runtime import api
+from ..runtime.prepare import Prepared
+from . import inputs, operation
+
+Array = inputs.Array
+
+
+@dataclass
+class Request:
+    """The words of a command line.
+
+    Attributes:
+        op: a built-in name or ``file.py:function``.
+        files: the arrays of ``--input``; when there are none, ``shape``, ``dtype`` and ``seed`` describe them.
+        axis_text: the axes, None for all.
+        plan: ``key=value,...``.
+    """
+
+    op: str
+    files: tuple[str, ...] = ()
+    shape: str | None = None
+    dtype: str | None = None
+    axis_text: str | None = None
+    plan: str = ""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for option, value in (("--shape", self.shape), ("--dtype", self.dtype)):
+            if self.files and value is not None:
+                raise error("WF814", option=option)
+
+    @cached_property
+    def what(self) -> operation.What:
+        """What to reduce with."""
+        return operation.operation(self.op)
+
+    @cached_property
+    def axis(self) -> tuple[int, ...] | None:
+        """The axes, None for all."""
+        return inputs.axis_of(self.axis_text)
+
+    @property
+    def name(self) -> str:
+        """What output calls the reduction."""
+        return operation.label(self.what)
+
+    def users_code(self) -> AbstractContextManager[None]:
+        """Turns what the user's function raises into a coded error."""
+        return operation.users_code(self.op.rpartition(":")[0] or self.op)
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        """The input arrays themselves."""
+        if self.files:
+            return inputs.from_files(self.files, self.what)
+        shape, types, _ = self.kind()
+        return inputs.from_seed(shape, types, self.seed)
+
+    def kind(self) -> tuple[tuple[int, ...], tuple[DType, ...], str]:
+        """Shape, element types and where the arrays come from, in words; reads no more than it must."""
+        if self.files:
+            xs = self.arrays
+            return xs[0].shape, tuple(dtype(x.dtype) for x in xs), ", ".join(self.files)
+        count = operation.input_count(self.what)
+        shape = inputs.shape_of(self.shape or inputs.DEFAULT_SHAPE)
+        return shape, inputs.dtypes_of(self.dtype or "f32", count), f"random, seed {self.seed}"
+
+    def planned(self, arch: str) -> Prepared:
+        """Program, geometry and plan for arrays of this kind."""
+        shape, types, _ = self.kind()
+        with self.users_code():
+            found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan)
+        return found  # type: ignore[no-any-return]
+
+    def title(self) -> str:
+        """The reduction in words: ``sum of f32 4096x1024 over axis 1``."""
+        shape, types, _ = self.kind()
+        names = ", ".join(dict.fromkeys(t.name for t in types))
+        over = "all axes" if self.axis is None else "axis " + ",".join(map(str, self.axis))
+        return f"{self.name} of {names} {'x'.join(map(str, shape)) or 'scalar'} over {over}"

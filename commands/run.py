@@ -1,0 +1,234 @@
+"""``warpfold run``: compiles, runs, checks the result against NumPy, and shows all of it on one screen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiler.artifact import Artifact
+from ..compiler.errors import WarpfoldError
+from ..runtime import cache
+from ..runtime.execute import Arrays
+from ..runtime.execute import run as execute
+from ..runtime.prepare import Prepared, Shape, artifact, axes_of, outputs_of, prepare
+from ..runtime.prepare import Request as Wanted
+from . import emit, levels, reference, screen
+from .evaluate import Evaluator
+from .files import Output
+from .request import Array, Request
+
+SMALL = 64
+"""Elements of a result that is shown whole."""
+REPEATS = 3
+
+
+@dataclass
+class Outcome:
+    """One run.
+
+    Attributes:
+        ready, arrays: what was planned, and for which arrays.
+        results: NumPy arrays.
+        cached: whether the kernels were compiled before.
+        compile_s, run_s: times on the host's clock, the second with copies and the wait for the result.
+        device_us: time of the kernels alone on a device that can tell, else None.
+        checks: one per result.
+    """
+
+    ready: Prepared
+    arrays: Arrays
+    results: list[Array]
+    cached: bool
+    compile_s: float
+    run_s: float
+    device_us: float | None = None
+    checks: list[reference.Check] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every result is right."""
+        return all(c.passed for c in self.checks)
+
+
+def run(request: Request, *, keepdims: bool, output: str | None, device: str, json: bool) -> bool:
+    """Runs, checks, shows, and writes the results that passed; gives whether they did.
+
+    Raises:
+        WarpfoldError: whatever is wrong with the request; nothing is written then.
+    """
+    target = Output(output) if output else None
+    xs = request.arrays
+    outcome = _run(request, xs, keepdims, device)
+    with screen.progress("checking against NumPy"):
+        _check(request, outcome)
+    if target is not None:
+        target.write(lambda f: _save(f, outcome.results))
+    if json:
+        screen.show(screen.as_json(_facts(request, outcome, device, output)))
+    else:
+        _show(request, outcome, device, output)
+    return outcome.passed
+
+
+def _run(request: Request, xs: list[Array], keepdims: bool, device: str) -> Outcome:
+    arrays = Arrays.of(xs, device)
+    with screen.progress("compiling"), request.users_code():
+        started = time.perf_counter()
+        ready = _prepare(request, arrays, keepdims)
+        compiled, cached = _compile(ready)
+        compile_s = time.perf_counter() - started
+    with screen.progress(f"running on the {arrays.backend.name}"):
+        started = time.perf_counter()
+        got = execute(arrays, compiled, ready.geometry, ready.choice.run)
+        run_s = time.perf_counter() - started
+    results = [np.asarray(r) for r in (got if isinstance(got, tuple) else (got,))]
+    outcome = Outcome(ready, arrays, results, cached, compile_s, run_s)
+    outcome.device_us = _device_time(outcome, compiled)
+    return outcome
+
+
+def _prepare(request: Request, arrays: Arrays, keepdims: bool) -> Prepared:
+    """Program, geometry and plan for the arrays, with memory for the results."""
+    wanted = Wanted(request.what, axes_of(request.axis, len(arrays.inputs[0].shape)), (), request.plan)
+    inputs = tuple(Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in arrays.inputs)
+    program, _ = outputs_of(wanted, inputs)
+    arrays.allocate(wanted.axes, [o.dtype for o in program.outputs], None, keepdims)
+    shapes = arrays.shapes(wanted.axes)
+    backend, n = arrays.backend, len(inputs)
+    return prepare(wanted, shapes[:n], shapes[n:], backend.target, backend.sms)
+
+
+def _compile(ready: Prepared) -> tuple[Artifact, bool]:
+    """The artifact, and whether it was there already."""
+    choice = ready.choice
+    found = cache.get(cache.key(ready.program, choice.facts, choice.plan, ready.target))
+    return (found, True) if found is not None else (artifact(ready), False)
+
+
+class _Timed:
+    """A backend that notes how long its device takes for the kernels."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        self.microseconds = float("inf")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def launch(self, compiled: Artifact, calls: Any, stream: int) -> None:
+        for _ in range(REPEATS):
+            spent = self._backend.elapsed(lambda: self._backend.launch(compiled, calls, stream), stream)
+            self.microseconds = min(self.microseconds, spent)
+
+
+def _device_time(outcome: Outcome, compiled: Artifact) -> float | None:
+    """The least of a few runs of the kernels, by the device's own clock; None where it has none."""
+    arrays = outcome.arrays
+    if not hasattr(arrays.backend, "elapsed") or 0 in arrays.inputs[0].shape:
+        return None
+    timed: Any = _Timed(arrays.backend)
+    arrays.backend = timed
+    execute(arrays, compiled, outcome.ready.geometry, outcome.ready.choice.run)
+    return float(timed.microseconds)
+
+
+def _check(request: Request, outcome: Outcome) -> None:
+    ready = outcome.ready
+    axes = axes_of(request.axis, request.arrays[0].ndim)
+    evaluator = Evaluator(ready.program, request.arrays, axes)
+    levels_ = reference.depth(ready.choice.plan, ready.choice.run)
+    outcome.checks = reference.check(request.what, evaluator, request.arrays, axes, outcome.results, levels_)
+
+
+def _save(f: Any, results: list[Array]) -> None:
+    """One result as an array, several as rows of the common type; bf16, which has no form in .npy, as f32."""
+    exact = [r.astype(np.float32) if r.dtype.kind not in "fiub" else r for r in results]
+    np.save(f, exact[0] if len(exact) == 1 else np.stack(exact), allow_pickle=False)
+
+
+def why(outcome: Outcome, device: str) -> str:
+    """Which backend ran, and why that one."""
+    backend: Any = outcome.arrays.backend
+    if backend.name == "cuda":
+        return f"CUDA: {backend.device_name}" + (", chosen because it is there" if device == "auto" else "")
+    text = f"emulator of {backend.target.arch}"
+    if device != "auto":
+        return text
+    from ..runtime.cuda_backend import backend as cuda
+
+    try:
+        cuda(0)
+    except WarpfoldError as e:
+        return f"{text}, chosen because {e.message.partition(':')[0]}"
+    return text
+
+
+def _show(request: Request, outcome: Outcome, device: str, output: str | None) -> None:
+    plan, run_ = outcome.ready.choice.plan, outcome.ready.choice.run
+    lines: list[tuple[str, object]] = [
+        ("run", f"{request.title()} ({request.kind()[2]})"),
+        ("on", why(outcome, device)),
+    ]
+    for i, (result, check) in enumerate(zip(outcome.results, outcome.checks, strict=True)):
+        number = f" {i}" if len(outcome.results) > 1 else ""
+        lines.append((f"result{number}", f"{outcome.ready.program.outputs[i].dtype.name}{list(result.shape)}"))
+        lines.append((f"value{number}", _value(result)))
+        lines.append((f"check{number}", _verdict(result, check)))
+    stages = [stage for level in levels.levels(plan, run_) for stage, _ in level.stages]
+    lines.append(("plan", levels.plan_words(plan)))
+    lines.append(("stages", " -> ".join(s.removeprefix("fold.") for s in stages)))
+    lines.append(("grid", f"{run_.tiles} x {run_.split} CTA(s) of {plan.threads} threads"))
+    made = "found in the cache" if outcome.cached else "made now"
+    lines.append(("compile", f"{screen.duration(outcome.compile_s)} ({made})"))
+    lines.append(("run", f"{screen.duration(outcome.run_s)} (host clock, from arrays to result)"))
+    if outcome.device_us:
+        moved = sum(x.nbytes for x in (*request.arrays, *outcome.results)) / outcome.device_us / 1e3
+        device_time = screen.duration(outcome.device_us / 1e6)
+        lines.append(("kernels", f"{device_time} (device clock, least of {REPEATS}), {moved:.4g} GB/s"))
+    if output:
+        lines.append(("written", output))
+    screen.facts(lines)
+
+
+def _value(result: Array) -> str:
+    """Small results whole, large ones shortened."""
+    return np.array2string(result, threshold=SMALL, edgeitems=3, max_line_width=100)
+
+
+def _verdict(result: Array, check: reference.Check) -> str:
+    """What the check found, in words."""
+    if check.exact:
+        said = "equal to NumPy's" if check.passed else "not equal to NumPy's"
+    else:
+        within = "within" if check.passed else "beyond"
+        share = f"{check.relative:.2g} of the greatest result"
+        said = f"error {check.error:.3g}, {share}, {within} the allowed {check.allowed:.3g}"
+    if check.passed:
+        return f"passed: {said}"
+    place = check.worst or 0
+    got, expected = result.reshape(-1)[place], check.reference.reshape(-1)[place]
+    index = tuple(int(i) for i in np.unravel_index(place, result.shape))
+    return f"FAILED: {said}\nat {index}: got {got}, NumPy says {expected}"
+
+
+def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
+    """The whole screen as plain values."""
+    shape, types, source = request.kind()
+    results = [
+        {
+            "dtype": e.dtype.name, "shape": list(r.shape), "value": r.tolist() if r.size <= SMALL else None,
+            "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
+        }
+        for e, r, c in zip(outcome.ready.program.outputs, outcome.results, outcome.checks, strict=True)
+    ]  # fmt: skip
+    return {
+        "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
+        "source": source, "axis": None if request.axis is None else list(request.axis),
+        "backend": outcome.arrays.backend.name, "why": why(outcome, device), "passed": outcome.passed,
+        "results": results, **emit.plan_facts(outcome.ready),
+        "compile_ms": outcome.compile_s * 1e3, "cached": outcome.cached, "run_ms": outcome.run_s * 1e3,
+        "kernels_us": outcome.device_us, "output": output,
+    }  # fmt: skip

@@ -1,0 +1,91 @@
+"""How the commands talk: tables and progress on a terminal, plain columns in a pipe, JSON when asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+PIPE_WIDTH = 1000
+"""Columns of a table in a pipe: what reads it wraps as it likes."""
+
+
+def show(text: str = "") -> None:
+    """One line or several, as they are."""
+    print(text)
+
+
+def table(columns: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
+    """A table with a header; in a pipe only its columns, aligned."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else PIPE_WIDTH, highlight=False)
+    made = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
+    for name in columns:
+        made.add_column(name, overflow="fold")
+    for line in lines:
+        made.add_row(*(Text(str(cell)) for cell in line))
+    with console.capture() as captured:
+        console.print(made)
+    for line_ in captured.get().splitlines():
+        print(line_.rstrip())
+
+
+def facts(pairs: Sequence[tuple[str, object]]) -> None:
+    """Labelled values, one or more lines each, the labels in a column of their own."""
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        first, *more = str(value).splitlines() or [""]
+        print(f"{name:<{width}}  {first}".rstrip())
+        for line in more:
+            print(f"{'':<{width}}  {line}".rstrip())
+
+
+@contextmanager
+def progress(text: str) -> Iterator[None]:
+    """Shows that something is under way, on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def as_json(value: object) -> str:
+    """JSON that every reader takes: floats it has no word for become strings."""
+    return json.dumps(_plain(value), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value
+
+
+def size(nbytes: float) -> str:
+    """A number of bytes in words."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if nbytes < 1024 or unit == "GiB":
+            break
+        nbytes /= 1024
+    return f"{nbytes:.0f} bytes" if unit == "bytes" else f"{nbytes:.4g} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words."""
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
