@@ -38,10 +38,7 @@ _SAME: AbstractContextManager[None] = contextlib.nullcontext()
 # --- Devices -----------------------------------------------------------------------------------------------------
 def find() -> list[Device]:
     """The CUDA devices that are there; none, without an error, where the driver or cuda-python is missing."""
-    try:
-        return [Device("cuda", number) for number in range(_count(_driver()))]
-    except WarpfoldError:
-        return []
+    return [Device("cuda", number) for number in range(_found())]
 
 
 @lru_cache(maxsize=64)
@@ -82,6 +79,15 @@ def _driver() -> Any:
     if status:
         raise error("WF604", reason=f"cuInit says {status.name}")
     return driver
+
+
+@lru_cache(maxsize=1)
+def _found() -> int:
+    """How many devices there are; remembered, since looking for a driver that is missing takes milliseconds."""
+    try:
+        return _count(_driver())
+    except WarpfoldError:
+        return 0
 
 
 def _count(driver: Any) -> int:
@@ -331,9 +337,9 @@ class CudaBackend:
                 function = functions[call.name]
                 with function.lock:
                     function.pack(function.arguments, 0, *call.args)
-                    (status,) = self._d.cuLaunchKernel(
+                    status = self._d.cuLaunchKernel(
                         function.handle, *call.grid, *call.block, 0, stream, function.address, 0
-                    )
+                    )[0]
                 if status:
                     raise failure(self._d, f"cuLaunchKernel of {call.name}", status, device=self.device)
         self._copies.launched = True

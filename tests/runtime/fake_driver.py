@@ -1,0 +1,210 @@
+"""A stand-in for ``cuda.bindings.driver``: device memory is host memory, streams run at once, calls are recorded."""
+
+# ruff: noqa: N802, N815 - the driver's own names
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from enum import IntEnum
+from types import SimpleNamespace
+from typing import Any
+
+
+class Status(IntEnum):
+    """The statuses that tests provoke."""
+
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_INITIALIZED = 3
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_PTX = 218
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
+
+
+OK = Status.CUDA_SUCCESS
+Kernel = Callable[[tuple[int, ...]], None]
+
+
+class FakeDriver:
+    """One or more devices that run Python functions as kernels.
+
+    Attributes:
+        calls: every call, as (name, arguments).
+        fail: the status to return instead, by call name.
+        kernels: what a kernel of a name does with its argument words; ``layout`` says how wide each is.
+        current: the current context, as the caller left it.
+        capturing: the graph that is being captured, by stream.
+    """
+
+    CUresult = Status
+    CUpointer_attribute = SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL="ordinal")
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR="major",
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR="minor",
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT="sms",
+    )
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
+    CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
+    CUjit_option = SimpleNamespace(CU_JIT_ERROR_LOG_BUFFER="log", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES="size")
+
+    def __init__(self, devices: int = 1, capability: tuple[int, int] = (9, 0)) -> None:
+        self.devices = devices
+        self.facts = {"major": capability[0], "minor": capability[1], "sms": 132}
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.fail: dict[str, Status] = {}
+        self.log = b""
+        self.kernels: dict[str, Kernel] = {}
+        self.layout: tuple[int, ...] = ()
+        self.current = 0
+        self.stack: list[int] = []
+        self.capturing: dict[int, int] = {}
+        self.memory: dict[int, Any] = {}
+        self.freed: list[int] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if not name.startswith("cu") or name == "current":
+            return found
+
+        def call(*args: Any) -> Any:
+            self.calls.append((name, args))
+            status = self.fail.get(name, OK)
+            return (status, 0) if status else found(*args)
+
+        return call
+
+    def names(self) -> list[str]:
+        """The calls made so far, by name; starts a new list."""
+        made, self.calls = [name for name, _ in self.calls], []
+        return made
+
+    # --- devices and contexts
+    def cuInit(self, _: int) -> Any:
+        return (OK,)
+
+    def cuDeviceGetCount(self) -> Any:
+        return OK, self.devices
+
+    def cuDeviceGet(self, number: int) -> Any:
+        return OK, number
+
+    def cuDeviceGetAttribute(self, attribute: str, _: int) -> Any:
+        return OK, self.facts[attribute]
+
+    def cuDeviceGetName(self, size: int, _: int) -> Any:
+        return OK, b"Fake GPU".ljust(size, b"\0")
+
+    def cuDevicePrimaryCtxRetain(self, number: int) -> Any:
+        return OK, 1000 + number
+
+    def cuDevicePrimaryCtxRelease(self, _: int) -> Any:
+        return (OK,)
+
+    def cuCtxGetCurrent(self) -> Any:
+        return OK, self.current
+
+    def cuCtxPushCurrent(self, context: int) -> Any:
+        self.stack.append(self.current)
+        self.current = context
+        return (OK,)
+
+    def cuCtxPopCurrent(self) -> Any:
+        popped, self.current = self.current, self.stack.pop()
+        return OK, popped
+
+    def cuCtxSynchronize(self) -> Any:
+        return (OK,)
+
+    def cuGetErrorString(self, status: Status) -> Any:
+        return OK, f"text of {int(status)}".encode()
+
+    # --- memory
+    def cuMemAlloc(self, nbytes: int) -> Any:
+        block = ctypes.create_string_buffer(b"\xaa" * (nbytes + 256), nbytes + 256)
+        address = -(-ctypes.addressof(block) // 256) * 256
+        self.memory[address] = block
+        return OK, address
+
+    def cuMemAllocAsync(self, nbytes: int, _: int) -> Any:
+        return FakeDriver.cuMemAlloc(self, nbytes)
+
+    def cuMemFree(self, address: int) -> Any:
+        del self.memory[address]
+        self.freed.append(address)
+        return (OK,)
+
+    def cuMemFreeAsync(self, address: int, _: int) -> Any:
+        return FakeDriver.cuMemFree(self, address)
+
+    def cuMemsetD32Async(self, address: int, value: int, count: int, _: int) -> Any:
+        assert value == 0
+        ctypes.memset(address, 0, 4 * count)
+        return (OK,)
+
+    def cuMemcpyHtoDAsync(self, to: int, start: int, nbytes: int, _: int) -> Any:
+        ctypes.memmove(to, start, nbytes)
+        return (OK,)
+
+    cuMemcpyDtoHAsync = cuMemcpyHtoDAsync
+
+    def cuPointerGetAttribute(self, _: str, address: int) -> Any:
+        return OK, address % 7
+
+    # --- streams and events
+    def cuStreamCreate(self, _: int) -> Any:
+        return OK, 555
+
+    def cuStreamDestroy(self, _: int) -> Any:
+        return (OK,)
+
+    def cuStreamSynchronize(self, _: int) -> Any:
+        return (OK,)
+
+    def cuStreamGetCaptureInfo(self, stream: int) -> Any:
+        number = self.capturing.get(stream, 0)
+        return OK, 1 if number else 0, number, None, None, 0
+
+    def cuThreadExchangeStreamCaptureMode(self, mode: str) -> Any:
+        return OK, "global" if mode == "relaxed" else "relaxed"
+
+    def cuEventCreate(self, _: int) -> Any:
+        return OK, object()
+
+    def cuEventDestroy(self, _: object) -> Any:
+        return (OK,)
+
+    cuEventSynchronize = cuEventDestroy
+
+    def cuEventRecord(self, _: object, __: int) -> Any:
+        return (OK,)
+
+    def cuEventElapsedTime(self, _: object, __: object) -> Any:
+        return OK, 0.25
+
+    # --- kernels
+    def cuModuleLoadDataEx(self, image: bytes, count: int, options: list[str], values: list[Any]) -> Any:
+        assert count == len(options) == len(values)
+        values[options.index("log")][: len(self.log)] = self.log
+        return OK, image
+
+    def cuModuleUnload(self, _: object) -> Any:
+        return (OK,)
+
+    def cuModuleGetFunction(self, _: object, name: bytes) -> Any:
+        return OK, name.decode()
+
+    def cuLaunchKernel(self, function: str, *shape: int) -> Any:
+        *_, params, extra = shape
+        assert extra == 0
+        slots = (ctypes.c_void_p * len(self.layout)).from_address(params)
+        kinds = {8: ctypes.c_int64, 4: ctypes.c_int32}
+        words = []
+        for address, width in zip(slots, self.layout, strict=True):
+            assert address % width == 0
+            words.append(kinds[width].from_address(address).value)
+        self.kernels.get(function, lambda _: None)(tuple(words))
+        return (OK,)
