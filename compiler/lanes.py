@@ -7,24 +7,24 @@ from typing import Any
 
 from .build import i32
 from .combine import combine, elements, fragment
-from .mlir import arith, gpu, ir
+from .mlir import arith, gpu, ir, scf
 from .target import WARP
 
 
-def exchange(x: Any, distance: int) -> Any:
-    """The fragment that the lane whose number differs in the bit ``distance`` holds."""
+def exchange(x: Any, distance: Any) -> Any:
+    """The fragment that the lane whose number differs in the bit ``distance``, an i32, holds."""
     return fragment([_exchange(e, distance) for e in elements(x)])
 
 
-def _exchange(x: Any, distance: int) -> Any:
+def _exchange(x: Any, distance: Any) -> Any:
     """One scalar; types that ``shfl`` does not take travel in the low bits of an i32."""
     t = x.type
-    width = int(t.width)
-    if width >= 32:
-        return gpu.shuffle(x, i32(distance), i32(WARP), gpu.ShuffleMode.XOR)[0]
-    word, own = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(width)
+    bits_wide = int(t.width)
+    if bits_wide >= 32:
+        return gpu.shuffle(x, distance, i32(WARP), gpu.ShuffleMode.XOR)[0]
+    word, own = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(bits_wide)
     bits = x if isinstance(t, ir.IntegerType) else arith.bitcast(own, x)
-    moved = gpu.shuffle(arith.extui(word, bits), i32(distance), i32(WARP), gpu.ShuffleMode.XOR)[0]
+    moved = gpu.shuffle(arith.extui(word, bits), distance, i32(WARP), gpu.ShuffleMode.XOR)[0]
     back = arith.trunci(own, moved)
     return back if isinstance(t, ir.IntegerType) else arith.bitcast(t, back)
 
@@ -33,20 +33,29 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
 
     Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
+    A combine that calls math functions is put in a loop over the steps: its code is long, and compiled once.
     """
-    values = list(state)
-    distance = stride
-    while distance < lanes * stride:
-        others = [exchange(v, distance) for v in values]
-        if ordered:
-            upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), i32(distance)), i32(0))
-            left = [arith.select(upper, o, v) for v, o in zip(values, others, strict=True)]
-            right = [arith.select(upper, v, o) for v, o in zip(values, others, strict=True)]
-            values = combine(region, left, right)
-        else:
-            values = combine(region, values, others)
-        distance *= 2
+    values, steps = list(state), lanes.bit_length() - 1
+    if steps > 1 and any(op.operation.name.startswith("math.") for op in region.blocks[0].operations):
+        loop = scf.ForOp(i32(0), i32(steps), i32(1), values)
+        with ir.InsertionPoint(loop.body):
+            distance = arith.shli(i32(stride), loop.induction_variable)
+            scf.YieldOp(_step(region, list(loop.inner_iter_args), distance, ordered))
+        return list(loop.results)
+    for step in range(steps):
+        values = _step(region, values, i32(stride << step), ordered)
     return values
+
+
+def _step(region: Any, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
+    """One exchange at ``distance``, an i32, and the combine of what came with what was there."""
+    others = [exchange(v, distance) for v in values]
+    if not ordered:
+        return combine(region, values, others)
+    upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
+    left = [arith.select(upper, o, v) for v, o in zip(values, others, strict=True)]
+    right = [arith.select(upper, v, o) for v, o in zip(values, others, strict=True)]
+    return combine(region, left, right)
 
 
 def lane_id() -> Any:

@@ -30,7 +30,9 @@ PASSES: tuple[Pass, ...] = (
 
 def steps(target: Target) -> list[tuple[str, Step]]:
     """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline)."""
-    attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=3}}"
+    # O=0: LLVM only selects instructions. The loops are short and canonical by now, ptxas optimises them anyway, the
+    # kernels are as fast (docs/performance.md) and LLVM takes half the time.
+    attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=0}}"
     in_module = "gpu.module(convert-gpu-to-nvvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
     return [
         *((p.name, p) for p in PASSES),
