@@ -364,6 +364,51 @@ def test_torch_on_the_cpu() -> None:
         arrays.view(torch.ones(2, 2).to_sparse())
 
 
+class Place:
+    """CuPy's device: a context manager that makes itself the current one."""
+
+    current = 0
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+
+    def __enter__(self) -> None:
+        Place.current = self.id
+
+    def __exit__(self, *_: object) -> None:
+        Place.current = 0
+
+
+@pytest.fixture
+def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def init(self: Any, host: Any, number: int) -> None:
+        self.dtype, self.shape, self.strides = host.dtype, host.shape, host.strides
+        self.data, self.device = SimpleNamespace(ptr=4096), Place(number)
+
+    def empty(shape: tuple[int, ...], kind: Any) -> Any:
+        if kind == BF16.numpy:
+            raise TypeError("Unsupported type")
+        return cupy.ndarray(np.empty(shape, kind), Place.current)
+
+    cupy = SimpleNamespace(
+        ndarray=type("ndarray", (), {"__module__": "cupy", "__init__": init}),
+        empty=empty,
+        cuda=SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=200 + Place.current)),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    return cupy
+
+
+def test_cupy_by_a_stand_in(fake_cupy: Any) -> None:
+    x = fake_cupy.ndarray(np.zeros((3, 4), np.int32)[:, ::-2], 2)
+    assert arrays.view(x) == View(4096, (3, 2), (4, -2), I32, Device("cuda", 2), False, x)
+    assert arrays.stream_of(x) == 202  # the current stream of the array's device
+    v, finish = arrays.allocate(x, (), I64)
+    assert (v.device, v.dtype, finish().shape) == (Device("cuda", 2), I64, ())  # rank 0 stays an array, as in CuPy
+    with expect("WF115", "cupy has no element type bf16"):
+        arrays.allocate(x, (3,), BF16)
+
+
 def test_jax_on_the_cpu() -> None:
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     place = jax.devices("cpu")[0]
