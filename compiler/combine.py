@@ -50,16 +50,19 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     mapping = dict(zip(block.arguments, arguments, strict=True))
     for op in block.operations:
         operation = op.operation
-        operands = [_splat(mapping.get(v, v), lanes) for v in operation.operands]
-        if operation.name in ("fold.yield", "builtin.unrealized_conversion_cast"):
-            return operands  # a cast packs the yielded state, and is always last
+        if operation.name == "fold.yield":
+            values = [x for v in operation.operands for x in unpack(v)]
+            return [_splat(mapping.get(x, x), lanes) for x in values]
+        if operation.name == "builtin.unrealized_conversion_cast" and len(operation.operands) > 1:
+            continue  # it packs the yielded state, which the yield sees through
         if operation.name == "arith.constant":
-            new = constant(operation.attributes["value"], lanes)
-        else:
-            types = [with_shape(r.type, lanes) for r in operation.results]
-            attributes = dict(operation.attributes.items())
-            new = ir.Operation.create(operation.name, types, operands, attributes, loc=operation.location).results[0]
-        mapping[operation.results[0]] = new
+            mapping[operation.results[0]] = constant(operation.attributes["value"], lanes)
+            continue
+        operands = [_splat(mapping.get(v, v), lanes) for v in operation.operands]
+        types = [with_shape(r.type, lanes) for r in operation.results]
+        attributes = dict(operation.attributes.items())
+        new = ir.Operation.create(operation.name, types, operands, attributes, loc=operation.location)
+        mapping.update(zip(operation.results, new.results, strict=True))
     raise AssertionError("a verified region ends in fold.yield")
 
 
