@@ -80,9 +80,12 @@ class MonoidGraph:
 
     @property
     def digest(self) -> str:
-        """Names the structure of the combine, its identity and its flags (not the monoid's name)."""
+        """Names the structure of the combine, its identity and its flags (not the monoid's name).
+
+        ``any`` and ``max`` of bools differ only in ``has_identity``, and only one of them may reduce nothing.
+        """
         parts = (*(t.name for t in self.state), repr(self.identity), *(e.digest for e in self.combine))
-        text = "|".join((*parts, str(self.commutative)))
+        text = "|".join((*parts, str(self.commutative), str(self.has_identity)))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -162,10 +162,10 @@ def facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the geometry, for this plan."""
     g = task.geometry
     inputs = range(len(task.program.inputs))
-    # Kernels count from where the walk starts, which a flip moves away from the first element.
+    # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need no look:
+    # a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    parts = 1 if plan.finish == "cta" else ctas(plan, g.n_kept, g.n_reduced, task.sms)
-    largest = max(g.n_reduced, parts * g.n_kept, *reach)
+    largest = max(g.n_kept, g.n_reduced, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
         len(g.kept),

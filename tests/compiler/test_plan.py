@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ownership import brute, check_launch, check_reduced, check_threads, owners
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan import STATIC_SHARED, Launch, Plan, check, launch
+from warpfold.compiler.plan import STATIC_SHARED, Launch, Place, Plan, check, launch, reduced_range
 from warpfold.compiler.target import DEFAULT, TARGETS
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -79,7 +79,12 @@ def test_an_ordered_walk_gives_each_thread_one_piece() -> None:
 def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
     plan = Plan(vector=4, lanes=2)
     for lead in range(4):
-        assert (brute(plan, launch(plan, 1, 9), 1, 9, lead) == 1).all()
+        run = launch(plan, 1, 9)
+        assert (brute(plan, run, 1, 9, lead) == 1).all()
+        for thread in range(2):
+            begin, _, step = reduced_range(plan, run, Place(0, 0, thread), 9, lead)
+            assert (begin + lead) % plan.vector == 0
+            assert step % plan.vector == 0
 
 
 @pytest.mark.parametrize(("n", "parts"), [(0, 1), (1, 1), (1023, 1), (1024, 1), (1025, 2), (4096, 4), (4097, 3)])

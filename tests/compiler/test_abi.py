@@ -1,0 +1,142 @@
+"""The kernel interface: one list of parameters, a value for each, and the second kernel's geometry and program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graph_numpy import combine, identity, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import offsets_of
+from tasks import FUNCTIONS, simple, tasks, traced
+
+from warpfold.compiler.abi import POINTERS, Facts, Kernel, Param, params, partial_geometry, second_program, value
+from warpfold.compiler.dtypes import F32, I32, I64
+from warpfold.compiler.geometry import Dim, Geometry
+from warpfold.compiler.graph import MonoidGraph, walk
+from warpfold.compiler.plan import Launch, Plan
+from warpfold.compiler.planner import Task, choose
+
+FINISHES = ("cta", "last_block", "two_kernels", "atomic")
+
+
+@given(*[st.integers(1, 3)] * 3, *[st.integers(0, 4)] * 2, st.sampled_from(FINISHES), st.booleans())
+def test_names_are_unique_and_pointers_come_first(
+    inputs: int, outputs: int, states: int, kept: int, reduced: int, finish: str, indexed: bool
+) -> None:
+    found = params(inputs, outputs, states, kept, reduced, finish, indexed)
+    assert len({p.name for p in found}) == len(set(found)) == len(found)
+    pointers = [p.role in POINTERS for p in found]
+    assert pointers == sorted(pointers, reverse=True)
+    roles = [p.role for p in found]
+    assert roles.count("partial") == (states if finish != "cta" else 0)
+    assert roles.count("counter") == (finish == "last_block")
+    assert roles.count("output") == (outputs if finish in ("cta", "last_block") else 0)
+
+
+def test_the_list_of_a_row_sum() -> None:
+    names = [p.name for p in params(1, 1, 1, 2, 1, "last_block", indexed=False)]
+    assert names == [
+        "input0", "output0", "partial0", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size_1",
+        "kept_stride0_0", "kept_stride0_1", "reduced_stride0_0", "kept_stride1_0", "kept_stride1_1",
+    ]  # fmt: skip
+
+
+def test_an_indexed_kernel_numbers_its_elements() -> None:
+    names = [p.name for p in params(1, 1, 2, 0, 2, "cta", indexed=True)]
+    assert names[-3:] == ["index_stride_0", "index_stride_1", "index_base"]
+
+
+@settings(max_examples=300)
+@given(tasks())
+def test_every_parameter_has_a_value_within_the_kernels_integers(task: Task) -> None:
+    choice, g = choose(task), task.geometry
+    kernel = Kernel("k", task.program, choice.facts, choice.plan)
+    assert kernel.monoid == task.monoid
+    for p in kernel.params:
+        if p.role not in POINTERS:
+            v = value(p, g, choice.run, g.n_reduced)
+            assert isinstance(v, int)
+            assert abs(v) < 2 ** (choice.facts.index_bits - 1)
+
+
+def test_values_come_from_the_geometry_and_the_launch() -> None:
+    g = Geometry((Dim(3, (7, 2)), Dim(5, (1, 1))), (Dim(4, (9, 0), 6), Dim(6, (20, 0), -1)), (0, 0), 5)
+    run = Launch(2, 3, 8)
+    asked = {
+        Param("n_kept"): 15, Param("n_reduced"): 24, Param("chunk"): 8, Param("count"): 99, Param("index_base"): 5,
+        Param("kept_size", 0, 1): 5, Param("reduced_size", 0, 1): 6, Param("kept_stride", 1, 0): 2,
+        Param("reduced_stride", 0, 1): 20, Param("index_stride", 0, 1): -1,
+    }  # fmt: skip
+    assert {p: value(p, g, run, 99) for p in asked} == asked
+
+
+@pytest.mark.parametrize("split", [1, 2, 5])
+@pytest.mark.parametrize("states", [1, 3])
+def test_partials_lie_part_by_part_in_the_order_of_the_results(split: int, states: int) -> None:
+    outputs = Geometry((Dim(3, (-40,)), Dim(4, (2,))), (), (7,))
+    g = partial_geometry(outputs, states, split)
+    assert (g.n_kept, g.n_reduced, g.offsets) == (12, split, (0,) * states + (7,))
+    for s in range(states):
+        cells = offsets_of(g.reduced, s)[:, None] + offsets_of(g.kept, s)
+        assert np.array_equal(cells.ravel(), np.arange(12 * split))
+    assert np.array_equal(offsets_of(g.kept, states), offsets_of(outputs.kept, 0))
+    assert not offsets_of(g.reduced, states).any()
+
+
+def test_the_second_kernel_has_a_value_for_every_parameter_even_for_one_part() -> None:
+    """A reduction small enough for one CTA, asked to finish in a second kernel."""
+    g = partial_geometry(Geometry((Dim(3, (1,)),), (), (0,)), 1, 1)
+    for p in params(1, 1, 1, len(g.kept), 1, "cta", indexed=False):
+        if p.role not in POINTERS:
+            assert value(p, g, Launch(1, 1, 32), 100) >= 0
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_the_second_program_finishes_what_the_first_left(name: str) -> None:
+    """Two halves reduced apart, their states reduced by the second program: what the whole gives."""
+    x = np.array([3.0, -1.0, 2.5, 8.0, 0.5, 1.0, -2.0, 4.0], np.float32)
+    first = traced(name, F32)
+    second = second_program(first)
+    graph = first.reduces[0].value
+    assert isinstance(graph, MonoidGraph)
+    assert second.inputs == graph.state
+    assert [o.dtype for o in second.outputs] == [o.dtype for o in first.outputs]
+    assert not second.uses_index
+    assert {e.op for e in walk(second.outputs)} >= {"input", "reduce"}
+    whole = run(first, x)
+    halves = [_state(first, x[:3], 0), _state(first, x[3:], 3)]
+    states = [np.array(pair) for pair in zip(*halves, strict=True)]
+    finished = run(second, *states)
+    if not any(e.op == "count" for e in walk(second.outputs)):
+        for a, b in zip(whole, finished, strict=True):
+            assert np.allclose(a, b, rtol=1e-5, equal_nan=True)
+    else:
+        assert name in ("mean", "var")
+
+
+def _state(program_of: object, x: np.ndarray, start: int) -> tuple[np.ndarray, ...]:
+    """The state that the first kernel leaves of ``x``, whose elements are numbered from ``start``."""
+    from graph_numpy import evaluate
+
+    node = program_of.reduces[0]  # type: ignore[attr-defined]
+    graph = node.value
+    total = identity(graph)
+    for i, element in enumerate(x):
+        known = {}
+        for e in walk(node.args):
+            if e.op == "input":
+                known[e.digest] = np.asarray(element)
+            elif e.op == "iota":
+                known[e.digest] = np.asarray(start + i, e.dtype.numpy)
+        total = combine(graph, total, evaluate(node.args, known))
+    return total
+
+
+def test_a_kernel_asks_for_what_its_facts_say() -> None:
+    facts = Facts(1, 2, 32, ("strided",), False)
+    kernel = Kernel("k", traced("argmax", F32), facts, Plan(finish="two_kernels"))
+    assert [p.role for p in kernel.params].count("partial") == 2
+    assert kernel.monoid.state == (F32, I64)
+    assert traced("sum", I32).reduces[0].dtype == I64
+    assert simple("sum", (2, 3), (1,)).monoid.state == (F32,)

@@ -1,0 +1,345 @@
+"""The planner: its plans fit every target, serve the layout they are made for, and own every element once."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import Layout, offsets_of
+from ownership import check_launch, check_reduced, check_threads, owners
+from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
+
+from warpfold.compiler.abi import Facts
+from warpfold.compiler.dtypes import F32, dtype
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.geometry import Dim
+from warpfold.compiler.plan import Plan, check
+from warpfold.compiler.planner import INDEX_LIMIT, Choice, Task, choose, exact, facts
+from warpfold.compiler.target import DEFAULT, TARGETS
+
+OPTIONS = [
+    "", "unroll=1", "warps=1", "warps=4,warps_kept=1", "finish=two_kernels", "finish=last_block,unroll=1", "finish=cta",
+    "fast=kept", "fast=reduced", "walk=blocked", "lanes=1", "lanes=8,warps=2", "fast=kept,lanes=4,finish=two_kernels",
+    "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4",
+]  # fmt: skip
+
+
+# --- the oracle -------------------------------------------------------------------------------------------------------
+def check_choice(task: Task, choice: Choice) -> None:
+    """Everything that must hold of an answer, for sizes that can be enumerated."""
+    g, plan, run = task.geometry, choice.plan, choice.run
+    for target in TARGETS.values():
+        check(plan, target, task.state_bytes)
+    check_threads(plan)
+    check_launch(plan, run, g.n_kept, g.n_reduced)
+    for lead in leads(task, choice):
+        check_reduced(plan, run, g.n_reduced, lead)
+    assert task.monoid.commutative or plan.walk == "blocked"
+    check_index_bits(task, choice)
+    if g.n_kept * g.n_reduced:
+        check_access(task, choice)
+        check_stores(task, choice)
+
+
+def leads(task: Task, choice: Choice) -> range:
+    return range(choice.plan.vector if "shifted" in choice.facts.access else 1)
+
+
+def check_index_bits(task: Task, choice: Choice) -> None:
+    """64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
+    g = task.geometry
+    reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
+    largest = max(g.n_reduced, g.n_kept * choice.run.split, *reach)
+    assert choice.facts.index_bits == (32 if largest < INDEX_LIMIT else 64)
+
+
+def check_access(task: Task, choice: Choice) -> None:
+    """Each vector access is a run of neighbouring elements that begins at a boundary of its own size."""
+    g, plan = task.geometry, choice.plan
+    for i in range(len(task.program.inputs)):
+        kind = choice.facts.access[i]
+        if kind == "strided":
+            continue
+        item = task.operand_type(i).itemsize
+        assert plan.vector > 1 and plan.vector * item <= 16
+        fast, slow = (g.reduced, g.kept) if plan.fast == "reduced" else (g.kept, g.reduced)
+        rows = offsets_of(slow, i) + g.offsets[i]
+        along = offsets_of(fast, i)
+        for first in range(0, len(along), plan.vector):
+            run = along[first : first + plan.vector]
+            assert np.array_equal(run, run[0] + np.arange(len(run)))
+            assert len(run) == plan.vector or (plan.fast == "reduced" and len(g.reduced) == 1)
+        if kind == "aligned":
+            starts = task.addresses[i] + (rows[:, None] + along[None, :: plan.vector]) * item
+            assert not (starts % (plan.vector * item)).any()
+        else:
+            assert (len(g.reduced), plan.fast, len(task.program.inputs)) == (1, "reduced", 1)
+            assert not (task.addresses[i] % item) and np.array_equal(along, np.arange(len(along)))
+
+
+def check_stores(task: Task, choice: Choice) -> None:
+    if not choice.facts.store_vector:
+        return
+    g, plan, inputs = task.geometry, choice.plan, len(task.program.inputs)
+    assert plan.vector_kept > 1
+    for o in range(inputs, len(g.offsets)):
+        item = task.operand_type(o).itemsize
+        at = (offsets_of(g.kept, o) + g.offsets[o]).reshape(-1, plan.vector)
+        assert np.array_equal(at, at[:, :1] + np.arange(plan.vector))
+        assert not ((task.addresses[o] + at[:, 0] * item) % (plan.vector * item)).any()
+
+
+# --- the planner's own choices ----------------------------------------------------------------------------------------
+@settings(max_examples=1500)
+@given(tasks())
+def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
+    check_choice(task, choose(task))
+
+
+@settings(max_examples=1000)
+@given(tasks(), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=2))
+def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[str]) -> None:
+    try:
+        choice = choose(task, ",".join(options))
+    except PlanError as e:
+        assert e.code in {"WF404", "WF405", "WF409"}  # noqa: PT017 (an error is one of the two right answers)
+    else:
+        check_choice(task, choice)
+
+
+@settings(max_examples=250)
+@given(tasks(sizes=tuple(BOUNDARIES[1:] + BEYOND), most=2**34), st.data())
+def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject) -> None:
+    choice, g = choose(task), task.geometry
+    for target in TARGETS.values():
+        check(choice.plan, target, task.state_bytes)
+    check_threads(choice.plan)
+    check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced)
+    check_index_bits(task, choice)
+    for lead in leads(task, choice):
+        for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:
+            assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
+
+
+@pytest.mark.parametrize("n", sorted({*BOUNDARIES, 12_345, 40_000, 2**17 + 1}))
+@pytest.mark.parametrize("start", [0, 1])
+def test_full_reductions_around_every_boundary(n: int, start: int) -> None:
+    for what, t in (("sum", "f32"), ("argmax", "f16"), ("any", "bool"), ("affine", "f64"), ("powers", "f32")):
+        task = simple(what, (n,), (0,), t, start)
+        check_choice(task, choose(task))
+
+
+def test_one_cta_when_it_may_not_split() -> None:
+    task = simple("sum", (2**20,), (0,))
+    assert choose(task).run.split > 1
+    assert choose(task).plan.finish == "last_block"
+    alone = choose(task, split=False)
+    assert (alone.run.split, alone.plan.finish) == (1, "cta")
+
+
+def test_a_wide_state_gets_fewer_warps() -> None:
+    """Eight warps of 32 results of 40 doubles would need 80 KiB."""
+    task = simple("powers", (4096, 64), (0,), "f64")
+    choice = choose(task)
+    assert task.state_bytes == 8 * WIDE
+    assert choice.plan.fast == "kept"
+    assert choice.plan.warps < 8
+    assert any("do not fit shared memory" in why for _, why in choice.rejected)
+    check(choice.plan, DEFAULT, task.state_bytes)
+
+
+# --- what layouts give ------------------------------------------------------------------------------------------------
+def test_the_classic_cases() -> None:
+    full = choose(simple("sum", (2**24,), (0,)))
+    assert (full.plan.vector, full.plan.lanes, full.plan.warps, full.plan.finish) == (4, 32, 8, "last_block")
+    assert full.facts == Facts(0, 1, 32, ("aligned",), False)
+    row = choose(simple("sum", (2**14, 32), (1,)))
+    assert (row.plan.fast, row.plan.warps, row.plan.finish) == ("reduced", 1, "cta")
+    column = choose(simple("sum", (1024, 2**14), (0,)))
+    assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 1, 4)
+    assert column.facts == Facts(1, 1, 32, ("aligned",), True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "start", "kind"),
+    [((64, 4096), 0, "aligned"), ((64, 4096), 1, "shifted"), ((64, 4097), 0, "shifted"), ((4097,), 3, "shifted")],
+)
+def test_rows_that_start_anywhere_are_read_from_the_boundary_before(shape: tuple[int, ...], start: int, kind: str) -> None:
+    choice = choose(simple("sum", shape, (len(shape) - 1,), "f32", start))
+    assert choice.facts.access == (kind,)
+    assert choice.plan.vector == 4
+
+
+def test_an_address_between_elements_allows_no_vectors() -> None:
+    task = simple("sum", (4096,), (0,))
+    odd = Task(task.program, task.geometry, (2, 0), task.target, task.sms)
+    assert choose(odd).facts.access == ("strided",)
+
+
+def test_a_reversed_array_is_read_in_vectors_again() -> None:
+    """Its first element is the last in memory: alignment counts from where the flipped walk starts."""
+    for n, last, kind in ((4096, 3, "aligned"), (4096, 0, "shifted"), (4095, 2, "aligned")):
+        task = task_of(traced("sum", F32), Layout((n,), (0,), ((-1,),), ((),)), (last, 0), DEFAULT, 132)
+        assert task.geometry.offsets == (1 - n, 0)
+        assert choose(task).facts.access == (kind,)
+
+
+def test_offsets_count_from_where_a_flipped_walk_starts() -> None:
+    """Half the rows lie below the first element and half above: both ways fit 32 bits, the whole reach does not."""
+    n = 3 * 2**29
+    layout = Layout((2, 2), (0, 1), ((n, -n),), ((),))
+    task = task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132)
+    assert task.geometry.span(0) == (-n, n)
+    assert facts(task, Plan()).index_bits == 64
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "bits"),
+    [((INDEX_LIMIT,), (0,), 64), ((INDEX_LIMIT - 1,), (0,), 32), ((2**31 - 1, 1), (1,), 64), ((2**16, 2**16), (0,), 64),
+     ((2**20, 2), (1,), 32)],
+)  # fmt: skip
+def test_64_bit_indexing_where_the_array_needs_it(shape: tuple[int, ...], axes: tuple[int, ...], bits: int) -> None:
+    assert choose(simple("sum", shape, axes)).facts.index_bits == bits
+
+
+def test_many_results_shared_by_many_ctas_stay_32_bit_while_their_partials_do() -> None:
+    choice = choose(simple("sum", (2**10, 2**19), (0,), "i8"))
+    assert choice.facts.index_bits == 32
+
+
+@pytest.mark.parametrize("what", ["sum", "affine"])
+def test_an_array_that_is_one_value_everywhere_has_a_plan(what: str) -> None:
+    task = task_of(traced(what, F32), Layout((100, 7), (0,), ((0, 0),), ((1,),)), (0, 0), DEFAULT, 132)
+    choice = choose(task)
+    check_choice(task, choice)
+    assert not any("inf" in reason for reason in choice.reasons)
+
+
+@pytest.mark.parametrize("what", ["sum", "argmin", "affine", "any"])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_a_single_element_has_a_plan(what: str, shape: tuple[int, ...]) -> None:
+    task = simple(what, shape, tuple(range(len(shape))))
+    choice = choose(task)
+    check_choice(task, choice)
+    assert (choice.facts.kept_rank, choice.facts.reduced_rank) == (0, 0)
+
+
+@settings(max_examples=300)
+@given(tasks())
+def test_reasons_are_words(task: Task) -> None:
+    choice = choose(task)
+    assert len(choice.reasons) >= 3
+    for text in (*choice.reasons, *(w for pair in choice.rejected for w in pair)):
+        assert text and "inf" not in text and "None" not in text
+
+
+@pytest.mark.parametrize(("stride", "whole"), [(64, True), (66, False)])
+def test_results_are_stored_in_vectors_where_their_rows_are_aligned(stride: int, whole: bool) -> None:
+    layout = Layout((3, 50, 64), (1,), ((3200, 64, 1),), ((stride, 1),))
+    choice = choose(task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132))
+    assert (choice.plan.fast, choice.plan.vector, choice.facts.access) == ("kept", 4, ("aligned",))
+    assert choice.facts.store_vector == whole
+
+
+# --- options ------------------------------------------------------------------------------------------------------------
+def test_an_option_that_was_not_given_gives_way() -> None:
+    """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
+    task = simple("sum", (2**16,), (0,))
+    assert choose(task).plan.vector == 4
+    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 8, 32, 8, 1, "last_block")
+    assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
+
+
+def test_parts_follow_the_plan_that_was_asked_for() -> None:
+    task = simple("sum", (2**16,), (0,))
+    assert choose(task).run.split == 8
+    assert choose(task, "unroll=1").run.split == 64
+    assert choose(task, "finish=cta").run.split == 1
+    assert choose(simple("sum", (100,), (0,)), "finish=two_kernels").run.split == 1
+
+
+@pytest.mark.parametrize("options", ["vector=8", "vector=4,fast=kept", " vector = 8"])
+def test_a_vector_that_the_layout_has_not_is_refused(options: str) -> None:
+    with pytest.raises(PlanError, match=r"WF407: vector=[48] along the (reduced|kept) axis does not fit this layout: it "):
+        choose(simple("sum", (64, 4096), (1,)), options)
+
+
+@pytest.mark.parametrize(("what", "t"), [("sum", "f32"), ("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")])
+def test_an_atomic_whose_bits_would_depend_on_the_order_is_refused(what: str, t: str) -> None:
+    with pytest.raises(PlanError, match=r"WF408: finish=atomic is not exact for .*: its result would depend on the order"):
+        choose(simple(what, (4096,), (0,), t), "finish=atomic")
+
+
+@pytest.mark.parametrize(("what", "t"), [("sum", "i32"), ("max", "i64"), ("min", "u32"), ("sum", "bool")])
+def test_an_atomic_on_one_integer_is_exact(what: str, t: str) -> None:
+    choice = choose(simple(what, (2**16,), (0,), t), "finish=atomic")
+    assert choice.plan.finish == "atomic"
+    assert choice.run.split > 1
+
+
+def test_narrow_integers_and_products_have_no_atomic() -> None:
+    graphs = [traced(w, dtype(t)).reduces[0].value for w, t in (("max", "i8"), ("prod", "i32"), ("sum", "f32"))]
+    assert not any(exact(g) for g in graphs)  # type: ignore[arg-type]
+
+
+def test_an_order_that_matters_is_kept() -> None:
+    task = simple("affine", (2**16,), (0,))
+    choice = choose(task)
+    assert (choice.plan.walk, choice.plan.vector) == ("blocked", 1)
+    with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=interleaved would reorder its elements"):
+        choose(task, "walk=interleaved")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("wraps=2", "WF402: a plan has no field 'wraps'"),
+        ("warps=3", "WF403: plan field warps cannot be '3'"),
+        ("lanes=64", "WF403: plan field lanes cannot be 64: expected at most 32"),
+        ("fast=diagonal", "WF403: plan field fast cannot be 'diagonal'"),
+        ("finish=", "WF403: plan field finish cannot be ''"),
+        ("warps=64", "WF404: the plan needs 2048 threads"),
+        ("walk=blocked,vector=4", "WF406: a blocked walk"),
+    ],
+)
+def test_options_that_no_plan_can_have_are_refused(options: str, text: str) -> None:
+    with pytest.raises(PlanError, match=text):
+        choose(simple("sum", (64, 4096), (1,)), options)
+
+
+def test_too_much_shared_memory_is_refused_and_says_how_much() -> None:
+    task = simple("powers", (4096, 64), (0,), "f64")
+    with pytest.raises(PlanError, match=r"WF405: the plan needs \d+ bytes of shared memory a CTA: sm_90a gives 49152"):
+        choose(task, "warps=32,warps_kept=1")
+
+
+# --- how many kernels a program asks for ----------------------------------------------------------------------------------
+def random_shapes(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Shapes as users have them: ranks 1 to 4, sizes from one to a million, any axes."""
+    source = random.Random(1)
+    found = []
+    for _ in range(count):
+        rank = source.randint(1, 4)
+        shape = tuple(int(2 ** source.uniform(0, 20 / rank)) + source.randint(0, 1) for _ in range(rank))
+        axes = tuple(a for a in range(rank) if source.random() < 0.5) or (rank - 1,)
+        found.append((shape, axes))
+    return found
+
+
+def test_a_thousand_shapes_ask_for_a_bounded_number_of_kernels() -> None:
+    """The compile key of one program is (plan, facts). A later issue wants far fewer; this holds today's number."""
+    keys = set()
+    for shape, axes in random_shapes(1000):
+        choice = choose(simple("sum", shape, axes))
+        keys.add((choice.plan, choice.facts))
+    assert len(keys) <= KEYS, f"{len(keys)} kernels for 1000 shapes"
+
+
+KEYS = 204
+
+
+def test_kept_dims_of_a_task_are_sorted() -> None:
+    assert simple("sum", (4, 5, 6), (1,)).geometry.kept == (Dim(4, (30, 6)), Dim(6, (1, 1)))
