@@ -125,14 +125,30 @@ def check(
 def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
     """How far each result may lie from its reference; None where it must be equal."""
     base = evaluator.outputs()
-    total: list[Array] = [np.zeros(evaluator.n_kept) for _ in base]
+    total = [np.where(_overflows(evaluator), np.inf, 0.0) for _ in base]
     for e in evaluator.program.reduces:
         for pair in _shifted(evaluator.states, e, levels):
             up, down = (evaluator.outputs(shifted) for shifted in pair)
             for i, value in enumerate(base):
                 total[i] = total[i] + np.maximum(_distance(up[i], value), _distance(down[i], value))
     pairs = zip(evaluator.program.outputs, base, total, strict=True)
-    return [_allowance(expr, np.abs(_f64(value)), off) for expr, value, off in pairs]
+    return [_allowance(expr, _magnitude(value), off) for expr, value, off in pairs]
+
+
+def _overflows(evaluator: Evaluator) -> Array:
+    """Which results have partial results that their accumulator cannot hold: nothing can be asked of those."""
+    found = np.zeros(evaluator.n_kept, bool)
+    for e in evaluator.program.reduces:
+        assert isinstance(e.value, MonoidGraph)
+        for t, peak in zip(e.value.state, evaluator.states[e.digest].peaks, strict=True):
+            found |= t.is_float & (peak > _HUGE.get(t.name, 0.0))
+    return found
+
+
+def _magnitude(value: Array) -> Array:
+    """How great a result is; 0 for infinities and NaN, which are equal or not."""
+    size = np.abs(_f64(value))
+    return np.where(np.isfinite(size), size, 0.0)
 
 
 def _distance(a: Array, b: Array) -> Array:
@@ -169,7 +185,6 @@ def _shifted(states: dict[str, State], e: Expr, levels: int) -> Iterator[list[di
     for i, t in enumerate(graph.state):
         if t.is_float:
             step = unit(t) * (4 + 2 * levels) * state.peaks[i] + _TINY[t.name]
-            step = np.where(state.peaks[i] > _HUGE[t.name], np.inf, step)  # the accumulator itself overflows
             moved = ([v + s if j == i else v for j, v in enumerate(state.values)] for s in (step, -step))
             yield [{**states, e.digest: State(values, state.peaks)} for values in moved]
 
@@ -187,8 +202,7 @@ def _compare(got: Any, reference: Array, allowance: Array | None, expr: Expr) ->
     limit = np.zeros(flat.shape) if allowance is None else allowance
     wrong = ~same & ~(off <= limit)
     place = int(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else off))
-    size = np.abs(b)
-    greatest = float(np.where(np.isfinite(size), size, 0).max()) or 1.0
+    greatest = float(_magnitude(b).max()) or 1.0
     error = float(off[place])
     worst = place if wrong.any() else None
     return Check(worst is None, exact, error, error / greatest, float(limit[place]), worst, target)

@@ -1,0 +1,613 @@
+"""The command line: what it prints, what it writes, how it fails, and that its judge of results is right itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import warpfold as wf
+from warpfold.cli import ARCH, FORMS, cli
+from warpfold.commands import emit, inputs, levels, reference, screen
+from warpfold.commands import run as run_command
+from warpfold.commands.evaluate import Evaluator, rows
+from warpfold.commands.files import Output
+from warpfold.commands.request import Request
+from warpfold.compiler import library
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.plan import Launch, Plan
+from warpfold.runtime.prepare import trace
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+MONOIDS = EXAMPLES / "monoids.py"
+SMALL = ("--shape", "8x40", "--device", "emulator")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def call(*words: str | Path, code: int = 0) -> Result:
+    """Runs the command in this process; a fault of warpfold's own goes through."""
+    result = CliRunner().invoke(cli, [str(w) for w in words], prog_name="warpfold", catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def fails(*words: str | Path) -> str:
+    """The message of a request that is refused: on standard error, without a traceback or anything else."""
+    result = call(*words, code=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def shell(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "warpfold.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+# --- run ---------------------------------------------------------------------------------------------------------
+def test_run_shows_one_screen() -> None:
+    text = call("run", "sum", *SMALL, "--axis", "1").stdout
+    assert "sum of f32 8x40 over axis 1 (random, seed 0)" in text
+    assert "emulator of sm_90a" in text
+    assert "f32[8]" in text
+    assert "check    passed: error" in text
+    assert "of the greatest result, within the allowed" in text
+    assert "fast=reduced" in text
+    assert "thread_reduce -> warp_reduce" in text
+    assert "(host clock, from arrays to result)" in text
+    assert len(text.splitlines()) < 30
+
+
+def test_the_second_run_finds_the_kernel_in_the_cache() -> None:
+    request = ("run", "prod", "--shape", "3x77", "--axis", "0", "--device", "emulator")
+    assert "(made now)" in call(*request).stdout
+    assert "(found in the cache)" in call(*request).stdout
+
+
+def test_run_says_why_it_chose_the_backend() -> None:
+    pytest.importorskip("warpfold.runtime.cuda_backend")
+    text = call("run", "sum", "--shape", "4").stdout
+    assert ("emulator of sm_90a, chosen because" in text) != ("CUDA: " in text)
+
+
+def test_run_json_parses_and_holds_the_whole_screen() -> None:
+    found = json.loads(call("run", "argmax", *SMALL, "--axis", "1", "--json").stdout)
+    assert found["passed"] is True
+    assert found["backend"] == "emulator"
+    assert (found["shape"], found["axis"], found["dtypes"]) == ([8, 40], [1], ["f32"])
+    (result,) = found["results"]
+    x = inputs.from_seed((8, 40), (dtype("f32"),), 0)[0]
+    assert result["value"] == x.argmax(axis=1).tolist()
+    assert result["exact"] is True
+    assert found["plan"]["tree"] == "tree-v1"
+    assert [v["level"] for v in found["levels"]] == ["register", "lane", "warp", "grid"]
+
+
+def test_json_has_words_for_what_it_cannot_hold() -> None:
+    text = screen.as_json({"nan": float("nan"), "list": (1, float("-inf"))})
+    assert json.loads(text) == {"nan": "nan", "list": [1, "-inf"]}
+
+
+def test_run_reads_and_writes_files(tmp_path: Path) -> None:
+    x = np.random.default_rng(1).standard_normal((6, 5, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "out.npy"
+    files = ("--input", tmp_path / "x.npy", "--output", out, "--device", "emulator")
+    call("run", "mean", *files, "--axis", "0,-1", "--keepdims")
+    np.testing.assert_allclose(np.load(out), x.mean(axis=(0, 2), keepdims=True), rtol=1e-5, atol=1e-6)
+    assert out.stat().st_mode & 0o777 == (tmp_path / "x.npy").stat().st_mode & 0o777
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "x.npy"]
+
+
+def test_bf16_results_are_written_as_f32(tmp_path: Path) -> None:
+    call("run", "max", *SMALL, "--dtype", "bf16", "--output", tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").dtype == np.float32
+
+
+def test_a_wrong_result_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(reference.BUILT_IN, "sum", lambda x: x.astype(np.float64).sum(axis=1) + 1)
+    result = call("run", "sum", *SMALL, "--axis", "1", code=1)
+    assert "FAILED: error" in result.stdout
+    assert "beyond the allowed" in result.stdout
+    assert "NumPy says" in result.stdout
+
+
+def test_a_wrong_exact_result_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(reference.BUILT_IN, "argmin", lambda x: x.argmin(axis=1) + 1)
+    assert "FAILED: not equal to NumPy's" in call("run", "argmin", *SMALL, code=1).stdout
+
+
+def test_a_device_that_tells_time_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from warpfold.runtime.emulator_backend import EmulatorBackend
+
+    def elapsed(_self: object, fn: Any, _stream: int) -> float:
+        fn()
+        return 2.0
+
+    monkeypatch.setattr(EmulatorBackend, "elapsed", elapsed, raising=False)
+    text = call("run", "sum", "--shape", "1000", "--device", "emulator").stdout
+    assert "kernels  2 us (device clock, least of 3), 2.002 GB/s" in text
+
+
+def test_long_work_shows_progress_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with screen.progress("compiling"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with screen.progress("compiling"):
+        time.sleep(0.1)
+    assert "compiling" in capsys.readouterr().err
+
+
+# --- compile -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("form", "marks"),
+    [
+        ("program", ["func.func @sum", '"fold.reduce"', "tensor<?x?xf32>"]),
+        ("plan", ["fold.warp_reduce", "lower-warp-shuffle", "--plan fast=reduced"]),
+        (
+            "stages",
+            ["// ===== after distribute =====", "// ===== after lower-grid-finish =====", '"fold.thread_reduce"'],
+        ),
+        ("llvm", ["llvm.func @sum", "nvvm.kernel"]),
+        ("ptx", [".visible .entry sum(", "shfl.sync", ".target sm_90a"]),
+    ],
+)
+def test_compile_emits(form: str, marks: Sequence[str]) -> None:
+    text = call("compile", "sum", "--shape", "64x1024", "--axis", "1", "--emit", form).stdout
+    for mark in marks:
+        assert mark in text
+
+
+def test_compile_for_another_architecture() -> None:
+    assert ".target sm_75" in call("compile", "max", "--shape", "64", "--arch", "sm_75").stdout
+
+
+def test_compile_plan_as_json() -> None:
+    text = call("compile", "sum", "--shape", "64x1024", "--axis", "1", "--emit", "plan", "--json", "--plan", "warps=2")
+    assert json.loads(text.stdout)["plan"]["warps"] == 2
+
+
+def test_compile_writes_to_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "max.ptx"
+    assert call("compile", "max", "--shape", "64", "-o", path).stdout == ""
+    assert path.read_text().startswith("//")
+    assert ".entry max(" in path.read_text()
+
+
+def test_compile_saves_an_artifact_that_loads(tmp_path: Path) -> None:
+    path = tmp_path / "sum.warpfold"
+    call("compile", "sum", "--shape", "16x64", "--axis", "1", "--emit", "artifact", "-o", path)
+    x = np.ones((16, 64), np.float32)
+    assert wf.load(path)(x, device="emulator").tolist() == [64.0] * 16
+
+
+def test_compile_sass_goes_through_ptxas(monkeypatch: pytest.MonkeyPatch) -> None:
+    from warpfold.runtime import ptxas
+
+    if ptxas.find_ptxas() is None:
+        pytest.skip("needs ptxas")
+    monkeypatch.setattr(ptxas, "disassemble", lambda cubin: f"{cubin[1:4].decode()} of {len(cubin) > 1000}")
+    assert call("compile", "sum", "--shape", "64", "--emit", "sass").stdout == "ELF of True\n"
+
+
+def test_the_command_line_and_the_work_agree_on_the_forms() -> None:
+    assert emit.FORMS == FORMS
+    assert wf.compile("sum", (8,)).artifact.arch == ARCH
+
+
+# --- explain -----------------------------------------------------------------------------------------------------
+def test_explain_tells_levels_reasons_bytes_and_lines() -> None:
+    text = call("explain", f"{MONOIDS}:rms", "--shape", "4096x1024", "--axis", "1").stdout
+    assert "rms of f32 4096x1024 over axis 1, for sm_90a" in text
+    assert "collapsed to 4,096 result(s) of 1,024 element(s) each" in text
+    assert "16 MiB in, 16 KiB out" in text
+    assert "at 4800 GB/s (data sheet: H200 SXM)" in text
+    assert "lanes lie along the reduced axis" in text
+    assert "fast=kept: neighbouring lanes would read distant addresses" in text
+    assert "return a + b" in text
+    assert "return wf.sqrt(wf.fold(total, x * x)" in text
+    row = next(line for line in text.splitlines() if line.startswith("lane"))
+    assert row.split()[:6] == ["lane", "32", "1", "32", "fold.warp_reduce", "lower-warp-shuffle"]
+    assert "monoids.py:" in row
+
+
+def test_explain_names_no_line_that_is_not_the_users() -> None:
+    text = call("explain", "var", "--shape", "100x100").stdout
+    assert "prepare.py" not in text
+    assert "library.py" in text
+
+
+def test_a_level_without_a_stage_says_so() -> None:
+    plan = Plan(lanes=32, warps=1)
+    found = {v.name: v for v in levels.levels(plan, Launch(4, 1, 32))}
+    assert found["warp"].stages == ()
+    assert found["grid"].stages == ()
+    assert found["lane"].stages == (("fold.warp_reduce", "lower-warp-shuffle"),)
+
+
+# --- doctor, help, version ---------------------------------------------------------------------------------------
+def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_PTXAS", "/no/such/ptxas")
+    text = call("doctor").stdout
+    for name in ("Python", "MLIR bindings", "CUDA device", "ptxas", "cache"):
+        assert name in text
+    assert "numba-cuda-mlir" in text or "mlir" in text
+    assert "python -m pip install nvidia-cuda-nvcc" in text
+
+
+@pytest.mark.parametrize("command", ["run", "compile", "explain"])
+def test_help_shows_examples(command: str) -> None:
+    text = call(command, "--help").stdout
+    assert f"Examples:\n    warpfold {command} " in text
+
+
+def test_version() -> None:
+    assert call("--version").stdout == f"warpfold {wf.__version__}\n"
+
+
+# --- requests that are refused -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("run", "summ"), "WF801: no reduction is called 'summ' (did you mean sum?): expected one of sum prod"),
+        (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
+        (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
+        (("run", "sum", "--axis", "rows"), "WF803: 'rows' names no axes"),
+        (("run", "sum", "--axis", ""), "WF803: '' names no axes"),
+        (("run", "sum", *SMALL, "--axis", "2"), "WF101: axis 2 is out of range for an array of rank 2"),
+        (("run", "sum", *SMALL, "--axis", "0,-2"), "WF102: axis -2 is repeated"),
+        (("run", "max", "--shape", "4x0", "--axis", "1", "--device", "emulator"), "WF104: max of no elements"),
+        (("run", "sum", "--dtype", "c64"), "WF105: no rule for elements of type c64"),
+        (("run", "sum", "--dtype", "f32,f64"), "WF808: --dtype f32,f64 names 2 types: expected one for all, or 1"),
+        (("run", "sum", "--shape", "1000000x1000000x1000"), "WF811: arrays of shape 1000000x1000000x1000 take"),
+        (("run", "no_such.py:f"), "WF804: cannot read no_such.py: No such file or directory"),
+        (("run", "sum", "--input", "no.npy"), "WF506: cannot read no.npy"),
+        (("run", "sum", "--input", "no.npy", "--shape", "4"), "WF814: --input and --shape cannot be given together"),
+        (("run", "sum", "--output", "/no/such/folder/out.npy"), "WF505: cannot write /no/such/folder/out.npy: No such"),
+        (("run", "sum", "--output", "/dev/null"), "WF505: cannot write /dev/null: it is not a regular file"),
+        (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp'"),
+        (("run", "sum", *SMALL, "--plan", "warps=3"), "WF403: plan field warps cannot be "),
+        (("run", "sum", *SMALL, "--plan", "warps=64"), "WF404: the plan needs"),
+        (("explain", "sum", "--arch", "sm_99"), "WF401: no target is called 'sm_99'"),
+        (("compile", "sum", "--emit", "artifact"), "WF812: an artifact is a file and needs a path\n  help: add -o"),
+        (("compile", "sum", "--json"), "WF813: ptx has no JSON form"),
+        (("run", "sum", "--device", "gpu"), "'gpu' is not one of 'auto', 'cuda', 'emulator'"),
+        (("run", "sum", "--seed", "-1"), "-1 is not in the range"),
+        (("run",), "Missing argument 'OP'"),
+    ],
+)
+def test_bad_requests(words: tuple[str, ...], text: str) -> None:
+    assert text in fails(*words)
+
+
+def _npy(tmp_path: Path, kind: str) -> Path:
+    path = tmp_path / f"{kind}.npy"
+    if kind == "short":
+        np.save(path, np.arange(1000.0))
+        path.write_bytes(path.read_bytes()[:-100])
+    elif kind == "pickled":
+        np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    elif kind == "text":
+        path.write_text("1 2 3")
+    elif kind == "words":
+        np.save(path, np.array(["one", "two"]))
+    else:
+        np.save(path, np.zeros(3, complex))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("short", "WF507: "),
+        ("pickled", "WF508: "),
+        ("text", "WF509: "),
+        ("words", "WF105: no rule for elements of type"),
+        ("complex", "WF105: no rule for elements of type complex128"),
+    ],
+)
+def test_bad_files(tmp_path: Path, kind: str, text: str) -> None:
+    output = tmp_path / "out.npy"
+    assert text in fails("run", "sum", "--input", _npy(tmp_path, kind), "--output", output, "--device", "emulator")
+    assert not output.exists()
+
+
+def test_inputs_of_several_shapes(tmp_path: Path) -> None:
+    for name, n in (("a", 3), ("b", 4)):
+        np.save(tmp_path / f"{name}.npy", np.ones(n, np.float32))
+    both = ("--input", tmp_path / "a.npy", "--input", tmp_path / "b.npy")
+    message = fails("run", f"{MONOIDS}:affine", *both)
+    assert "WF809: " in message
+    assert "b.npy has shape (4,): expected (3,), the shape of " in message
+    assert "WF124: sum takes 1 input array(s), got 2" in fails("run", "sum", *both)
+
+
+USER_FILE = """\
+import warpfold as wf
+
+FACTOR = 2
+
+@wf.monoid(identity=0)
+def total(a, b):
+    return a + b
+
+@wf.monoid(identity=0.0)
+def branches(a, b):
+    return a if a > b else b
+
+@wf.monoid(identity=0)
+def two(a, b):
+    return a, b
+
+def unfolded(x):
+    return x * x
+
+def misspelt(x):
+    return wf.fold(total, helper(x))
+
+def helper(x):
+    return x.sqaured()
+
+def captures(x):
+    import numpy
+    return wf.fold(total, x + numpy.ones(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("totl", ["WF806: ", "called 'totl' (did you mean total?): it has total branches two"]),
+        ("", ["WF806: ", "called '(none given)'"]),
+        ("FACTOR", ["WF807: FACTOR of ", "is a int: expected a wf.monoid or a function that uses wf.fold"]),
+        ("branches", ["WF201: ", "rows.py:11: return a if a > b else b", "wf.where"]),
+        ("two", ["WF208: combine function two returns 2 value(s): expected 1", "rows.py:13"]),
+        ("unfolded", ["WF212: result 0 of unfolded was never reduced", "rows.py:17"]),
+        ("misspelt", ["WF810: ", "AttributeError: 'Sym' object has no attribute 'sqaured'",
+                      "from ", "rows.py:21: return wf.fold(total, helper(x))", "rows.py:24: return x.sqaured()"]),
+        ("captures", ["WF205: the function uses a value of type ndarray", "rows.py:28: return wf.fold(total, x"]),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_users_file(tmp_path: Path, name: str, texts: Sequence[str]) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(USER_FILE)
+    message = fails("run", f"{path}:{name}", *SMALL)
+    for text in texts:
+        assert text in message
+
+
+def test_a_file_without_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(USER_FILE)
+    assert "it has total branches two unfolded misspelt helper captures" in fails("run", path)
+
+
+def test_a_file_that_does_not_import_shows_the_users_lines_only(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import json\n\ndef read():\n    return json.loads('{')\n")
+    path = tmp_path / "broken.py"
+    path.write_text("import helper\n\nTABLE = helper.read()\n")
+    lines = fails("explain", f"{path}:f").splitlines()
+    assert lines[0].startswith(f"WF805: {path} does not import: JSONDecodeError: ")
+    assert lines[1] == f"  from {path}:3: TABLE = helper.read()"
+    assert lines[2] == f"  at {tmp_path}/helper.py:4: return json.loads('{{')"
+    assert len(lines) == 4
+
+
+def test_a_file_with_a_syntax_error(tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text("x = 1\ndef f(:\n")
+    message = fails("run", f"{path}:f")
+    assert "does not import: SyntaxError: " in message
+    assert f"at {path}:2: def f(:" in message
+
+
+def test_cuda_without_cuda_is_refused() -> None:
+    cuda_backend = pytest.importorskip("warpfold.runtime.cuda_backend")
+    if cuda_backend.find():
+        pytest.skip("there is a CUDA device")
+    assert "WF60" in fails("run", "sum", "--shape", "4", "--device", "cuda")
+
+
+# --- files, pipes and interruptions ------------------------------------------------------------------------------
+def test_an_output_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    output = Output(str(path))
+
+    def stops(f: Any) -> None:
+        f.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        output.write(stops)
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    assert path.read_text() == "old"
+
+
+def test_a_full_disk_is_a_coded_error(tmp_path: Path) -> None:
+    def full(_f: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    output = Output(str(tmp_path / "out"))
+    with pytest.raises(WarpfoldError, match=r"WF505: cannot write .*out: No space left on device"):
+        output.write(full)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    Output(str(tmp_path / "link")).write(lambda f: f.write(b"new"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_an_unwritable_output_is_found_before_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr(run_command, "_run", never)
+    assert "WF505" in fails("run", "sum", "--output", tmp_path / "no" / "out.npy")
+    assert "WF505" in fails("run", "sum", "--output", tmp_path)
+
+
+def test_a_pipe_gets_plain_text_and_exit_codes() -> None:
+    done = shell("run", "sum", *SMALL, "--axis", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "\r" not in done.stdout
+    assert all(line == line.rstrip() for line in done.stdout.splitlines())
+    wrong = shell("run", "nosuch")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("WF801: ")
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = (
+        f"{sys.executable} -m warpfold.cli compile sum --shape 4096 --emit stages | head -n 1; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("// =====")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_leaves_no_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones(1 << 22, np.float32))
+    command = [sys.executable, "-m", "warpfold.cli", "run", "logsumexp", "--input", "x.npy", "--output", "out.npy",
+               "--device", "emulator", "--plan", "vector=1,unroll=1,lanes=1,warps=1"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(2.5)
+    assert process.poll() is None, "the run ended before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert (out, err) == ("", "interrupted: nothing was written\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.npy"]
+
+
+# --- the judge of results ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "i32", "u8", "bool"])
+@pytest.mark.parametrize("name", list(library.FUNCTIONS))
+def test_the_evaluator_agrees_with_numpy(name: str, kind: str) -> None:
+    x = inputs.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
+    evaluator = Evaluator(trace(name, (dtype(kind),), (), False), [x], (0, 2))
+    with np.errstate(all="ignore"):
+        expected = reference.BUILT_IN[name](rows(x, (0, 2)))
+    (found,) = evaluator.outputs()
+    np.testing.assert_allclose(found.astype(np.float64), expected.astype(np.float64), rtol=1e-6, atol=1e-5)
+
+
+def test_the_evaluator_folds_in_order_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    @wf.monoid(identity=(1.0, 0.0), commutative=False)
+    def affine(a: Any, b: Any) -> Any:
+        return a[0] * b[0], a[1] * b[0] + b[1]
+
+    rng = np.random.default_rng(0)
+    s, t = rng.uniform(0.5, 1.5, (3, 101)), rng.standard_normal((3, 101))
+    program = trace(affine, (dtype("f64"), dtype("f64")), (), False)
+    scale, shift = np.ones(3), np.zeros(3)
+    for i in range(101):
+        scale, shift = scale * s[:, i], shift * s[:, i] + t[:, i]
+    for piece in (7, 64, 1 << 20):
+        monkeypatch.setattr("warpfold.commands.evaluate.PIECE", piece)
+        found = Evaluator(program, [s, t], (1,)).outputs()
+        np.testing.assert_allclose(found, [scale, shift], rtol=1e-12)
+
+
+def test_an_empty_fold_is_the_identity() -> None:
+    x = np.zeros((3, 0), np.float32)
+    assert Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (1,)).outputs()[0].tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
+def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
+    x = inputs.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
+    evaluator = Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (0,))
+    got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
+    (check,) = reference.check("sum", evaluator, [x], (0,), [got], 24)
+    assert check.passed is passes
+
+
+def test_nan_and_infinity_must_be_where_numpy_has_them() -> None:
+    x = np.array([[1, np.nan], [np.inf, 1], [1, 2]], np.float32)
+    evaluator = Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (1,))
+    for got, passed in (([np.nan, np.inf, 3], True), ([1, np.inf, 3], False), ([np.nan, np.nan, 3], False)):
+        (check,) = reference.check("sum", evaluator, [x], (1,), [np.array(got, np.float32)], 4)
+        assert check.passed is passed
+
+
+# --- the examples ------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "temperature.npy"
+    done = subprocess.run([sys.executable, EXAMPLES / "make_data.py", path], capture_output=True, text=True, check=True)
+    assert "float32 365x24x100" in done.stdout
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [("total", 1), ("extremes", 2), ("sum_of_squares", 1), ("rms", 1), ("span", 1), ("peak", 1), ("degree_hours", 1),
+     ("moving_level", 1)],
+)  # fmt: skip
+def test_the_examples_run(data: Path, name: str, files: int) -> None:
+    result = call(
+        "run", f"{MONOIDS}:{name}", *("--input", data) * files, "--axis", "0,1", "--device", "emulator", "--json"
+    )
+    assert json.loads(result.stdout)["passed"] is True
+
+
+def test_the_examples_over_several_inputs() -> None:
+    for name, kinds in (("affine", "f64"), ("larger", "f32,i64")):
+        request = (
+            "run",
+            f"{MONOIDS}:{name}",
+            "--shape",
+            "6x50",
+            "--dtype",
+            kinds,
+            "--axis",
+            "1",
+            "--device",
+            "emulator",
+        )
+        assert json.loads(call(*request, "--json").stdout)["passed"] is True
+
+
+def test_every_example_is_shown_to_run() -> None:
+    request = Request(f"{MONOIDS}:nothing")
+    with pytest.raises(WarpfoldError) as caught:
+        assert request.what
+    known = caught.value.message.rpartition("it has ")[2].split()
+    shown = {"total", "extremes", "sum_of_squares", "rms", "span", "peak", "degree_hours", "moving_level"}
+    assert {*known} == shown | {"affine", "larger"}
+
+
+def test_the_first_run_script_names_commands_that_are_there() -> None:
+    text = (EXAMPLES / "first_run.sh").read_text()
+    used = {line.split()[2] for line in text.splitlines() if line.startswith("try warpfold ")}
+    assert used <= set(cli.commands)
+    assert os.access(EXAMPLES / "first_run.sh", os.X_OK)
