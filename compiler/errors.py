@@ -143,6 +143,7 @@ _rows(
             "this artifact of {name} was compiled for {expected}: the array needs {found}",
             "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
         ),
+        "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
         "WF124": ("{name} takes {expected} input array(s), got {found}", "pass one array per input"),
     },
 )

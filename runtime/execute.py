@@ -40,6 +40,7 @@ class Arrays:
     def of(cls, xs: Sequence[object], device: str) -> Arrays:
         """Views of the inputs, and the backend that reaches them."""
         views = tuple(libraries.view(x) for x in xs)
+        libraries.common_device(views)
         return cls(xs[0], views, backend_for(views, device), libraries.stream_of(xs[0]))
 
     def allocate(self, axes: tuple[int, ...], outputs: Sequence[DType], out: Any, keepdims: bool) -> None:
@@ -49,7 +50,7 @@ class Arrays:
         if out is not None:
             given = out if isinstance(out, tuple | list) else (out,)
             if len(given) != len(outputs):
-                raise error("WF124", name="out", expected=len(outputs), found=len(given))
+                raise error("WF125", expected=len(outputs), found=len(given))
             pairs = zip(given, outputs, strict=True)
             self.outputs = tuple(libraries.check_out(o, shape, t, self.inputs) for o, t in pairs)
             self.results = [lambda o=o: o for o in given]  # type: ignore[misc]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests compile for themselves, in a cache of their own that all workers of a run share.
+    if "WARPFOLD_CACHE_DIR" not in os.environ:
+        os.environ["WARPFOLD_CACHE_DIR"] = tempfile.mkdtemp(prefix="warpfold-tests-")
     # As an object: the hooks of this module itself do not apply to the folder above it.
     config.pluginmanager.register(RootIsNoTestPackage())
 

@@ -1,0 +1,210 @@
+"""The public functions against NumPy in higher precision, on arrays of every kind; run with --gpu on a device too."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import warpfold as wf
+from warpfold.compiler.dtypes import ALL, dtype
+
+Array = npt.NDArray[Any]
+FUNCTIONS = ("sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "norm", "logsumexp")
+SIZES = (1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100)
+TOLERANCE = {"f16": 2e-3, "bf16": 2e-2, "f32": 3e-6, "f64": 1e-13}
+
+
+def reference(op: str, x: Array, axis: Any) -> Array:
+    """What NumPy says in float64 (in 64-bit integers for integers)."""
+    wide = x.astype(np.float64) if dtype(x.dtype).is_float or op in ("norm", "logsumexp") else x
+    if op == "norm":
+        return np.asarray(np.sqrt(np.sum(wide * wide, axis=axis)))
+    if op == "logsumexp":
+        top = np.max(wide, axis=axis, keepdims=True)
+        return np.asarray(np.log(np.sum(np.exp(wide - top), axis=axis)) + np.squeeze(top, axis=axis))
+    return np.asarray(getattr(np, op)(wide, axis=axis))
+
+
+def values(rng: np.random.Generator, shape: tuple[int, ...], name: str, op: str) -> Array:
+    """Random elements that keep the reference within the type's range."""
+    t = dtype(name)
+    if t.kind == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if t.is_integer:
+        return rng.integers(0 if t.kind == "uint" else -9, 10, shape).astype(t.numpy)
+    x = 1 + rng.standard_normal(shape) * 0.01 if op == "prod" else rng.standard_normal(shape)
+    return x.astype(t.numpy)
+
+
+def assert_close(got: Any, wanted: Array, op: str, x: Array) -> None:
+    """Exact where arithmetic is; else within a few roundings of the result's type, measured against the elements."""
+    found = np.asarray(got)
+    assert found.shape == wanted.shape
+    if found.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, wanted)
+        return
+    name = dtype(found.dtype).name
+    scale = max(1.0, float(np.max(np.abs(x.astype(np.float64)), initial=0)))
+    slack = TOLERANCE[name] * scale * (math.sqrt(x.size) if op in ("sum", "norm") else 1)
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=TOLERANCE[name] * (20 if op == "prod" else 1), atol=slack)
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> tuple[str, Array, Any]:
+    """(function, array, axis): any rank to 4, any strides, any dtype."""
+    op = draw(st.sampled_from(FUNCTIONS))
+    name = draw(st.sampled_from([t.name for t in ALL]))
+    shape = tuple(draw(st.lists(st.sampled_from(SIZES), min_size=1, max_size=4)))
+    while math.prod(shape) > 60_000:
+        shape = shape[:-1]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    x = values(rng, shape, name, op).transpose(draw(st.permutations(range(len(shape)))))
+    steps = [draw(st.sampled_from((1, 1, 1, 2, -1, -3))) for _ in shape]
+    x = x[tuple(slice(None, None, s) for s in steps)]
+    if draw(st.booleans()) and x.size < 30_000:
+        x = np.broadcast_to(x, (draw(st.sampled_from((1, 2, 3))), *x.shape))
+    axes = tuple(draw(st.sets(st.integers(0, x.ndim - 1))))
+    axis: Any = axes if op not in ("argmin", "argmax") else (axes[0] if axes else None)
+    return op, x, draw(st.sampled_from((axis, None)))
+
+
+@given(arrays())
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+def test_every_function_agrees_with_numpy(case: tuple[str, Array, Any]) -> None:
+    op, x, axis = case
+    assert_close(getattr(wf, op)(x, axis, device="emulator"), reference(op, x, axis), op, x)
+
+
+@pytest.mark.gpu
+@given(arrays())
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+def test_every_function_agrees_with_numpy_on_the_gpu(case: tuple[str, Array, Any]) -> None:
+    op, x, axis = case
+    assert_close(getattr(wf, op)(x, axis, device="cuda"), reference(op, x, axis), op, x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 8191, 8192, 8193, 131072, 1_000_003])
+@pytest.mark.parametrize("op", ["sum", "max", "argmax"])
+def test_sizes_around_every_boundary_of_the_planner(n: int, op: str) -> None:
+    x = np.random.default_rng(n).standard_normal(n).astype(np.float32)
+    if n == 0 and op != "sum":
+        with pytest.raises(ValueError, match="WF104"):
+            getattr(wf, op)(x, device="emulator")
+        return
+    assert_close(getattr(wf, op)(x, device="emulator"), reference(op, x, None), op, x)
+
+
+@pytest.mark.parametrize("plan", [
+    "", "finish=two_kernels", "vector=1", "unroll=1", "warps=1", "warps=16", "lanes=8,warps=1", "lanes=1,warps=1,warps_kept=1",
+    "walk=blocked,vector=1", "walk=blocked,vector=1,finish=two_kernels", "fast=kept",
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(100_003,), (3, 70_001)])
+def test_every_plan_gives_the_answer(plan: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    for op in ("sum", "argmax"):
+        assert_close(wf.reduce(x, what=op, axis=-1, plan=plan, device="emulator"), reference(op, x, -1), op, x)
+
+
+@pytest.mark.parametrize("op", ["sum", "max", "min", "prod"])
+@pytest.mark.parametrize("shape", [(1 << 17,), (4096, 40)])
+def test_atomics_are_exact_on_integers(op: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(2).integers(-100, 100, shape).astype(np.int32)
+    if op == "prod":
+        with pytest.raises(ValueError, match="WF408.*finish=atomic is not exact for PROD"):
+            wf.reduce(x, what=op, axis=0, plan="finish=atomic", device="emulator")
+        return
+    got = wf.reduce(x, what=op, axis=0, plan="finish=atomic", device="emulator")
+    np.testing.assert_array_equal(got, getattr(np, op)(x, axis=0))
+
+
+def test_nan_propagates_and_the_first_of_equals_wins() -> None:
+    x = np.zeros(5000, np.float32)
+    x[[1234, 4321]] = np.nan
+    assert np.isnan(wf.max(x, device="emulator"))
+    assert wf.argmax(x, device="emulator") == 1234
+    assert wf.argmin(np.ones((3, 700), np.float32), 1, device="emulator").tolist() == [0, 0, 0]
+    assert wf.max(np.full(9000, -np.inf, np.float32), device="emulator") == -np.inf
+    assert np.signbit(wf.max(np.full(8193, -0.0, np.float32), device="emulator"))
+
+
+def test_empty_arrays_have_the_identity_or_an_error() -> None:
+    assert wf.sum(np.zeros((0,), np.int8), device="emulator") == 0
+    assert wf.prod(np.zeros((3, 0), np.float32), 1, device="emulator").tolist() == [1, 1, 1]
+    assert wf.max(np.zeros((0, 3), np.float32), 1, device="emulator").shape == (0,)
+    assert np.isnan(wf.mean(np.zeros(0, np.float32), device="emulator"))
+    with pytest.raises(ValueError, match=re.escape("WF104: max of no elements has no value: axes (1,) of shape (3, 0)")):
+        wf.max(np.zeros((3, 0), np.float32), 1, device="emulator")
+
+
+def test_results_keep_dims_and_go_into_out() -> None:
+    x = np.arange(24, dtype=np.float64).reshape(2, 3, 4)
+    assert wf.sum(x, (0, 2), keepdims=True, device="emulator").shape == (1, 3, 1)
+    out = np.empty(3)
+    assert wf.sum(x, (0, 2), out=out, device="emulator") is out
+    np.testing.assert_array_equal(out, x.sum((0, 2)))
+    assert isinstance(wf.sum(x, device="emulator"), np.float64)
+
+
+@wf.monoid(identity=(1.0, 0.0), commutative=False)
+def AFFINE(a: Any, b: Any) -> Any:
+    (s, t), (u, v) = a, b
+    return s * u, t * u + v
+
+
+@pytest.mark.parametrize("shape", [(70_000,), (64, 1000), (1000, 64), (3, 5, 7)])
+def test_a_monoid_that_is_not_commutative_keeps_the_order(shape: tuple[int, ...]) -> None:
+    """Composing x -> x * s + t in order; any swap of two elements changes the result."""
+    rng = np.random.default_rng(3)
+    x = rng.choice([-1.0, 1.0], shape)  # keeps every step exact
+
+    def last(x: Any) -> Any:
+        return wf.fold(AFFINE, x, x - 1)[1]
+
+    for axis in range(len(shape)):
+        rows = np.moveaxis(x, axis, -1)
+        t = np.zeros(rows.shape[:-1])
+        for i in range(rows.shape[-1]):
+            t = t * rows[..., i] + (rows[..., i] - 1)
+        np.testing.assert_array_equal(wf.reduce(x, what=last, axis=axis, device="emulator"), t)
+
+
+def test_several_inputs_and_several_results() -> None:
+    @wf.monoid(identity=(0.0, 0.0))
+    def two(a: Any, b: Any) -> Any:
+        return a[0] + b[0], a[1] + b[1]
+
+    def both(x: Any, y: Any) -> Any:
+        return wf.fold(two, x * y, x)
+
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((2, 37, 501))
+    dot, total = wf.reduce(x, y, what=both, axis=1, device="emulator")
+    np.testing.assert_allclose(dot, (x * y).sum(1), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total, x.sum(1), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: wf.sum(np.zeros(3), 1), "WF101: axis 1 is out of range for an array of rank 1: expected -1 to 0"),
+    (lambda: wf.sum(np.zeros((3, 3)), (0, -2)), r"WF102: axis -2 is repeated in \(0, -2\)"),
+    (lambda: wf.sum(np.zeros(3), 1.0), "WF103: axis must be an int"),
+    (lambda: wf.sum(np.zeros(3, complex)), "WF105: no rule for elements of type complex128"),
+    (lambda: wf.sum(np.array(["a"])), "WF105"),
+    (lambda: wf.sum(np.array([object()])), "WF105: no rule for elements of type object"),
+    (lambda: wf.reduce(np.zeros(3), what="sums"), "WF120: no reduction is called 'sums'"),
+    (lambda: wf.sum(np.zeros(3), device="tpu"), "WF121: device cannot be 'tpu'"),
+    (lambda: wf.reduce(np.zeros(3), np.zeros(3), what="sum"), r"WF124: sum takes 1 input array\(s\), got 2"),
+    (lambda: wf.sum(np.zeros(3), out=[1, 2]), r"WF125: out holds 2 array\(s\): the reduction has 1 result"),
+    (lambda: wf.sum(np.zeros((3, 3)), 0, plan="warps=64"), "WF404: the plan needs 16384 threads a CTA: sm_90a holds 1024"),
+    (lambda: wf.sum(np.zeros(3), plan="wraps=2"), "WF402: a plan has no field 'wraps'"),
+])  # fmt: skip
+def test_mistakes_are_coded_and_say_what_to_do(call: Any, text: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=text) as caught:
+        call()
+    assert "help: " in str(caught.value)

@@ -1,0 +1,153 @@
+"""Artifacts: what they show, how they are saved, loaded and refused, and the cache on disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler import artifact as artifacts
+from warpfold.runtime import api, cache, prepare
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    cache.clear_memory()
+    return tmp_path
+
+
+def python(code: str, folder: Path) -> str:
+    """Runs code in a new process with the cache in ``folder``; gives what it printed."""
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**__import__("os").environ, "WARPFOLD_CACHE_DIR": str(folder)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_a_compiled_reduction_shows_itself_and_runs() -> None:
+    k = wf.compile("sum", (64, 1000), "f32", axis=1)
+    assert k.ptx.startswith("//") and ".entry sum(" in k.ptx
+    assert k.plan.fast == "reduced"
+    names = [s.name for s in k.stages]
+    assert names[:3] == ["program", "distribute", "lower-global-access"]
+    assert "fold.reduce" in k.stages[0].ir and "fold.reduce" not in k.stages[1].ir
+    x = np.random.default_rng(0).standard_normal((40, 900)).astype(np.float32)
+    np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+def test_a_saved_artifact_runs_where_mlir_is_never_imported(tmp_path: Path) -> None:
+    wf.compile("argmax", (64, 1000), "f32", axis=1).save(tmp_path / "k.warpfold")
+    out = python(f"""
+        import sys, numpy as np, warpfold as wf
+        k = wf.load({str(tmp_path / "k.warpfold")!r})
+        x = np.zeros((3, 700), np.float32); x[:, 123] = 1
+        print(k(x, device="emulator").tolist(), [m for m in sys.modules if "mlir" in m])
+    """, tmp_path)  # fmt: skip
+    assert out.strip() == "[123, 123, 123] []"
+
+
+def test_a_kind_seen_before_gives_its_first_result_without_mlir(folder: Path) -> None:
+    code = """
+        import sys, numpy as np, warpfold as wf
+        print(wf.sum(np.ones(5000, np.float32), device="emulator"), any("numba_cuda_mlir" in m for m in sys.modules))
+    """
+    assert python(code, folder).strip() == "5000.0 True"
+    assert python(code, folder).strip() == "5000.0 False"
+
+
+def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> None:
+    wf.compile("sum", (1000,), "f32", arch="sm_80").save(tmp_path / "k.warpfold", cubins=["sm_80", "sm_86"])
+    found = artifacts.load(tmp_path / "k.warpfold")
+    assert sorted(found.cubins) == ["sm_80", "sm_86"]
+    assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
+
+
+@pytest.mark.parametrize(("damage", "code"), [
+    (lambda b: b[:-10], "WF503"), (lambda b: b[: len(b) // 2], "WF503"), (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"),
+    (lambda b: b"", "WF502"), (lambda b: b"\x7fELF" + b, "WF502"),
+])  # fmt: skip
+def test_a_damaged_file_is_refused(damage: object, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.warpfold"
+    wf.compile("sum", (1000,)).save(path)
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(OSError, match=code) as caught:
+        wf.load(path)
+    assert "help: " in str(caught.value)
+
+
+def test_a_missing_file_and_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"WF501: cannot read .*none.warpfold: No such file"):
+        wf.load(tmp_path / "none.warpfold")
+    with pytest.raises(OSError, match=r"WF505: cannot write .*k.warpfold: No such file or directory"):
+        wf.compile("sum", (1000,)).save(tmp_path / "none" / "k.warpfold")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_array_that_the_kernel_cannot_serve_is_an_error() -> None:
+    k = wf.compile("sum", (64, 1000), "f32", axis=1)
+    with pytest.raises(ValueError, match="WF123: this artifact of sum was compiled for elements of type f32: the array needs f64"):
+        k(np.zeros((3, 3)), device="emulator")
+    with pytest.raises(ValueError, match="WF123.*1 kept and 1 reduced dims"):
+        k(np.zeros((64, 1000), np.float32).T, device="emulator")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-5], lambda b: b"", lambda b: b"not an artifact", lambda b: b[:200]])
+def test_a_damaged_cache_file_is_compiled_again(damage: object, folder: Path) -> None:
+    x = np.ones(3000, np.float32)
+    assert wf.sum(x, device="emulator") == 3000
+    (file,) = folder.rglob("*.warpfold")
+    good = file.read_bytes()
+    file.write_bytes(damage(good))  # type: ignore[operator]
+    cache.clear_memory()
+    assert wf.sum(x, device="emulator") == 3000
+    assert json.loads(file.read_bytes().partition(b"\n")[2])["ptx"] == json.loads(good.partition(b"\n")[2])["ptx"]
+
+
+def test_another_kernel_under_this_name_is_never_run(folder: Path) -> None:
+    """A sound artifact in the wrong place has another key."""
+    x = np.full(3000, 2, np.float32)
+    wf.max(x, device="emulator")
+    (other,) = folder.rglob("*.warpfold")
+    wf.sum(x, device="emulator")
+    (own,) = set(folder.rglob("*.warpfold")) - {other}
+    own.write_bytes(other.read_bytes())
+    cache.clear_memory()
+    assert wf.sum(x, device="emulator") == 6000
+
+
+def test_two_processes_may_write_at_once(folder: Path) -> None:
+    code = "import numpy as np, warpfold as wf; print(wf.var(np.arange(999.0), device='emulator'))"
+    env = {**__import__("os").environ, "WARPFOLD_CACHE_DIR": str(folder)}
+    runs = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert len({r.communicate()[0] for r in runs}) == 1
+    (file,) = [f for f in folder.rglob("*") if f.is_file()]
+    assert artifacts.load(file).name == "var"
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    cache.clear_memory()
+    assert wf.sum(np.ones(70, np.float32), device="emulator") == 70
+
+
+def test_the_key_knows_everything_that_matters() -> None:
+    def key(**changes: object) -> str:
+        given = {"what": "sum", "shape": (5000,), "dtype": "f32", "arch": "sm_90a", "plan": ""} | changes
+        ready: prepare.Prepared = api.plan_for(**given)  # type: ignore[arg-type]
+        return cache.key(ready.program, ready.choice.facts, ready.choice.plan, ready.target)
+
+    assert key() == key()
+    others = [{"what": "prod"}, {"dtype": "f64"}, {"arch": "sm_80"}, {"plan": "unroll=2"}, {"shape": (5, 1000)}]
+    assert len({key(), *(key(**o) for o in others)}) == 5  # (5, 1000) collapses to the same geometry
+    assert key(shape=(5, 1000)) == key()
