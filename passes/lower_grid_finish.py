@@ -61,8 +61,8 @@ def _run(module: Any) -> None:
 def _lower(op: Any) -> None:
     part, parts, kept, n_kept, on, state, *pointers = op.operands
     finish = string(op, "finish", GRID_FINISHES)
-    values = unpack(state)
     with before(op):
+        values = unpack(state)
         branch = scf.IfOp(on)
         with ir.InsertionPoint(branch.then_block):
             start = kept if finish == "atomic" else arith.addi(arith.muli(part, n_kept), kept)

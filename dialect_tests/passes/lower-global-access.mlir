@@ -1,0 +1,197 @@
+// Access: how fragments meet global memory. A walk over the reduced axis is cut into pieces that each know more than the
+// whole, so that the long middle piece has wide aligned loads and no comparison at all.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-global-access,canonicalize,cse)' | FileCheck %s
+
+// --- the walk ---
+
+// Aligned vectors of four, two in flight, 128 elements apart. Three pieces:
+//   pairs of accesses      while both and all their elements are below the end   (end - 128 - 3)
+//   single accesses        while all four elements are                           (end - 3)
+//   one masked access      for the last one to three elements
+// CHECK-LABEL: func.func @aligned_vectors
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
+func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vector<4xf32> {
+  // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c131_i32 : i32
+  // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // All elements are live here: the mask is gone.
+  // CHECK-NEXT:   "fold.yield"
+  // CHECK:      {step = 128 : i64, unroll = 2 : i64}
+  // Where the pairs stopped: the next multiple of 256 from the first element on.
+  // CHECK:      %[[WHOLE:.*]] = arith.andi %{{.*}}, %c-256_i32 : i32
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[WHOLE]] : i32
+  // CHECK-NEXT: %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
+  // CHECK-NEXT: %[[SINGLES:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[ONE_FITS]], %[[PAIRS]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:      {step = 128 : i64, unroll = 1 : i64}
+  // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. What lies at or
+  // past the end is then replaced by the identity.
+  // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[SINGLES]]) ({
+  // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+  // CHECK-NEXT:   %[[MOST:.*]] = arith.subi %[[END]], %c1_i32 : i32
+  // CHECK-NEXT:   %[[BELOW:.*]] = arith.minsi %[[R]], %[[MOST]] : i32
+  // CHECK-NEXT:   arith.maxsi %[[BELOW]], %[[FIRST]] : i32
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:        %[[FROM:.*]] = arith.cmpi sge
+  // CHECK:        %[[TO:.*]] = arith.cmpi slt
+  // CHECK-NEXT:   %[[LIVE:.*]] = arith.andi %[[FROM]], %[[TO]] : vector<4xi1>
+  // CHECK-NEXT:   arith.select %[[LIVE]], %{{.*}}, %cst : vector<4xi1>, vector<4xf32>
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %s = "fold.thread_reduce"(%first, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %r, %r, %one) {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "aligned"}
+      : (!llvm.ptr<1>, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
+    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
+// Rows that begin anywhere: how far a row lies past a boundary of four elements is computed from its address, the walk
+// begins that much earlier, and every vector load is aligned. One masked access is peeled off at the head.
+// CHECK-LABEL: func.func @shifted_rows
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32)
+func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %row: i32, %one: i32) -> vector<4xf32> {
+  // CHECK:      %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<1> to i64
+  // CHECK-NEXT: %[[ELEMENT:.*]] = arith.shrui %[[ADDRESS]], %c2_i64 : i64
+  // CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[ELEMENT]], %c3_i64 : i64
+  // CHECK-NEXT: %[[LEAD32:.*]] = arith.trunci %[[LEAD]] : i64 to i32
+  // CHECK-NEXT: %[[EARLY:.*]] = arith.subi %[[FIRST]], %[[LEAD32]] : i32
+  // The head runs only where the walk begins before the row.
+  // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %{{.*}}, %cst) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      %[[MIDDLE:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[MIDDLE]]) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %s = "fold.thread_reduce"(%first, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %kept, %r, %row, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
+    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 1} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
+// Single elements: nothing to mask. Groups of four accesses, then what is left.
+// CHECK-LABEL: func.func @single_elements
+func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i32) -> f64 {
+  // CHECK:     "fold.thread_reduce"
+  // CHECK:     {step = 32 : i64, unroll = 4 : i64}
+  // CHECK:     "fold.thread_reduce"
+  // CHECK:     {step = 32 : i64, unroll = 1 : i64}
+  // CHECK-NOT: "fold.thread_reduce"
+  // CHECK:     return
+  %zero = arith.constant 0.0 : f64
+  %s = "fold.thread_reduce"(%begin, %end, %zero) ({
+  ^bb0(%r: i32):
+    %v = "fold.load"(%x, %r, %r, %stride) {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "strided"}
+      : (!llvm.ptr<1>, i32, i32, i32) -> f64
+    "fold.yield"(%v) : (f64) -> ()
+  }, {
+  ^bb0(%a: f64, %b: f64):
+    %c = arith.addf %a, %b : f64
+    "fold.yield"(%c) : (f64) -> ()
+  }) {step = 32, unroll = 4} : (i32, i32, f64) -> f64
+  return %s : f64
+}
+
+// --- addresses ---
+
+// Two dims on both axes: a flat index becomes coordinates by division with the inner size, and each coordinate has its
+// stride. None of it is there for a collapsed array of one dim.
+// CHECK-LABEL: func.func @strided
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[KS:.*]]: i32, %[[RS:.*]]: i32, %[[K0:.*]]: i32, %[[K1:.*]]: i32, %[[R0:.*]]: i32, %[[R1:.*]]: i32)
+func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %reduced_size: i32,
+                   %k0: i32, %k1: i32, %r0: i32, %r1: i32) -> f32 {
+  // CHECK-NEXT: %[[KI:.*]] = arith.remui %[[KEPT]], %[[KS]] : i32
+  // CHECK-NEXT: %[[KO:.*]] = arith.divui %[[KEPT]], %[[KS]] : i32
+  // CHECK-NEXT: %[[RI:.*]] = arith.remui %[[R]], %[[RS]] : i32
+  // CHECK-NEXT: %[[RO:.*]] = arith.divui %[[R]], %[[RS]] : i32
+  // CHECK-NEXT: arith.muli %[[KO]], %[[K0]] : i32
+  // CHECK-NEXT: arith.muli %[[KI]], %[[K1]] : i32
+  // CHECK:      arith.muli %[[RO]], %[[R0]] : i32
+  // CHECK:      arith.muli %[[RI]], %[[R1]] : i32
+  // CHECK:      llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  %v = "fold.load"(%x, %kept, %r, %kept_size, %reduced_size, %k0, %k1, %r0, %r1)
+    {kept_rank = 2, reduced_rank = 2, axis = "reduced", access = "strided"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> f32
+  return %v : f32
+}
+
+// A vector along the kept axis: four results side by side.
+// CHECK-LABEL: func.func @kept_axis
+func.func @kept_axis(%x: !llvm.ptr<1>, %kept: i64, %r: i64, %one: i64, %row: i64) -> vector<4xf32> {
+  // CHECK-COUNT-1: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NOT:     llvm.load
+  // CHECK:         return
+  %v = "fold.load"(%x, %kept, %r, %one, %row) {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "aligned"}
+    : (!llvm.ptr<1>, i64, i64, i64, i64) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// Partials of other CTAs: volatile, never `invariant` (which would allow the read-only cache).
+// CHECK-LABEL: func.func @coherent
+func.func @coherent(%x: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {
+  // CHECK-NOT: invariant
+  // CHECK:     llvm.load volatile
+  %v = "fold.load"(%x, %kept, %part, %one, %n_kept) {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "coherent"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
+  return %v : f32
+}
+
+// Truth values are bytes in memory: sixteen of them in one load, and any byte but zero is true.
+// CHECK-LABEL: func.func @truth_values
+func.func @truth_values(%x: !llvm.ptr<1>, %r: i32, %one: i32) -> vector<16xi1> {
+  // CHECK: %[[BYTES:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<16xi8>
+  // CHECK: arith.cmpi ne, %[[BYTES]], %cst : vector<16xi8>
+  %v = "fold.load"(%x, %r, %r, %one) {kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "aligned"}
+    : (!llvm.ptr<1>, i32, i32, i32) -> vector<16xi1>
+  return %v : vector<16xi1>
+}
+
+// --- numbers and results ---
+
+// Each element's number: base + coordinate times index stride, in the type of the index.
+// CHECK-LABEL: func.func @positions
+// CHECK-SAME:    (%[[R:.*]]: i32, %[[BASE:.*]]: i32, %[[STRIDE:.*]]: i32)
+func.func @positions(%r: i32, %base: i32, %stride: i32) -> vector<2xi64> {
+  // CHECK:      %[[P0:.*]] = arith.muli %[[R]], %[[STRIDE]] : i32
+  // CHECK-NEXT: %[[N0:.*]] = arith.addi %[[BASE]], %[[P0]] : i32
+  // CHECK-NEXT: %[[L0:.*]] = arith.extsi %[[N0]] : i32 to i64
+  // CHECK-NEXT: %[[R1:.*]] = arith.addi %[[R]], %c1_i32 : i32
+  // CHECK:      %[[L1:.*]] = arith.extsi
+  // CHECK-NEXT: vector.from_elements %[[L0]], %[[L1]] : vector<2xi64>
+  %i = "fold.position"(%r, %base, %stride) {reduced_rank = 1, axis = "reduced"} : (i32, i32, i32) -> vector<2xi64>
+  return %i : vector<2xi64>
+}
+
+// CHECK-LABEL: func.func @results
+func.func @results(%v: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %stride: i32) {
+  // Side by side and aligned: one store.
+  // CHECK:         scf.if
+  // CHECK-COUNT-1: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  "fold.store"(%v, %out, %kept, %on, %stride) {kept_rank = 1, reduced_rank = 0, vector = true}
+    : (vector<4xf32>, !llvm.ptr<1>, i32, i1, i32) -> ()
+  // Otherwise one store a result, each at its own address.
+  // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  // CHECK-NOT:     llvm.store
+  // CHECK:         return
+  "fold.store"(%v, %out, %kept, %on, %stride) {kept_rank = 1, reduced_rank = 0, vector = false}
+    : (vector<4xf32>, !llvm.ptr<1>, i32, i1, i32) -> ()
+  return
+}

@@ -1,0 +1,92 @@
+// The warp stage, second half: what fold.interwarp_accumulate becomes. The lanes pick up the warps' states from shared
+// memory, each its share, and a butterfly joins them.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-interwarp-accumulate,canonicalize,cse)' | FileCheck %s
+
+// Fewer rows than lanes, the common case of one result a CTA: every group of four lanes loads the four states (lane l
+// row l modulo 4), and two steps join them. All 32 lanes of all warps do so; none has to wait for another.
+// CHECK-LABEL: func.func @four_rows_for_32_lanes
+// CHECK-SAME:    (%[[LANE:.*]]: i32, %[[SLOT:.*]]: i32, %[[BUFFER:.*]]: !llvm.ptr<3>)
+func.func @four_rows_for_32_lanes(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  // CHECK:      %[[ROW:.*]] = arith.andi %[[LANE]], %c3_i32 : i32
+  // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[ROW]], %[[SLOT]] : i32
+  // CHECK-NEXT: %[[WHERE:.*]] = llvm.getelementptr %[[BUFFER]][%[[AT]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+  // CHECK-NEXT: %[[X:.*]] = llvm.load %[[WHERE]] {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+  // CHECK-NEXT: gpu.shuffle xor %[[X]], %c1_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[TWO:.*]] = arith.addf
+  // CHECK-NEXT: gpu.shuffle xor %[[TWO]], %c2_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[FOUR:.*]] = arith.addf
+  // CHECK-NEXT: return %[[FOUR]]
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %r : f32
+}
+
+// More rows than lanes: 16 columns a warp leave two lanes a column, 16 apart. Each takes four of the eight rows, combines
+// them as a tree, and one step joins the two halves.
+// CHECK-LABEL: func.func @eight_rows_for_two_lanes
+// CHECK-SAME:    (%[[LANE:.*]]: i32, %{{.*}}: i32, %{{.*}}: !llvm.ptr<3>)
+func.func @eight_rows_for_two_lanes(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
+  // Lane 0 has rows 0 to 3, lane 1 has 4 to 7. A row is 16 slots long.
+  // CHECK:         %[[OWN:.*]] = arith.andi %[[LANE]], %c1_i32 : i32
+  // CHECK-NEXT:    arith.muli %[[OWN]], %c4_i32 : i32
+  // CHECK-NEXT:    arith.muli %[[OWN]], %c64_i32 : i32
+  // CHECK-COUNT-4: llvm.load
+  // CHECK-COUNT-3: arith.addf
+  // CHECK:         gpu.shuffle xor %{{.*}}, %c16_i32, %c32_i32 : f32
+  // CHECK-NEXT:    arith.addf
+  // CHECK-NEXT:    return
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 8, slots = 16, lanes = 2, stride = 16, ordered = false} : (i32, i32, !llvm.ptr<3>) -> f32
+  return %r : f32
+}
+
+// One lane a column: it takes all rows, and there is nobody to trade with. Four columns a thread are one 16-byte load.
+// CHECK-LABEL: func.func @all_rows_for_one_lane
+func.func @all_rows_for_one_lane(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> vector<4xf32> {
+  // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK:         return
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {rows = 4, slots = 128, lanes = 1, stride = 32, ordered = false} : (i32, i32, !llvm.ptr<3>) -> vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// In order: as in the lane stage, the lane whose bit is set keeps its own state on the right.
+// CHECK-LABEL: func.func @ordered
+func.func @ordered(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i32 {
+  // CHECK:      %[[X:.*]] = llvm.load
+  // CHECK:      %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[X]], %c1_i32, %c32_i32 : i32
+  // CHECK:      %[[UPPER:.*]] = arith.cmpi ne
+  // CHECK-NEXT: arith.select %[[UPPER]], %[[OTHER]], %[[X]] : i32
+  // CHECK-NEXT: arith.select %[[UPPER]], %[[X]], %[[OTHER]] : i32
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: i32, %b: i32):
+    %twice = arith.addi %a, %a : i32
+    %c = arith.addi %twice, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {rows = 2, slots = 1, lanes = 32, stride = 1, ordered = true} : (i32, i32, !llvm.ptr<3>) -> i32
+  return %r : i32
+}
+
+// Truth values lie as bytes.
+// CHECK-LABEL: func.func @predicate
+func.func @predicate(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i1 {
+  // CHECK:      %[[BYTE:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr<3> -> i8
+  // CHECK-NEXT: arith.cmpi ne, %[[BYTE]], %c0_i8 : i8
+  %r = "fold.interwarp_accumulate"(%lane, %slot, %buffer) ({
+  ^bb0(%a: i1, %b: i1):
+    %c = arith.ori %a, %b : i1
+    "fold.yield"(%c) : (i1) -> ()
+  }) {rows = 2, slots = 1, lanes = 32, stride = 1, ordered = false} : (i32, i32, !llvm.ptr<3>) -> i1
+  return %r : i1
+}

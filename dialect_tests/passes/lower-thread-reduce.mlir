@@ -1,0 +1,113 @@
+// The register stage: what fold.thread_reduce becomes. A loop runs the body `unroll` times a step, so that as many loads
+// are under way, and combines what they give as a tree: rounding grows with the logarithm, and the order is kept.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-thread-reduce,canonicalize,cse)' | FileCheck %s
+
+// Four accesses in flight, 256 elements apart: a loop step is 1024.
+// CHECK-LABEL: func.func @four_in_flight
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32)
+func.func @four_in_flight(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> f32 {
+  // CHECK:      scf.for %[[R:.*]] = %[[BEGIN]] to %[[END]] step %c1024_i32 iter_args(%[[STATE:.*]] = %cst) -> (f32)
+  // CHECK:      arith.addi %[[R]], %c256_i32
+  // CHECK:      arith.addi %[[R]], %c512_i32
+  // CHECK:      arith.addi %[[R]], %c768_i32
+  // All loads come before the first addition.
+  // CHECK:      %[[V0:.*]] = llvm.load
+  // CHECK:      %[[V1:.*]] = llvm.load
+  // CHECK:      %[[V2:.*]] = llvm.load
+  // CHECK:      %[[V3:.*]] = llvm.load
+  // The tree: neighbours first. Its root goes to the right of the running state.
+  // CHECK-NEXT: %[[LOW:.*]] = arith.addf %[[V0]], %[[V1]] : f32
+  // CHECK-NEXT: %[[HIGH:.*]] = arith.addf %[[V2]], %[[V3]] : f32
+  // CHECK-NEXT: %[[FOUR:.*]] = arith.addf %[[LOW]], %[[HIGH]] : f32
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[STATE]], %[[FOUR]] : f32
+  // CHECK-NEXT: scf.yield %[[NEXT]] : f32
+  %zero = arith.constant 0.0 : f32
+  %s = "fold.thread_reduce"(%begin, %end, %zero) ({
+  ^bb0(%r: i32):
+    %where = llvm.getelementptr %x[%r] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %v = llvm.load %where : !llvm.ptr<1> -> f32
+    "fold.yield"(%v) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 256, unroll = 4} : (i32, i32, f32) -> f32
+  return %s : f32
+}
+
+// A vector along the reduced axis is one state until the loop ends: eight elements, eight running sums. Then the even
+// elements meet the odd ones, and again, down to a scalar.
+// CHECK-LABEL: func.func @horizontal
+func.func @horizontal(%begin: i32, %end: i32, %x: vector<8xf32>) -> f32 {
+  // CHECK:      %[[V8:.*]] = scf.for
+  // CHECK-NEXT:   arith.addf %{{.*}}, %{{.*}} : vector<8xf32>
+  // CHECK:      %[[E4:.*]] = vector.shuffle %[[V8]], %{{.*}} [0, 2, 4, 6]
+  // CHECK-NEXT: %[[O4:.*]] = vector.shuffle %[[V8]], %{{.*}} [1, 3, 5, 7]
+  // CHECK-NEXT: %[[V4:.*]] = arith.addf %[[E4]], %[[O4]] : vector<4xf32>
+  // CHECK-NEXT: %[[E2:.*]] = vector.shuffle %[[V4]], %{{.*}} [0, 2]
+  // CHECK-NEXT: %[[O2:.*]] = vector.shuffle %[[V4]], %{{.*}} [1, 3]
+  // CHECK-NEXT: %[[V2:.*]] = arith.addf %[[E2]], %[[O2]] : vector<2xf32>
+  // CHECK-NEXT: %[[E1:.*]] = vector.extract %[[V2]][0]
+  // CHECK-NEXT: %[[O1:.*]] = vector.extract %[[V2]][1]
+  // CHECK-NEXT: %[[R:.*]] = arith.addf %[[E1]], %[[O1]] : f32
+  // CHECK-NEXT: return %[[R]]
+  %s = "fold.thread_reduce"(%begin, %end, %x) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%x) : (vector<8xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 256, unroll = 1} : (i32, i32, vector<8xf32>) -> f32
+  return %s : f32
+}
+
+// A vector along the kept axis: four results, which never meet. The scalar combine runs on all four at once, its
+// constant as well.
+// CHECK-LABEL: func.func @four_columns
+func.func @four_columns(%begin: i32, %end: i32, %x: vector<4xi32>) -> vector<4xi32> {
+  // CHECK-DAG:  %[[MODULUS:.*]] = arith.constant dense<1000> : vector<4xi32>
+  // CHECK:      %[[R:.*]] = scf.for
+  // CHECK-NEXT:   %[[PRODUCT:.*]] = arith.muli %{{.*}}, %{{.*}} : vector<4xi32>
+  // CHECK-NEXT:   arith.remui %[[PRODUCT]], %[[MODULUS]] : vector<4xi32>
+  // CHECK:      return %[[R]] : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %x) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%x) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %modulus = arith.constant 1000 : i32
+    %product = arith.muli %a, %b : i32
+    %c = arith.remui %product, %modulus : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 1, unroll = 1} : (i32, i32, vector<4xi32>) -> vector<4xi32>
+  return %s : vector<4xi32>
+}
+
+// A state of two values: the loop carries both, and the tuple is gone inside.
+// CHECK-LABEL: func.func @value_and_index
+func.func @value_and_index(%begin: i32, %end: i32, %x: vector<2xf32>, %i: vector<2xi64>) -> tuple<f32, i64> {
+  // CHECK:      %[[R:.*]]:2 = scf.for {{.*}} -> (vector<2xf32>, vector<2xi64>)
+  // CHECK-NEXT:   %[[BETTER:.*]] = arith.cmpf oge, %{{.*}}, %{{.*}} : vector<2xf32>
+  // CHECK-NEXT:   arith.select %[[BETTER]], %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xf32>
+  // CHECK-NEXT:   arith.select %[[BETTER]], %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xi64>
+  // CHECK:      vector.extract %[[R]]#0[0]
+  // CHECK:      %[[VALUE:.*]] = arith.select %{{.*}} : f32
+  // CHECK-NEXT: %[[INDEX:.*]] = arith.select %{{.*}} : i64
+  // CHECK-NEXT: builtin.unrealized_conversion_cast %[[VALUE]], %[[INDEX]] : f32, i64 to tuple<f32, i64>
+  %first = builtin.unrealized_conversion_cast %x, %i
+    : vector<2xf32>, vector<2xi64> to tuple<vector<2xf32>, vector<2xi64>>
+  %s = "fold.thread_reduce"(%begin, %end, %first) ({
+  ^bb0(%r: i32):
+    "fold.yield"(%first) : (tuple<vector<2xf32>, vector<2xi64>>) -> ()
+  }, {
+  ^bb0(%v: f32, %j: i64, %w: f32, %k: i64):
+    %better = arith.cmpf oge, %v, %w : f32
+    %value = arith.select %better, %v, %w : f32
+    %index = arith.select %better, %j, %k : i64
+    %c = builtin.unrealized_conversion_cast %value, %index : f32, i64 to tuple<f32, i64>
+    "fold.yield"(%c) : (tuple<f32, i64>) -> ()
+  }) {step = 64, unroll = 1} : (i32, i32, tuple<vector<2xf32>, vector<2xi64>>) -> tuple<f32, i64>
+  return %s : tuple<f32, i64>
+}
