@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .combine import width, with_shape
+from .errors import error
 from .mlir import arith, gpu, ir, llvm, vector
 
 
@@ -114,11 +115,17 @@ def _alignment(t: Any) -> int:
 
 
 def kernel_module(op: Any) -> Any:
-    """The gpu.module that holds ``op``."""
-    op = op.operation
-    while op.name != "gpu.module":
-        op = op.parent.operation  # the view of a gpu.func has a name of its own: its symbol
-    return op
+    """The gpu.module that holds ``op``.
+
+    Raises:
+        CompileError: WF310 when there is none.
+    """
+    outer = op.operation
+    while outer.name != "gpu.module":
+        if outer.parent is None:
+            raise error("WF310", op=op.operation.name, expected="a gpu.module around it", found="none")
+        outer = outer.parent.operation  # the view of a gpu.func has a name of its own: its symbol
+    return outer
 
 
 def shared_buffer(op: Any, name: str, elements: int, t: Any) -> Any:
