@@ -56,8 +56,12 @@ def layouts(draw: st.DrawFn, sizes: st.SearchStrategy[int], rank: int = 6, most:
 
 
 def plain(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
-    """What a reduction means: offsets of the outputs, [n_kept, outputs], and, in row-major order of the reduced
-    elements, their offsets in the inputs and their number, [n_kept, n_reduced, inputs + 1]."""
+    """What a reduction means.
+
+    Returns:
+        The offsets of the outputs, [n_kept, outputs]; and in row-major order of the reduced elements their offsets in
+        the inputs and their number, [n_kept, n_reduced, inputs + 1].
+    """
     rank = len(layout.shape)
     kept = [a for a in range(rank) if a not in layout.axes]
     out = _offsets([layout.shape[a] for a in kept], layout.outputs)

@@ -29,8 +29,10 @@ def check_threads(plan: Plan) -> None:
 
 def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int) -> None:
     """The grid covers both axes, and no CTA is without work unless there is none."""
-    assert run.chunk > 0 and run.chunk % plan.tile == 0
-    assert run.split >= 1 and run.split * run.chunk >= n_reduced
+    assert run.chunk > 0
+    assert run.chunk % plan.tile == 0
+    assert run.split >= 1
+    assert run.split * run.chunk >= n_reduced
     assert run.split == 1 or (run.split - 1) * run.chunk < n_reduced
     assert run.tiles * plan.slots >= n_kept > (run.tiles - 1) * plan.slots
     assert run.split == 1 or plan.finish != "cta"

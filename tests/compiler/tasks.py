@@ -1,5 +1,7 @@
 """Programs of every kind, and random tasks for the planner."""
 
+# ruff: noqa: N802 - monoids are values, though functions make them
+
 from __future__ import annotations
 
 from functools import cache
@@ -76,7 +78,12 @@ def task_of(traced_program: Program, layout: Layout, addresses: tuple[int, ...],
 
 
 def simple(
-    what: str, shape: tuple[int, ...], axes: tuple[int, ...], dtype: str = "f32", start: int = 0, arch: str = DEFAULT.arch
+    what: str,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    dtype: str = "f32",
+    start: int = 0,
+    arch: str = DEFAULT.arch,
 ) -> Task:
     """The task of reducing a contiguous array that begins ``start`` elements after a boundary."""
     kept = [n for a, n in enumerate(shape) if a not in axes]

@@ -17,9 +17,7 @@ SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 
 
 def geometry(layout: Layout, *, ordered: bool = False, indexed: bool = False) -> Geometry:
-    return collapse(
-        layout.shape, layout.axes, layout.inputs, layout.outputs, ordered=ordered, indexed=indexed
-    )
+    return collapse(layout.shape, layout.axes, layout.inputs, layout.outputs, ordered=ordered, indexed=indexed)
 
 
 def in_order(out: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +155,7 @@ def test_one_element_has_no_dims_at_all(shape: tuple[int, ...]) -> None:
     assert (g.n_kept, g.n_reduced, g.span(0)) == (1, 1, (0, 0))
 
 
-# --- axes ---------------------------------------------------------------------------------------------------------------
+# --- axes ---
 @pytest.mark.parametrize(
     ("axis", "rank", "axes"),
     [(None, 3, (0, 1, 2)), (None, 0, ()), (1, 3, (1,)), (-1, 3, (2,)), ((2, 0), 3, (0, 2)), ([-1, 0], 2, (0, 1)),
@@ -169,7 +167,9 @@ def test_axes_come_out_sorted_and_not_negative(axis: object, rank: int, axes: tu
 
 @pytest.mark.parametrize(("axis", "low", "high"), [(2, -2, 1), (-3, -2, 1), ((0, 9), -2, 1)])
 def test_an_axis_out_of_range_is_refused(axis: int, low: int, high: int) -> None:
-    with pytest.raises(ArgumentError, match=rf"WF101: axis -?\d is out of range for an array of rank 2: expected {low} to {high}"):
+    with pytest.raises(
+        ArgumentError, match=rf"WF101: axis -?\d is out of range for an array of rank 2: expected {low} to {high}"
+    ):
         normalize_axes(axis, 2)
 
 
@@ -180,7 +180,7 @@ def test_a_scalar_has_no_axis() -> None:
 
 @pytest.mark.parametrize("axis", [(0, 0), (1, -1), [0, 1, 0]])
 def test_a_repeated_axis_is_refused(axis: tuple[int, ...]) -> None:
-    with pytest.raises(ArgumentError, match="WF102: axis -?[01] is repeated in"):
+    with pytest.raises(ArgumentError, match=r"WF102: axis -?[01] is repeated in"):
         normalize_axes(axis, 2)
 
 

@@ -38,7 +38,9 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
 
 
 @settings(max_examples=400)
-@given(plans(), st.sampled_from([1, 2, 31, 32, 33, 100]), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40), st.data())
+@given(
+    plans(), st.sampled_from([1, 2, 31, 32, 33, 100]), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40), st.data()
+)
 def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int, data: st.DataObject) -> None:
     run = launch(plan, n_kept, n, split)
     check_threads(plan)
@@ -98,7 +100,7 @@ def test_a_plan_that_ends_in_its_cta_is_never_split() -> None:
     assert launch(Plan(), 1, 2**20, 64) == Launch(1, 1, 2**20)
 
 
-# --- options ----------------------------------------------------------------------------------------------------------
+# --- options ---
 def test_options_replace_fields() -> None:
     plan = Plan().with_options(" vector=4 , unroll = 2,,finish=two_kernels,walk=blocked,fast=kept ")
     assert plan == Plan("kept", "blocked", 4, 2, finish="two_kernels")
@@ -108,13 +110,17 @@ def test_options_replace_fields() -> None:
 
 @pytest.mark.parametrize("option", ["tree=tree-v2", "wraps=2", "=2", "threads=32", "Vector=2"])
 def test_an_unknown_field_is_refused(option: str) -> None:
-    with pytest.raises(PlanError, match=r"WF402: a plan has no field '.*': expected one of fast walk vector .* finish\n"):
+    with pytest.raises(
+        PlanError, match=r"WF402: a plan has no field '.*': expected one of fast walk vector .* finish\n"
+    ):
         Plan().with_options(option)
 
 
-@pytest.mark.parametrize("value", ["0", "3", "-1", "2048", "x", "", "1.0", "²", "٤", "+2", "9" * 5000])  # noqa: RUF001
+@pytest.mark.parametrize("value", ["0", "3", "-1", "2048", "x", "", "1.0", "²", "٤", "+2", "9" * 5000])
 def test_an_extent_is_a_power_of_two(value: str) -> None:
-    with pytest.raises(PlanError, match="WF403: plan field warps cannot be '.*': expected a power of two from 1 to 1024"):
+    with pytest.raises(
+        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a power of two from 1 to 1024"
+    ):
         Plan().with_options(f"warps={value}")
 
 
@@ -145,7 +151,9 @@ def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
     wide = Plan("kept", vector=16, lanes=1, warps=8)
     assert wide.shared_bytes(4) == 8 * 32 * 16 * 4
     check(wide, target, 8)
-    with pytest.raises(PlanError, match=rf"WF405: the plan needs 65536 bytes .*: {target.arch} gives {STATIC_SHARED}\n"):
+    with pytest.raises(
+        PlanError, match=rf"WF405: the plan needs 65536 bytes .*: {target.arch} gives {STATIC_SHARED}\n"
+    ):
         check(wide, target, 16)
 
 

@@ -27,7 +27,7 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-# --- the oracle -------------------------------------------------------------------------------------------------------
+# --- the oracle ---
 def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
     g, plan, run = task.geometry, choice.plan, choice.run
@@ -35,7 +35,7 @@ def check_choice(task: Task, choice: Choice) -> None:
         check(plan, target, task.state_bytes)
     check_threads(plan)
     check_launch(plan, run, g.n_kept, g.n_reduced)
-    for lead in leads(task, choice):
+    for lead in leads(choice):
         check_reduced(plan, run, g.n_reduced, lead)
     assert task.monoid.commutative or plan.walk == "blocked"
     check_index_bits(task, choice)
@@ -44,7 +44,7 @@ def check_choice(task: Task, choice: Choice) -> None:
         check_stores(task, choice)
 
 
-def leads(task: Task, choice: Choice) -> range:
+def leads(choice: Choice) -> range:
     return range(choice.plan.vector if "shifted" in choice.facts.access else 1)
 
 
@@ -64,7 +64,8 @@ def check_access(task: Task, choice: Choice) -> None:
         if kind == "strided":
             continue
         item = task.operand_type(i).itemsize
-        assert plan.vector > 1 and plan.vector * item <= 16
+        assert plan.vector > 1
+        assert plan.vector * item <= 16
         fast, slow = (g.reduced, g.kept) if plan.fast == "reduced" else (g.kept, g.reduced)
         rows = offsets_of(slow, i) + g.offsets[i]
         along = offsets_of(fast, i)
@@ -77,7 +78,8 @@ def check_access(task: Task, choice: Choice) -> None:
             assert not (starts % (plan.vector * item)).any()
         else:
             assert (len(g.reduced), plan.fast, len(task.program.inputs)) == (1, "reduced", 1)
-            assert not (task.addresses[i] % item) and np.array_equal(along, np.arange(len(along)))
+            assert task.addresses[i] % item == 0
+            assert np.array_equal(along, np.arange(len(along)))
 
 
 def check_stores(task: Task, choice: Choice) -> None:
@@ -93,13 +95,13 @@ def check_stores(task: Task, choice: Choice) -> None:
 
 
 # --- the planner's own choices ----------------------------------------------------------------------------------------
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(tasks())
 def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
     check_choice(task, choose(task))
 
 
-@settings(max_examples=1000)
+@settings(max_examples=700)
 @given(tasks(), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=2))
 def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[str]) -> None:
     try:
@@ -119,7 +121,7 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
     check_threads(choice.plan)
     check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced)
     check_index_bits(task, choice)
-    for lead in leads(task, choice):
+    for lead in leads(choice):
         for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:
             assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
 
@@ -151,7 +153,7 @@ def test_a_wide_state_gets_fewer_warps() -> None:
     check(choice.plan, DEFAULT, task.state_bytes)
 
 
-# --- what layouts give ------------------------------------------------------------------------------------------------
+# --- what layouts give ---
 def test_the_classic_cases() -> None:
     full = choose(simple("sum", (2**24,), (0,)))
     assert (full.plan.vector, full.plan.lanes, full.plan.warps, full.plan.finish) == (4, 32, 8, "last_block")
@@ -167,7 +169,9 @@ def test_the_classic_cases() -> None:
     ("shape", "start", "kind"),
     [((64, 4096), 0, "aligned"), ((64, 4096), 1, "shifted"), ((64, 4097), 0, "shifted"), ((4097,), 3, "shifted")],
 )
-def test_rows_that_start_anywhere_are_read_from_the_boundary_before(shape: tuple[int, ...], start: int, kind: str) -> None:
+def test_rows_that_start_anywhere_are_read_from_the_boundary_before(
+    shape: tuple[int, ...], start: int, kind: str
+) -> None:
     choice = choose(simple("sum", shape, (len(shape) - 1,), "f32", start))
     assert choice.facts.access == (kind,)
     assert choice.plan.vector == 4
@@ -233,7 +237,8 @@ def test_reasons_are_words(task: Task) -> None:
     choice = choose(task)
     assert len(choice.reasons) >= 3
     for text in (*choice.reasons, *(w for pair in choice.rejected for w in pair)):
-        assert text and "inf" not in text and "None" not in text
+        assert text
+        assert not {"inf", "None", "nan"} & set(text.replace(",", " ").split())
 
 
 @pytest.mark.parametrize(("stride", "whole"), [(64, True), (66, False)])
@@ -244,7 +249,7 @@ def test_results_are_stored_in_vectors_where_their_rows_are_aligned(stride: int,
     assert choice.facts.store_vector == whole
 
 
-# --- options ------------------------------------------------------------------------------------------------------------
+# --- options ---
 def test_an_option_that_was_not_given_gives_way() -> None:
     """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
     task = simple("sum", (2**16,), (0,))
@@ -263,13 +268,19 @@ def test_parts_follow_the_plan_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize("options", ["vector=8", "vector=4,fast=kept", " vector = 8"])
 def test_a_vector_that_the_layout_has_not_is_refused(options: str) -> None:
-    with pytest.raises(PlanError, match=r"WF407: vector=[48] along the (reduced|kept) axis does not fit this layout: it "):
+    with pytest.raises(
+        PlanError, match=r"WF407: vector=[48] along the (reduced|kept) axis does not fit this layout: it "
+    ):
         choose(simple("sum", (64, 4096), (1,)), options)
 
 
-@pytest.mark.parametrize(("what", "t"), [("sum", "f32"), ("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")])
+@pytest.mark.parametrize(
+    ("what", "t"), [("sum", "f32"), ("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")]
+)
 def test_an_atomic_whose_bits_would_depend_on_the_order_is_refused(what: str, t: str) -> None:
-    with pytest.raises(PlanError, match=r"WF408: finish=atomic is not exact for .*: its result would depend on the order"):
+    with pytest.raises(
+        PlanError, match=r"WF408: finish=atomic is not exact for .*: its result would depend on the order"
+    ):
         choose(simple(what, (4096,), (0,), t), "finish=atomic")
 
 
@@ -289,7 +300,9 @@ def test_an_order_that_matters_is_kept() -> None:
     task = simple("affine", (2**16,), (0,))
     choice = choose(task)
     assert (choice.plan.walk, choice.plan.vector) == ("blocked", 1)
-    with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=interleaved would reorder its elements"):
+    with pytest.raises(
+        PlanError, match="WF409: AFFINE is not commutative: walk=interleaved would reorder its elements"
+    ):
         choose(task, "walk=interleaved")
 
 
@@ -316,7 +329,7 @@ def test_too_much_shared_memory_is_refused_and_says_how_much() -> None:
         choose(task, "warps=32,warps_kept=1")
 
 
-# --- how many kernels a program asks for ----------------------------------------------------------------------------------
+# --- how many kernels a program asks for ---
 def random_shapes(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Shapes as users have them: ranks 1 to 4, sizes from one to a million, any axes."""
     source = random.Random(1)

@@ -28,17 +28,25 @@ def test_targets_rise_so_that_the_newest_older_one_is_the_last() -> None:
 @pytest.mark.parametrize(
     ("capability", "arch"),
     [
-        ((7, 5), "sm_75"), ((8, 0), "sm_80"), ((8, 6), "sm_86"), ((8, 7), "sm_86"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"),
-        ((10, 0), "sm_100a"), ((10, 3), "sm_89"), ((12, 0), "sm_120"), ((12, 1), "sm_120"),
+        ((7, 5), "sm_75"),
+        ((8, 0), "sm_80"),
+        ((8, 6), "sm_86"),
+        ((8, 7), "sm_86"),
+        ((8, 9), "sm_89"),
+        ((9, 0), "sm_90a"),
+        ((10, 0), "sm_100a"),
+        ((10, 3), "sm_89"),
+        ((12, 0), "sm_120"),
+        ((12, 1), "sm_120"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_device_gets_ptx_that_it_can_run(capability: tuple[int, int], arch: str) -> None:
     assert for_capability(*capability).arch == arch
 
 
 def test_a_device_older_than_all_targets_is_refused() -> None:
-    with pytest.raises(BackendError, match="WF602: .*7.0.*7.5"):
+    with pytest.raises(BackendError, match=r"WF602: .*7.0.*7.5"):
         for_capability(7, 0)
 
 

@@ -1,5 +1,7 @@
 """Tracing: types as NumPy has them, Python numbers weak, and every mistake shown at the user's line."""
 
+# ruff: noqa: ARG005, SIM300 - both operand orders; mistakes need not use their arguments
+
 from __future__ import annotations
 
 import inspect
@@ -43,7 +45,7 @@ def caught(code: str, action: Callable[..., Any], *args: Any) -> WarpfoldError:
     return made
 
 
-# --- types ------------------------------------------------------------------------------------------------------------
+# --- types ---
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(NATIVE, NATIVE)), ids=str)
 def test_two_types_meet_where_numpy_has_them_meet(a: DType, b: DType) -> None:
     assert promote(a, b).numpy == np.result_type(a.numpy, b.numpy)
@@ -70,7 +72,9 @@ def test_python_numbers_are_weak(t: DType, number: float, op: Callable[..., Any]
     assert op(number, sym(t)).dtype.numpy == other
 
 
-@pytest.mark.parametrize("scalar", [np.float32(2), np.float64(2), np.int8(2), np.bool_(True), np.uint64(2), np.array(2.0)])
+@pytest.mark.parametrize(
+    "scalar", [np.float32(2), np.float64(2), np.int8(2), np.bool_(True), np.uint64(2), np.array(2.0)]
+)
 @pytest.mark.parametrize("t", [I32, F32], ids=str)
 def test_numpy_scalars_are_strong_on_either_side(scalar: Any, t: DType) -> None:
     expected = np.result_type(t.numpy, scalar.dtype)
@@ -120,7 +124,7 @@ def test_a_sym_has_no_hash_and_says_what_it_is() -> None:
         hash(sym(F32))
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
+# --- values ---
 BINARY = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.and_,
     operator.or_, operator.xor, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
@@ -148,7 +152,19 @@ def test_operators_compute_what_numpy_computes(op: Callable[..., Any], t: DType,
 def test_unary_operators_and_shifts(number: int, places: int) -> None:
     x = sym(I32)
     known = {x.expr.digest: np.asarray(number, np.int32)}
-    made = [-x, +x, ~x, abs(x), x << places, x >> places, trace.floor(x), cast(x, I8), cast(x, BOOL), 1 << abs(x % 8), 5 - x]
+    made = [
+        -x,
+        +x,
+        ~x,
+        abs(x),
+        x << places,
+        x >> places,
+        trace.floor(x),
+        cast(x, I8),
+        cast(x, BOOL),
+        1 << abs(x % 8),
+        5 - x,
+    ]
     values = [int(v) for v in evaluate([m.expr for m in made], known)]
     wrapped = int(np.asarray(number).astype(np.int8))
     assert values == [
@@ -174,13 +190,15 @@ def test_classifying_and_rounding(x: float) -> None:
     assert np.array_equal(np.array(values, float), np.array(expected, float), equal_nan=True)
 
 
-# --- constants --------------------------------------------------------------------------------------------------------
+# --- constants ---
 @pytest.mark.parametrize("t", [t for t in ALL if t.is_integer], ids=str)
 def test_a_constant_is_within_its_type(t: DType) -> None:
     for value in (t.lowest, t.highest):
         assert constant(value, t).expr.value == value
     for value in (t.lowest - 1, t.highest + 1, 0.5, math.nan, math.inf):
-        with pytest.raises(TraceError, match=rf"WF204: the constant .* does not fit {t.name}: expected a whole number from"):
+        with pytest.raises(
+            TraceError, match=rf"WF204: the constant .* does not fit {t.name}: expected a whole number from"
+        ):
             constant(value, t)
     assert type(constant(2.0, t).expr.value) is int
 
@@ -190,7 +208,7 @@ def test_a_constant_beyond_all_floats_is_infinite() -> None:
     assert constant(-(10**400), F64).expr.value == -math.inf
 
 
-# --- mistakes ---------------------------------------------------------------------------------------------------------
+# --- mistakes ---
 @pytest.mark.parametrize(
     "mistake",
     [
@@ -215,9 +233,14 @@ def test_a_scalar_is_no_tuple(mistake: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("mistake", "kind"),
-    [(lambda a: float(a), "float"), (lambda a: math.exp(a), "float"), (lambda a: int(a), "int"), (lambda a: [1, 2][a], "int"),
-     (lambda a: range(a), "int")],
-)  # fmt: skip
+    [
+        (lambda a: float(a), "float"),
+        (lambda a: math.exp(a), "float"),
+        (lambda a: int(a), "int"),
+        (lambda a: [1, 2][a], "int"),
+        (lambda a: range(a), "int"),
+    ],
+)
 def test_a_symbol_is_no_python_number(mistake: Callable[..., Any], kind: str) -> None:
     made = caught("WF203", mistake, sym(F32))
     assert f"cannot become a Python {kind}" in made.message
@@ -250,11 +273,19 @@ def test_arrays_and_other_things_cannot_be_captured(mistake: Callable[..., Any],
 @pytest.mark.parametrize(
     ("mistake", "t", "op"),
     [
-        (lambda a: a & 1, F32, "&"), (lambda a: a | a, F64, "|"), (lambda a: 1 ^ a, F16, "^"), (lambda a: a << 1, F32, "<<"),
-        (lambda a: 1 >> a, F32, ">>"), (lambda a: a >> a, BOOL, ">>"), (lambda a: ~a, F32, "~"), (lambda a: a - a, BOOL, "-"),
-        (lambda a: -a, BOOL, "-"), (lambda a: a // a, BOOL, "//"), (lambda a: a % a, BOOL, "%"),
+        (lambda a: a & 1, F32, "&"),
+        (lambda a: a | a, F64, "|"),
+        (lambda a: 1 ^ a, F16, "^"),
+        (lambda a: a << 1, F32, "<<"),
+        (lambda a: 1 >> a, F32, ">>"),
+        (lambda a: a >> a, BOOL, ">>"),
+        (lambda a: ~a, F32, "~"),
+        (lambda a: a - a, BOOL, "-"),
+        (lambda a: -a, BOOL, "-"),
+        (lambda a: a // a, BOOL, "//"),
+        (lambda a: a % a, BOOL, "%"),
     ],
-)  # fmt: skip
+)
 def test_an_operator_without_a_meaning_is_refused(mistake: Callable[..., Any], t: DType, op: str) -> None:
     assert caught("WF206", mistake, sym(t)).message == f"operator {op} is not defined for {t.name}"
 

@@ -1,0 +1,243 @@
+"""Monoids of users: what tracing gives, how it compares with the function itself, and every mistake in one."""
+
+# ruff: noqa: N802, ARG005 - monoids are values, though functions make them; mistakes need not use their arguments
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_numpy import combine, identity, tree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tasks import AFFINE, SUMS
+
+from warpfold.compiler.dtypes import BOOL, F32, F64, I8, I32, I64, U8, DType
+from warpfold.compiler.errors import TraceError, WarpfoldError
+from warpfold.compiler.monoid import Monoid, count, fold, index, monoid, program
+from warpfold.compiler.trace import Sym, cast, maximum, minimum, where
+
+
+@monoid(identity=(0, 0.0, 0.0), commutative=False)
+def LAST(a: Any, b: Any) -> Any:
+    """How many, the sum, and the last one seen: a state of several types whose order matters."""
+    (n, s, x), (m, t, y) = a, b
+    return n + m, s + t, where(m > 0, y, x)
+
+
+@monoid(identity=lambda *state: (state[0].highest, state[1].lowest), has_identity=False)
+def RANGE(a: Any, b: Any) -> Any:
+    return minimum(a[0], b[0]), maximum(a[1], b[1])
+
+
+@monoid(identity=0)
+def XOR(a: Any, b: Any) -> Any:
+    """Exclusive or: a combine of one value."""
+    return a ^ b
+
+
+# --- what tracing gives ---
+def test_a_monoid_stays_a_python_function() -> None:
+    assert XOR(6, 3) == 5
+    assert AFFINE((2, 1), (3, 4)) == (6, 7)
+    assert (XOR.name, XOR.commutative, AFFINE.commutative, RANGE.has_identity) == ("XOR", True, False, False)
+
+
+def test_the_identity_follows_the_types_of_the_state() -> None:
+    assert RANGE.typed(I8, F32).identity == (127, float("-inf"))
+    assert LAST.typed(I32, F32, F64).identity == (0, 0.0, 0.0)
+    assert [type(v) for v in LAST.typed(I32, F32, F64).identity] == [int, float, float]
+    assert SUMS.typed(BOOL).identity == (False,)
+    assert monoid(identity=[0, np.float32(1.5)])(SUMS.function).typed(I32, F32).identity == (0, 1.5)
+
+
+def test_typing_twice_traces_once() -> None:
+    assert RANGE.typed(I8, F32) is RANGE.typed(I8, F32)
+
+
+def test_the_place_of_a_monoid_is_its_function() -> None:
+    assert LAST.location is not None
+    assert (LAST.location.file, LAST.location.line) == (__file__, inspect.getsourcelines(LAST.function)[1])
+    assert monoid(identity=0)(operator.add).location is None
+
+
+def test_any_callable_of_two_arguments_will_do() -> None:
+    class Adder:
+        def __call__(self, a: Any, b: Any) -> Any:
+            return a + b
+
+    for function in (operator.add, Adder(), functools.partial(lambda k, a, b: a + b, 0), lambda a, b, k=0: a + b):
+        assert monoid(identity=0)(function).typed(F32).combine[0].op == "add"
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(-9, 9), min_size=3, max_size=3), st.lists(st.integers(-9, 9), min_size=3, max_size=3))
+def test_the_traced_combine_computes_what_the_function_does(a: list[int], b: list[int]) -> None:
+    cases: list[tuple[Monoid, tuple[DType, ...]]] = [
+        (AFFINE, (I32, I32)), (AFFINE, (F64, F64)), (SUMS, (I64, F32, F64)), (SUMS, (I32,)), (XOR, (I8,))
+    ]  # fmt: skip
+    for m, state in cases:
+        left = tuple(t.numpy.type(v) for t, v in zip(state, a, strict=False))
+        right = tuple(t.numpy.type(v) for t, v in zip(state, b, strict=False))
+        got = m(left, right) if len(state) > 1 else (m(left[0], right[0]),)
+        found = combine(m.typed(*state), left, right)
+        assert [v.dtype for v in found] == [t.numpy for t in state]
+        assert [v.item() for v in found] == [v.item() for v in got]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(-3, 3), max_size=40))
+def test_a_tree_keeps_the_order_of_a_monoid_that_is_not_commutative(numbers: list[int]) -> None:
+    scales = np.array(numbers, np.int64)
+    expected = (1, 0)
+    for s in numbers:
+        expected = AFFINE(expected, (s, s + 1))
+    found = tree(AFFINE.typed(I64, I64), (scales, scales + 1))
+    assert [int(v) for v in found] == [(v + 2**63) % 2**64 - 2**63 for v in expected]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(-100, 100), max_size=30))
+def test_a_state_of_several_types(numbers: list[int]) -> None:
+    xs = np.array(numbers, np.float64)
+    graph = LAST.typed(I32, F64, F64)
+    n, total, last = tree(graph, (np.ones(len(xs), np.int32), xs, xs))
+    assert (int(n), float(total), float(last)) == (len(xs), xs.sum(), xs[-1] if len(xs) else 0.0)
+    assert [v.item() for v in combine(graph, identity(graph), (n, total, last))] == [n, total, last]
+
+
+# --- programs ---
+def test_a_program_knows_its_inputs_and_results() -> None:
+    def weighted(x: Any, w: Any) -> Any:
+        total, weight = fold(SUMS, x * w, w)
+        return total / weight, weight / count(F32)
+
+    p = program(weighted, (F32, F32))
+    assert (p.name, p.inputs, [o.dtype for o in p.outputs]) == ("weighted", (F32, F32), [F32, F32])
+    assert len(p.reduces) == 1
+    assert program(weighted, (F32, F64), "other").name == "other"
+
+
+def test_parameters_are_baked_in() -> None:
+    def scaled(x: Any, *, factor: float = 1.0) -> Any:
+        return fold(SUMS, x * factor)
+
+    assert program(scaled, (F32,), factor=2.0).digest != program(scaled, (F32,), factor=3.0).digest
+
+
+def test_a_fold_of_numbers_and_of_positions() -> None:
+    p = program(lambda x: fold(SUMS, x, 1, 0.5, True, index(I32)), (F32,), "p")
+    assert [o.dtype for o in p.outputs] == [F32, I64, F64, BOOL, I32]
+    assert p.uses_index
+
+
+# --- mistakes ---
+def caught(code: str, action: Any, inside: Any = None) -> WarpfoldError:
+    """The error that ``action`` ends in, located in the source of ``inside``."""
+    with pytest.raises(TraceError, match=f"{code}: ") as found:
+        action()
+    made = found.value
+    lines, first = inspect.getsourcelines(inside or action)
+    assert made.location is not None
+    assert made.location.file == __file__
+    assert first <= made.location.line < first + len(lines)
+    assert made.location.text in lines
+    return made
+
+
+@pytest.mark.parametrize(
+    ("function", "required"),
+    [(lambda a: a, 1), (lambda a, b, c: a, 3), (lambda: 0, 0), (lambda *a: a, 0), (lambda a, b, *, k: a, 3)],
+)
+def test_a_combine_takes_two_states(function: Any, required: int) -> None:
+    made = caught("WF207", lambda: monoid(identity=0)(function), function)
+    assert f"combine function <lambda> takes {required} required arguments: expected 2" in made.message
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"), [(lambda a, b: (a, b), 2), (lambda a, b: (), 0), (lambda a, b: [a] * 3, 3)]
+)
+def test_a_combine_returns_one_value_for_each_of_the_state(returned: Any, found: int) -> None:
+    made = caught("WF208", lambda: monoid(identity=0)(returned).typed(F32), returned)
+    assert f"returns {found} value(s): expected 1, one per value of the state" in made.message
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda a, b: a + cast(b, F64), "f64"), (lambda a, b: a > b, "bool"), (lambda a, b: None, "NoneType"),
+        (lambda a, b: np.float32(1), "float32"), (lambda a, b: "x", "str"),
+    ],
+)  # fmt: skip
+def test_a_combine_returns_the_types_of_the_state(function: Any, found: str) -> None:
+    made = caught("WF209", lambda: monoid(identity=0)(function).typed(F32), function)
+    assert f"returns {found} as value 0: expected f32, the type of the state" in made.message
+    assert made.remedy == "cast it: wf.cast(value, 'f32')"
+
+
+def test_a_plain_number_takes_the_type_of_the_state() -> None:
+    assert monoid(identity=0)(lambda a, b: 7).typed(F32).combine[0].value == 7.0
+    inside = lambda a, b: 700  # noqa: E731
+    caught("WF204", lambda: monoid(identity=0)(inside).typed(U8), test_a_plain_number_takes_the_type_of_the_state)
+
+
+@pytest.mark.parametrize(("neutral", "found"), [(0, 1), ((0, 0, 0), 3), ((), 0), (lambda *t: (0,), 1), ([0], 1)])
+def test_an_identity_has_one_value_for_each_of_the_state(neutral: Any, found: int) -> None:
+    made = caught("WF210", lambda: monoid(identity=neutral)(RANGE.function).typed(F32, F32), RANGE.function)
+    assert f"the identity of RANGE has {found} value(s): expected 2" in made.message
+
+
+@pytest.mark.parametrize(
+    ("neutral", "t", "code"),
+    [("0", U8, "WF205"), (None, I32, "WF205"), (1j, I64, "WF205"), (0.5, I32, "WF204"), (np.float32(0.5), I32, "WF204"),
+     (-1, U8, "WF204"), (float("inf"), I64, "WF204")],
+)  # fmt: skip
+def test_an_identity_is_a_number_that_the_state_can_hold(neutral: Any, t: DType, code: str) -> None:
+    caught(code, lambda: monoid(identity=neutral)(XOR.function).typed(t), XOR.function)
+
+
+def test_a_combine_may_not_branch_or_take_an_array_with_it() -> None:
+    table = np.arange(4)
+
+    def branching(a: Any, b: Any) -> Any:
+        return a if a > b else b
+
+    def capturing(a: Any, b: Any) -> Any:
+        return a + b * table
+
+    caught("WF201", lambda: monoid(identity=0)(branching).typed(F32), branching)
+    assert "type ndarray" in caught("WF205", lambda: monoid(identity=0)(capturing).typed(F32), capturing).message
+
+
+def test_what_is_reduced_is_not_reduced_again() -> None:
+    def twice(x: Any) -> Any:
+        return fold(SUMS, fold(SUMS, x))
+
+    made = caught("WF211", lambda: program(twice, (F32,)), twice)
+    assert made.message == "SUMS is folded over values that are reduced already"
+
+
+@pytest.mark.parametrize(
+    ("function", "position"),
+    [
+        (lambda x: x, 0),
+        (lambda x: (fold(SUMS, x), x + 1), 1),
+        (lambda x: 3, 0),
+        (lambda x: count(F32), 0),
+        (lambda x: None, 0),
+    ],
+)
+def test_a_result_is_made_with_fold(function: Any, position: int) -> None:
+    made = caught("WF212", lambda: program(function, (F32,)), function)
+    assert made.message == f"result {position} of <lambda> was never reduced"
+
+
+def test_the_functions_of_a_program_see_symbols() -> None:
+    seen: list[Any] = []
+    program(lambda x: seen.append(x) or fold(SUMS, x), (I32,))
+    assert isinstance(seen[0], Sym)
+    assert (seen[0].dtype, seen[0].expr.space) == (I32, "element")
