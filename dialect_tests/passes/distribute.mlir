@@ -1,0 +1,311 @@
+// Distribute: who owns what. A tensor program with a plan becomes a kernel over fragments: the thread's place, a
+// fold.thread_reduce with the elementwise code inside, and one stage op for each level of the plan that owns more than
+// one part of the reduced axis. Every other level leaves nothing behind: that is all that tells these kernels apart.
+
+// RUN: warpfold-opt %s --split-input-file --pass-pipeline='builtin.module(distribute,canonicalize,cse)' | FileCheck %s
+
+// --- one level: a thread a row ---
+
+// One lane, one warp, one CTA along the reduced axis: the thread's own loop is all there is.
+// CHECK-LABEL: gpu.module @thread_a_row_module
+// CHECK:         gpu.func @thread_a_row
+// CHECK-SAME:      kernel attributes {known_block_size = array<i32: 32, 1, 1>}
+// CHECK:           fold.thread_reduce
+// CHECK:           {step = 1 : i64, unroll = 1 : i64}
+// CHECK-NOT:       fold.warp_reduce
+// CHECK-NOT:       fold.shared_store
+// CHECK-NOT:       fold.grid_finish
+// CHECK:           fold.store
+// CHECK-NOT:     func.func
+func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// --- two levels: four lanes a row ---
+
+// A warp takes 8 rows, two warps 16. The target of the function becomes that of the module.
+// CHECK-LABEL: gpu.module @four_lanes_a_row_module attributes {fold.target = "sm_80"}
+// Parameters: input, output, n_kept, n_reduced, chunk, count, then strides: kept and reduced of x, kept of the result.
+// CHECK:      gpu.func @four_lanes_a_row
+// CHECK-SAME:   (%[[X:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[N_KEPT:.*]]: i32, %[[N:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[SK:.*]]: i32, %[[SR:.*]]: i32, %[[SO:.*]]: i32)
+// CHECK-SAME:   known_block_size = array<i32: 64, 1, 1>
+// thread = warp * 32 + lane; the lane's two lowest bits are its number along the row, the other three its row.
+// CHECK:        %[[LANE32:.*]] = arith.andi %{{.*}}, %c31_i32 : i32
+// CHECK-NEXT:   %[[WARP:.*]] = arith.shrui %{{.*}}, %c5_i32 : i32
+// CHECK-NEXT:   %[[LANE:.*]] = arith.andi %[[LANE32]], %c3_i32 : i32
+// CHECK-NEXT:   %[[ROW:.*]] = arith.shrui %[[LANE32]], %c2_i32 : i32
+// CHECK-NEXT:   %[[WARPS:.*]] = arith.muli %[[WARP]], %c8_i32 : i32
+// CHECK-NEXT:   %[[SLOT:.*]] = arith.addi %[[WARPS]], %[[ROW]] : i32
+// CHECK:        %[[TILES:.*]] = arith.muli %{{.*}}, %c16_i32 : i32
+// CHECK-NEXT:   %[[KEPT:.*]] = arith.addi %[[TILES]], %[[SLOT]] : i32
+// CHECK-NEXT:   %[[IN_RANGE:.*]] = arith.cmpi slt, %[[KEPT]], %[[N_KEPT]] : i32
+// The first lane of each row writes, if there is such a row.
+// CHECK-NEXT:   %[[LEADS:.*]] = arith.cmpi eq, %[[LANE]], %c0_i32 : i32
+// CHECK-NEXT:   %[[OWNER:.*]] = arith.andi %[[IN_RANGE]], %[[LEADS]] : i1
+// Interleaved: lane i begins at element 2 i (vectors of two), the next access is 8 elements on. A thread whose row does
+// not exist has nothing to do.
+// CHECK-NEXT:   %[[BEGIN:.*]] = arith.muli %[[LANE]], %c2_i32 : i32
+// CHECK-NEXT:   %[[END:.*]] = arith.select %[[IN_RANGE]], %[[N]], %{{.*}} : i32
+// CHECK-NEXT:   %[[MINE:.*]] = "fold.thread_reduce"(%[[BEGIN]], %[[END]], %cst) ({
+// CHECK-NEXT:   ^bb0(%[[R:.*]]: i32):
+// CHECK-NEXT:     %[[V:.*]] = "fold.load"(%[[X]], %[[KEPT]], %[[R]], %[[SK]], %[[SR]])
+// CHECK-SAME:       {access = "aligned", axis = "reduced", kept_rank = 1 : i64, reduced_rank = 1 : i64}
+// What lies past the row's end counts as the identity; the squares are computed in place.
+// CHECK:          %[[SQUARE:.*]] = arith.mulf %[[V]], %[[V]] : vector<2xf32>
+// CHECK:          %[[LIVE:.*]] = "fold.live"(%[[R]], %c0_i32, %[[END]]) : (i32, i32, i32) -> vector<2xi1>
+// CHECK:          arith.select %[[LIVE]], %[[SQUARE]], %cst : vector<2xi1>, vector<2xf32>
+// CHECK:        {step = 8 : i64, unroll = 4 : i64} : (i32, i32, vector<2xf32>) -> f32
+// The lane level.
+// CHECK-NEXT:   %[[OURS:.*]] = "fold.warp_reduce"(%[[MINE]]) ({
+// CHECK:        {lanes = 4 : i64, ordered = false, stride = 1 : i64}
+// After the reduction: its square root, by all lanes, stored by one.
+// CHECK-NEXT:   %[[NORM:.*]] = math.sqrt %[[OURS]] : f32
+// CHECK-NEXT:   "fold.store"(%[[NORM]], %[[OUT]], %[[KEPT]], %[[OWNER]], %[[SO]])
+func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.target = "sm_80",
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
+                 warps_kept = 2, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false}} {
+  %squares = arith.mulf %x, %x : tensor<?x?xf32>
+  %r = "fold.reduce"(%squares) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  %norm = math.sqrt %r : tensor<?xf32>
+  return %norm : tensor<?xf32>
+}
+
+// -----
+
+// --- columns: registers and warps, no lanes ---
+
+// Neighbouring lanes read neighbouring columns, four each; the four warps share the rows. No lane has a part of another
+// lane's column, so there is no lane stage.
+// CHECK-LABEL: gpu.func @columns
+// CHECK:        %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32 : i32
+// CHECK-NEXT:   %[[WARP:.*]] = arith.shrui %{{.*}}, %c5_i32 : i32
+// CHECK:        %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
+// CHECK:        %[[MINE:.*]] = "fold.thread_reduce"
+// CHECK:          "fold.load"{{.*}} {access = "aligned", axis = "kept", kept_rank = 1 : i64, reduced_rank = 1 : i64}
+// Elements along the kept axis are all live, or none is.
+// CHECK-NOT:      fold.live
+// CHECK:        {step = 4 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+// CHECK-NOT:    fold.warp_reduce
+// CHECK:        %[[BUFFER:.*]] = "fold.shared_store"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MINE]]) {rows = 4 : i64, slots = 128 : i64}
+// CHECK-NEXT:   %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %{{.*}}, %[[BUFFER]])
+// CHECK:        {lanes = 1 : i64, ordered = false, rows = 4 : i64, slots = 128 : i64, stride = 32 : i64}
+// CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
+func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// --- all levels: the mean of a whole array ---
+
+// CTA y takes chunk y of the elements; its eight warps meet in shared memory; the last CTA to come reduces the partials
+// in just the same stages, and stores.
+// CHECK-LABEL: gpu.func @mean
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[PARTIALS:.*]]: !llvm.ptr<1>, %[[COUNTER:.*]]: !llvm.ptr<1>, %[[N_KEPT:.*]]: i64, %[[N:.*]]: i64, %[[CHUNK:.*]]: i64, %[[COUNT:.*]]: i64, %{{.*}}: i64)
+// CHECK:         %[[FIRST:.*]] = arith.muli %{{.*}}, %[[CHUNK]] : i64
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[CHUNK]] : i64
+// CHECK-NEXT:    arith.minsi %[[NEXT]], %[[N]] : i64
+// CHECK:         "fold.thread_reduce"
+// CHECK:         {step = 1024 : i64, unroll = 8 : i64} : (i64, i64, vector<4xf32>) -> f32
+// CHECK:         "fold.warp_reduce"
+// CHECK:         "fold.shared_store"
+// CHECK:         %[[CTA:.*]] = "fold.interwarp_accumulate"
+// CHECK:         %[[PARTS:.*]] = arith.index_cast %grid_dim_y : index to i64
+// CHECK-NEXT:    "fold.grid_finish"(%{{.*}}, %[[PARTS]], %{{.*}}, %[[N_KEPT]], %{{.*}}, %[[CTA]], %[[PARTIALS]], %[[COUNTER]])
+// The second round: partials are read past the caches, four at a time.
+// CHECK:           "fold.thread_reduce"
+// CHECK:             "fold.load"(%[[PARTIALS]], {{.*}}access = "coherent"
+// CHECK:           {step = 256 : i64, unroll = 4 : i64} : (i64, i64, f32) -> f32
+// CHECK:           "fold.warp_reduce"
+// CHECK:           "fold.shared_store"
+// CHECK:           %[[ALL:.*]] = "fold.interwarp_accumulate"
+// The count is a kernel argument; dividing by it is done once, at the very end.
+// CHECK:           %[[DIVISOR:.*]] = arith.sitofp %[[COUNT]] : i64 to f32
+// CHECK-NEXT:      %[[MEAN:.*]] = arith.divf %[[ALL]], %[[DIVISOR]] : f32
+// CHECK-NEXT:      "fold.store"(%[[MEAN]]
+// CHECK:         {finish = "last_block"}
+func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
+                 warps_kept = 1, finish = "last_block", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  %n = "fold.count"() : () -> i64
+  %float = arith.sitofp %n : i64 to f32
+  %divisor = "fold.broadcast"(%float) {dims = array<i64>} : (f32) -> tensor<f32>
+  %mean = arith.divf %r, %divisor : tensor<f32>
+  return %mean : tensor<f32>
+}
+
+// -----
+
+// --- argmax: a state of two values ---
+
+// The number of each element becomes a fold.position with the index stride and base among the kernel's parameters. The
+// state is one tuple, and only its second half is stored.
+// CHECK-LABEL: gpu.func @argmax
+// CHECK:         %[[IDENTITY:.*]] = builtin.unrealized_conversion_cast %{{.*}}, %{{.*}} : vector<4xf32>, vector<4xi64> to tuple<vector<4xf32>, vector<4xi64>>
+// CHECK:         "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[IDENTITY]]) ({
+// CHECK-NEXT:    ^bb0(%[[R:.*]]: i32):
+// CHECK:           "fold.load"
+// CHECK:           "fold.position"(%[[R]], %{{.*}}, %{{.*}}) {axis = "reduced", reduced_rank = 1 : i64} : (i32, i32, i32) -> vector<4xi64>
+// Both values of an element past the end are replaced by the identity's.
+// CHECK:           %[[LIVE:.*]] = "fold.live"
+// CHECK:           arith.select %[[LIVE]], %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK:           arith.select %[[LIVE]], %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xi64>
+// CHECK:         -> tuple<f32, i64>
+// CHECK:         %[[OURS:.*]] = "fold.warp_reduce"
+// CHECK:         (tuple<f32, i64>) -> tuple<f32, i64>
+// CHECK:         %[[PARTS:.*]]:2 = builtin.unrealized_conversion_cast %[[OURS]] : tuple<f32, i64> to f32, i64
+// CHECK:         "fold.store"(%[[PARTS]]#1,
+func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 4, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false}} {
+  %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
+  %s = builtin.unrealized_conversion_cast %x, %i
+    : tensor<?x?xf32>, tensor<?x?xi64> to tuple<tensor<?x?xf32>, tensor<?x?xi64>>
+  %r = "fold.reduce"(%s) ({
+    %lowest = arith.constant 0xFF800000 : f32
+    %last = arith.constant 9223372036854775807 : i64
+    %state = builtin.unrealized_conversion_cast %lowest, %last : f32, i64 to tuple<f32, i64>
+    "fold.yield"(%state) : (tuple<f32, i64>) -> ()
+  }, {
+  ^bb0(%v: f32, %j: i64, %w: f32, %k: i64):
+    %better = arith.cmpf ogt, %v, %w : f32
+    %value = arith.select %better, %v, %w : f32
+    %index = arith.select %better, %j, %k : i64
+    %state = builtin.unrealized_conversion_cast %value, %index : f32, i64 to tuple<f32, i64>
+    "fold.yield"(%state) : (tuple<f32, i64>) -> ()
+  }) {dims = array<i64: 1>, commutative = true}
+    : (tuple<tensor<?x?xf32>, tensor<?x?xi64>>) -> tuple<tensor<?xf32>, tensor<?xi64>>
+  %parts:2 = builtin.unrealized_conversion_cast %r
+    : tuple<tensor<?xf32>, tensor<?xi64>> to tensor<?xf32>, tensor<?xi64>
+  return %parts#1 : tensor<?xi64>
+}
+
+// -----
+
+// --- in order: the blocked walk ---
+
+// Each of the 64 threads of a row takes a contiguous piece: a 64th of the chunk, rounded up, from piece * position on,
+// and every stage keeps lower threads on the left.
+// CHECK-LABEL: gpu.func @in_order
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[N:.*]]: i32, %[[CHUNK:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32)
+// CHECK:         %[[UP:.*]] = arith.addi %[[CHUNK]], %c63_i32 : i32
+// CHECK-NEXT:    %[[PIECE:.*]] = arith.shrui %[[UP]], %c6_i32 : i32
+// CHECK-NEXT:    %[[BEGIN:.*]] = arith.muli %{{.*}}, %[[PIECE]] : i32
+// CHECK-NEXT:    %[[STOP:.*]] = arith.addi %[[BEGIN]], %[[PIECE]] : i32
+// CHECK-NEXT:    arith.minsi %[[N]], %[[STOP]] : i32
+// CHECK:         {step = 1 : i64, unroll = 4 : i64}
+// CHECK:         {lanes = 32 : i64, ordered = true, stride = 1 : i64}
+// CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
+func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
+    fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0 : i32
+    "fold.yield"(%zero) : (i32) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %base = arith.constant 10 : i32
+    %shifted = arith.muli %a, %base : i32
+    %c = arith.addi %shifted, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {dims = array<i64: 1>, commutative = false} : (tensor<?x?xi32>) -> tensor<?xi32>
+  return %r : tensor<?xi32>
+}
+
+// -----
+
+// --- two kernels in one module ---
+
+// The first leaves partials and has no output, the second reduces them: both go into one gpu.module, named for the first.
+// CHECK-LABEL: gpu.module @first_module
+// CHECK:         gpu.func @first(%[[X:.*]]: !llvm.ptr<1>, %[[PARTIALS:.*]]: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32)
+// CHECK:           "fold.grid_finish"(%{{.*}}, %[[PARTIALS]])
+// CHECK:           }, {
+// CHECK-NEXT:        "fold.yield"() : () -> ()
+// CHECK:           {finish = "two_kernels"}
+// CHECK-NOT:       fold.store
+// CHECK-NOT:     gpu.module
+// CHECK:         gpu.func @second
+// CHECK:           fold.store
+func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "two_kernels", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0 : i32
+    "fold.yield"(%zero) : (i32) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xi32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0 : i32
+    "fold.yield"(%zero) : (i32) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xi32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// -----
+
+// A function without a plan is not a tensor program and stays.
+// CHECK-LABEL: func.func @no_plan
+// CHECK-NEXT:    return
+func.func @no_plan() {
+  return
+}

@@ -1,0 +1,72 @@
+// What distribute refuses.
+
+// RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(distribute)'
+
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts, got none}}
+func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with exactly one fold.reduce, got 0}}
+func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// A state of two values whose results nobody reads.
+// expected-error @unknown {{WF320: distribute expects a function with a use of the fold.reduce, got none}}
+func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    %state = builtin.unrealized_conversion_cast %zero, %zero : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%state) : (tuple<f32, f32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+    %state = builtin.unrealized_conversion_cast %a, %b : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%state) : (tuple<f32, f32>) -> ()
+  }) {dims = array<i64: 0>, commutative = true}
+    : (tuple<tensor<?xf32>, tensor<?xf32>>) -> tuple<tensor<f32>, tensor<f32>>
+  return %y : tensor<f32>
+}
+
+// -----
+
+// Only elementwise operations with one result can be fused; this one looks at the tensor as a whole.
+// expected-error @unknown {{WF321: distribute has no rule for tensor.generate on tensor<?xf32>}}
+func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %c8 = arith.constant 8 : index
+  %x = tensor.generate %c8 {
+  ^bb0(%i: index):
+    %one = arith.constant 1.0 : f32
+    tensor.yield %one : f32
+  } : tensor<?xf32>
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
