@@ -12,6 +12,7 @@ from ..compiler.plan import Launch, Plan
 from ..runtime.prepare import Prepared
 
 COLUMNS = ("level", "reduced axis", "kept axis", "threads", "stage", "pass", "Python")
+_LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 _OURS = tuple(str(Path(__file__).resolve().parent.parent / folder) for folder in ("runtime", "commands"))
 
 
@@ -94,7 +95,11 @@ def behind(ready: Prepared) -> list[tuple[str, str]]:
 
 def _line(place: Location) -> str:
     file = Path(place.file).resolve()
-    shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+    shown = file
+    if file.is_relative_to(_LIBRARY):
+        shown = Path("warpfold", file.relative_to(_LIBRARY.parent))
+    elif file.is_relative_to(Path.cwd()):
+        shown = file.relative_to(Path.cwd())
     return f"{shown}:{place.line}  {place.text.strip()}".rstrip()
 
 

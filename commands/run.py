@@ -64,7 +64,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     outcome = _run(request, xs, keepdims, device)
     with screen.progress("checking against NumPy"):
         _check(request, outcome)
-    if target is not None:
+    if target is not None and outcome.passed:
         target.write(lambda f: _save(f, outcome.results))
     if json:
         screen.show(screen.as_json(_facts(request, outcome, device, output)))
@@ -189,7 +189,7 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         device_time = screen.duration(outcome.device_us / 1e6)
         lines.append(("kernels", f"{device_time} (device clock, least of {REPEATS}), {moved:.4g} GB/s"))
     if output:
-        lines.append(("written", output))
+        lines.append(("written", output if outcome.passed else "nothing, since the check failed"))
     screen.facts(lines)
 
 
@@ -206,8 +206,8 @@ def _verdict(result: Array, check: reference.Check) -> str:
         said = "equal to NumPy's" if check.passed else "not equal to NumPy's"
     else:
         within = "within" if check.passed else "beyond"
-        share = f"{check.relative:.2g} of the greatest result"
-        said = f"error {check.error:.3g}, {share}, {within} the allowed {check.allowed:.3g}"
+        share = f" ({check.relative:.2g} of the greatest result)" if check.error else ""
+        said = f"error {check.error:.3g}{share}, {within} the allowed {check.allowed:.3g}"
     if check.passed:
         return f"passed: {said}"
     place = check.worst or 0
@@ -232,5 +232,5 @@ def _facts(request: Request, outcome: Outcome, device: str, output: str | None) 
         "backend": outcome.arrays.backend.name, "why": why(outcome, device), "passed": outcome.passed,
         "results": results, **emit.plan_facts(outcome.ready),
         "compile_ms": outcome.compile_s * 1e3, "cached": outcome.cached, "run_ms": outcome.run_s * 1e3,
-        "kernels_us": outcome.device_us, "output": output,
+        "kernels_us": outcome.device_us, "output": output if outcome.passed else None,
     }  # fmt: skip

@@ -1,0 +1,72 @@
+"""The documents say what is so: README's Python runs, and the IR in docs/design.md is what the compiler prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from warpfold.cli import cli
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```mlir ([\w-]+)\n(.*?)```", DESIGN, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def stages() -> dict[str, str]:
+    """The IR after every pass of the command that docs/design.md names."""
+    command = re.search(r"`warpfold (compile .* --emit stages)`", DESIGN)
+    assert command is not None
+    result = CliRunner().invoke(cli, shlex.split(command[1]), catch_exceptions=False)
+    assert result.exit_code == 0
+    parts = re.split(r"// ===== after ([\w-]+) =====\n", result.stdout)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize(("stage", "block"), BLOCKS, ids=[name for name, _ in BLOCKS])
+def test_the_ir_in_the_design_is_what_the_compiler_prints(stage: str, block: str, stages: dict[str, str]) -> None:
+    """Each line, or its beginning, must follow the line before; ``...`` skips lines."""
+    printed = [line.strip() for line in stages[stage].splitlines()]
+    at, skipping = 0, True
+    for line in filter(None, map(str.strip, block.splitlines())):
+        if line == "...":
+            skipping = True
+            continue
+        found = next((i for i in range(at, len(printed)) if printed[i].startswith(line)), None)
+        assert found is not None, f"after {stage}, the compiler prints no {line!r}"
+        assert skipping or found == at, f"after {stage}, {line!r} does not follow the line before"
+        at, skipping = found + 1, False
+
+
+def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    printed: list[Any] = []
+    source = tmp_path / "readme.py"  # a file, so that traced lines have a source
+    source.write_text(block)
+    names: dict[str, Any] = {"print": lambda *values: printed.extend(values)}
+    exec(compile(block, str(source), "exec"), names)
+    x = names["x"]
+    span, total, place = printed
+    np.testing.assert_array_equal(span, x.max(axis=1) - x.min(axis=1))
+    np.testing.assert_allclose(total, x.sum(axis=0), rtol=1e-4, atol=1e-4)
+    assert place == x.argmax()
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/first-run.md"])
+def test_links_and_named_files_exist(document: str) -> None:
+    path = ROOT / document
+    for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / link).exists(), f"{document} links to {link}"
+
+
+def test_the_test_command_of_the_readme_is_what_ci_runs() -> None:
+    assert "make check" in README
+    assert "make check" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
