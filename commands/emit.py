@@ -68,7 +68,7 @@ def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:
 
 def table(ready: Prepared) -> None:
     """The plan as the table of levels, and as ``--plan`` takes it."""
-    screen.table(levels.COLUMNS, levels.lines(ready))
+    screen.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
     screen.show()
     screen.show("--plan " + levels.plan_words(ready.choice.plan))
 

@@ -19,6 +19,13 @@ BANDWIDTH = {
 }
 """GB/s of device memory and the part whose data sheet (NVIDIA) says so."""
 
+FINISHES = {
+    "cta": "each result is finished by one CTA",
+    "last_block": "the CTA that comes last combines the states of all",
+    "two_kernels": "a second kernel combines the states of all CTAs",
+    "atomic": "the CTAs combine their states by atomics",
+}
+
 
 def explain(request: Request, arch: str) -> None:
     """Prints the plan, its reasons, the plans rejected, the bytes and the Python lines."""
@@ -27,7 +34,7 @@ def explain(request: Request, arch: str) -> None:
     screen.show(f"{request.title()}, for {arch}")
     screen.show(f"collapsed to {geometry.n_kept:,} result(s) of {geometry.n_reduced:,} element(s) each")
     screen.show()
-    screen.table(levels.COLUMNS, levels.lines(ready))
+    screen.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
     screen.show()
     screen.facts(_cost(request, ready))
     _section("why", [f"- {r}" for r in ready.choice.reasons])
@@ -52,13 +59,13 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     read = prod(shape) * sum(t.itemsize for t in types)
     written = ready.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     speed, part = BANDWIDTH[ready.target.arch]
-    graph = ready.choice  # partial states exist only where CTAs share results
     state = sum(t.itemsize for e in program.reduces for t in e.value.state)  # type: ignore[attr-defined]
-    partial = ready.geometry.n_kept * run.split * state if graph.plan.finish != "cta" else 0
+    partial = ready.geometry.n_kept * run.split * state if plan.finish != "cta" else 0
     least = (read + written) / (speed * 1e9)
     found: list[tuple[str, object]] = [
         ("must move", f"{screen.size(read)} in, {screen.size(written)} out"),
         ("at the least", f"{screen.duration(least)} at {speed} GB/s (data sheet: {part})"),
+        ("finish", FINISHES[plan.finish]),
         ("launch", f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {run.tiles:,} along the kept axis, "
                    f"{run.split:,} along the reduced axis"),
         ("shared memory", f"{screen.size(plan.shared_bytes(state))} a CTA"),

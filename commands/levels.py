@@ -11,7 +11,9 @@ from ..compiler.graph import Expr, MonoidGraph, walk
 from ..compiler.plan import Launch, Plan
 from ..runtime.prepare import Prepared
 
-COLUMNS = ("level", "reduced axis", "kept axis", "threads", "stage", "pass", "Python")
+COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
+SPARE = ("pass",)
+"""Left out where a terminal is too narrow."""
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 _OURS = tuple(str(Path(__file__).resolve().parent.parent / folder) for folder in ("runtime", "commands"))
 
@@ -38,7 +40,7 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     """The levels from the thread outwards."""
     each = -(-run.chunk // plan.positions)
     warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
-    grid = ((f"fold.grid_finish ({plan.finish})", "lower-grid-finish"),)
+    grid = (("fold.grid_finish", "lower-grid-finish"),)
     return [
         Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
         Level(

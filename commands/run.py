@@ -179,7 +179,8 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         lines.append((f"check{number}", _verdict(result, check)))
     stages = [stage for level in levels.levels(plan, run_) for stage, _ in level.stages]
     lines.append(("plan", levels.plan_words(plan)))
-    lines.append(("stages", " -> ".join(s.removeprefix("fold.") for s in stages)))
+    finish = f" ({plan.finish})" if plan.finish != "cta" else ""
+    lines.append(("stages", " -> ".join(s.removeprefix("fold.") for s in stages) + finish))
     lines.append(("grid", f"{run_.tiles} x {run_.split} CTA(s) of {plan.threads} threads"))
     made = "found in the cache" if outcome.cached else "made now"
     lines.append(("compile", f"{screen.duration(outcome.compile_s)} ({made})"))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+GAP = 2
 PIPE_WIDTH = 1000
 """Columns of a table in a pipe: what reads it wraps as it likes."""
 
@@ -18,24 +19,26 @@ def show(text: str = "") -> None:
     print(text)
 
 
-def table(columns: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
-    """A table with a header; in a pipe only its columns, aligned."""
-    from rich import box
+def table(columns: Sequence[str], lines: Sequence[Sequence[object]], spare: Sequence[str] = ()) -> None:
+    """A table with a header; as wide as it is in a pipe, without ``spare`` columns on a narrow terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else PIPE_WIDTH, highlight=False)
-    made = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
-    for name in columns:
-        made.add_column(name, overflow="fold")
+    widths = {name: max(len(name), *(len(str(line[i])) for line in lines)) for i, name in enumerate(columns)}
+    narrow = sum(widths.values()) + GAP * len(columns) > console.width
+    shown = [i for i, name in enumerate(columns) if not (narrow and name in spare)]
+    made = Table(box=None, pad_edge=False, show_edge=False, padding=(0, GAP, 0, 0))
+    for i in shown:
+        made.add_column(columns[i], overflow="fold")
     for line in lines:
-        made.add_row(*(Text(str(cell)) for cell in line))
+        made.add_row(*(Text(str(line[i])) for i in shown))
     with console.capture() as captured:
         console.print(made)
-    for line_ in captured.get().splitlines():
-        print(line_.rstrip())
+    for printed in captured.get().splitlines():
+        print(printed.rstrip())
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> None:
