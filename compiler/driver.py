@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +38,8 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     A second kernel reduces the partial states; for atomics, an init kernel sets their cells to the identity first, as
     the reduction of nothing.
     """
-    main = Kernel(program.name, program, facts, plan)
+    name = _symbol(program.name)
+    main = Kernel(name, program, facts, plan)
     if plan.finish in ("cta", "last_block"):
         return [("main", main)]
     rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1)
@@ -45,14 +47,20 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     rest = replace(rest, access=("strided",) * states, store_vector=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = second_program(program)
-    found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{program.name}_second", second, rest, own))]
+    found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
     if plan.finish == "atomic":
         node = second.reduces[0]
         outputs = tuple(Expr("result", (node,), t, "kept", i) for i, t in enumerate(main.monoid.state))
         init = Program(program.name, second.inputs, outputs)
         nothing = replace(rest, reduced_rank=1)
-        found.insert(0, ("init", Kernel(f"{program.name}_init", init, nothing, own)))
+        found.insert(0, ("init", Kernel(f"{name}_init", init, nothing, own)))
     return found
+
+
+def _symbol(name: str) -> str:
+    """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
+    return plain if plain[:1].isalpha() else f"reduction_{plain}".rstrip("_")
 
 
 def _second_plan(plan: Plan) -> Plan:

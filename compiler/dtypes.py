@@ -122,8 +122,15 @@ def accumulator(t: DType) -> DType:
 
 
 def compute(t: DType) -> DType:
-    """The type in which values of ``t`` are compared and mapped: half types in f32 (exact), others in themselves."""
-    return F32 if t.is_float and t.bits == 16 else t
+    """The type in which values of ``t`` are compared and mapped: that of a whole register, in which each is exact.
+
+    Half types go to f32 and integers of 8 and 16 bits to 32; all others, and bool, stay as they are.
+    """
+    if t.is_float:
+        return F32 if t.bits == 16 else t
+    if t.kind == "bool" or t.bits >= 32:
+        return t
+    return I32 if t.kind == "int" else U32
 
 
 def floating(t: DType) -> DType:

@@ -11,7 +11,7 @@ from typing import Any
 from .abi import Kernel
 from .combine import pack, unpack
 from .dialect.base import state_type
-from .dtypes import I64, DType
+from .dtypes import BOOL, I64, DType, compute
 from .errors import Location
 from .graph import Expr, MonoidGraph, walk
 from .mlir import arith, func, ir, math
@@ -91,12 +91,21 @@ def elementwise(e: Expr, args: Sequence[Any], like: Callable[[Any], Any], splat:
         splat: makes a constant of that shape from a Python number and a dtype.
     """
     op, t = e.op, e.args[-1].dtype
-    if op in _COMPARE:
-        return compare(op, t, args[0], args[1])
     if op == "where":
         return arith.select(args[0], args[1], args[2])
     if op == "cast":
         return convert(args[0], t, e.dtype, like)
+    if compute(t) != t and t.is_integer:
+        # GPUs compute in 32 bits, and LLVM without its optimiser forgets the sign of narrow operands of a comparison
+        wide = _arithmetic(op, compute(t), [convert(a, t, compute(t), like) for a in args], splat)
+        return wide if e.dtype == BOOL else convert(wide, compute(t), t, like)
+    return _arithmetic(op, t, args, splat)
+
+
+def _arithmetic(op: str, t: DType, args: Sequence[Any], splat: Callable[[Any, DType], Any]) -> Any:
+    """An operation or comparison whose operands are all of type ``t``."""
+    if op in _COMPARE:
+        return compare(op, t, args[0], args[1])
     if t.is_float:
         return _FLOAT[op](*args)
     if op == "neg":

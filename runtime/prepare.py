@@ -70,12 +70,17 @@ def function_of(what: What) -> Callable[..., Any]:
 
 @lru_cache(maxsize=1024)
 def _folding(m: monoid.Monoid) -> Callable[..., Any]:
-    """The program that only folds with ``m``: halves are accumulated in f32, one result per value."""
+    """The program that only folds with ``m``: one result per value, in the type of the input array.
+
+    Halves are accumulated in f32, and integers of 8 and 16 bits in 32 bits.
+    """
 
     def fold(*xs: Any) -> Any:
         from ..compiler.trace import cast
 
-        return monoid.fold(m, *(cast(x, compute(x.dtype)) for x in xs))
+        got = monoid.fold(m, *(cast(x, compute(x.dtype)) for x in xs))
+        results = got if isinstance(got, tuple) else (got,)
+        return tuple(cast(r, x.dtype) for r, x in zip(results, xs, strict=True))
 
     fold.__name__ = m.name
     return fold

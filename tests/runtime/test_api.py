@@ -208,3 +208,26 @@ def test_mistakes_are_coded_and_say_what_to_do(call: Any, text: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=text) as caught:
         call()
     assert "help: " in str(caught.value)
+
+
+def test_names_that_ptx_cannot_spell_are_respelt() -> None:
+    x = np.arange(9.0)
+
+    def größe(x: Any) -> Any:
+        return wf.fold(wf.SUM, x)
+
+    assert wf.reduce(x, what=lambda x: wf.fold(wf.SUM, x), device="emulator") == 36
+    assert wf.reduce(x, what=größe, device="emulator") == 36
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "u8", "u16"])
+def test_narrow_integers_are_compared_with_their_sign(name: str) -> None:
+    """LLVM without its optimiser compares a loaded byte as unsigned when it is compared for equality too."""
+    t = dtype(name)
+    for value in (t.lowest, t.highest, 0):
+        x = np.array([value], t.numpy)
+        assert wf.argmin(x, device="emulator") == 0
+        assert wf.reduce(x, what=wf.MIN, device="emulator") == value
+    x = np.arange(t.lowest, t.lowest + 200, dtype=np.int64).astype(t.numpy)
+    wrapping = wf.reduce(x, what=lambda x: wf.fold(wf.SUM, x * x + x), device="emulator")
+    assert wrapping == (x * x + x).sum(dtype=t.numpy)
