@@ -8,6 +8,9 @@ from pathlib import Path
 
 import lit.formats
 
+from warpfold.compiler.target import DEFAULT
+from warpfold.passes import PASSES, steps
+
 config.name = "warpfold"
 config.test_format = lit.formats.ShTest()
 config.suffixes = {".mlir"}
@@ -20,3 +23,11 @@ config.maxIndividualTestTime = 60
 # This interpreter's own tools, whatever is first on PATH.
 for tool, module in (("warpfold-opt", "warpfold.opt"), ("FileCheck", "filecheck")):
     config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", f"{sys.executable} -m {module}"))
+
+# %{through:NAME} is our passes up to and with NAME, %{ptx} the whole way; %{lines} prints a PTX string as lines of text.
+NAMES = [p.name for p in PASSES]
+for count, name in enumerate(NAMES, start=1):
+    config.substitutions.append((rf"%\{{through:{name}\}}", ",".join(NAMES[:count])))
+WHOLE = ",".join(step if isinstance(step, str) else step.name for _, step in steps(DEFAULT))
+config.substitutions.append((r"%\{ptx\}", WHOLE))
+config.substitutions.append((r"%\{lines\}", r"sed -e 's/\\0A/\n/g' -e 's/\\09/ /g'"))
