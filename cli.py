@@ -5,6 +5,7 @@ Declares options and help; the work is in ``commands/``, imported when a command
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -33,7 +34,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
-        from .compiler.errors import WarpfoldError
+        from .compiler.errors import WarpfoldError, error
 
         try:
             result = super().invoke(ctx)
@@ -45,9 +46,20 @@ class Commands(click.Group):
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - Python's last flush would complain
+            _silence()
             ctx.exit(CLOSED)
+        except OSError as e:
+            if e.errno != errno.ENOSPC:
+                raise
+            _silence()
+            click.echo(error("WF505", path="standard output", reason=e.strerror).render(), err=True)
+            ctx.exit(USAGE)
         return result
+
+
+def _silence() -> None:
+    """Leaves standard output alone for good: Python's last flush would complain of what it could not write."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
 
 
 def examples(*lines: str) -> str:

@@ -64,8 +64,9 @@ def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
     """
     from ..runtime.arrays import load_npy
 
-    if len(paths) != input_count(what):
-        raise error("WF124", name=label(what), expected=input_count(what), found=len(paths))
+    count = input_count(what, len(paths))
+    if len(paths) != count:
+        raise error("WF124", name=label(what), expected=count, found=len(paths))
     found = [load_npy(p) for p in paths]
     for path, x in zip(paths, found, strict=True):
         dtype(x.dtype)

@@ -72,7 +72,7 @@ class Request:
         if self.files:
             xs = self.arrays
             return xs[0].shape, tuple(dtype(x.dtype) for x in xs), ", ".join(self.files)
-        count = operation.input_count(self.what)
+        count = operation.input_count(self.what, (self.dtype or "").count(",") + 1)
         shape = inputs.shape_of(self.shape or inputs.DEFAULT_SHAPE)
         return shape, inputs.dtypes_of(self.dtype or "f32", count), f"random, seed {self.seed}"
 

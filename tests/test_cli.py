@@ -375,7 +375,18 @@ def helper(x):
 def captures(x):
     import numpy
     return wf.fold(total, x + numpy.ones(3))
+
+def several(*xs):
+    return wf.fold(total, xs[0] * xs[-1])
 """
+
+
+def test_a_function_of_any_number_of_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(USER_FILE)
+    for kinds, shown in (("f32", ["f32"]), ("f32,f64", ["f32", "f64"])):
+        result = call("run", f"{path}:several", *SMALL, "--dtype", kinds, "--json")
+        assert json.loads(result.stdout)["dtypes"] == shown
 
 
 @pytest.mark.parametrize(
@@ -403,7 +414,7 @@ def test_mistakes_in_the_users_file(tmp_path: Path, name: str, texts: Sequence[s
 def test_a_file_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "rows.py"
     path.write_text(USER_FILE)
-    assert "it has total branches two unfolded misspelt helper captures" in fails("run", path)
+    assert "it has total branches two unfolded misspelt helper captures several" in fails("run", path)
 
 
 def test_a_file_that_does_not_import_shows_the_users_lines_only(tmp_path: Path) -> None:
@@ -494,6 +505,14 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.startswith("// =====")
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_standard_output_is_a_coded_error() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "warpfold.cli", "compile", "sum", "--shape", "4096", "--emit", "stages"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("WF505: cannot write standard output: No space left on device")
 
 
 def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
