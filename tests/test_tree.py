@@ -1,0 +1,130 @@
+"""The combining tree ``tree-v1``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+
+Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.plan import Plan
+from warpfold.runtime.api import plan_for
+
+Row = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def neighbours(states: Sequence[Any]) -> Any:
+    """First with second, third with fourth, then the pairs; an odd one is carried along."""
+    level = list(states)
+    while len(level) > 1:
+        level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
+    return level[0]
+
+
+def walk(plan: Plan, q: int, length: int, chunk: int, lead: int, v: int) -> list[int]:
+    """Paragraph 2: where the accesses of position ``q`` begin; a row that begins late begins ``lead`` early."""
+    positions = plan.warps * plan.lanes
+    if plan.walk == "interleaved":
+        return list(range(q * v - lead, length, positions * v))
+    piece = -(-chunk // positions)
+    return list(range(q * piece, min((q + 1) * piece, length)))
+
+
+def thread(x: Row, starts: Sequence[int], v: int, unroll: int) -> Any:
+    """Paragraph 3: a masked head, groups of accesses, single ones, a masked tail, then the elements of the state."""
+
+    def masked(start: int) -> Row:
+        found = np.zeros(v, np.float32)
+        inside = [j for j in range(v) if 0 <= start + j < len(x)]
+        found[inside] = x[[start + j for j in inside]]
+        return found
+
+    state = np.zeros(v, np.float32)
+    head = [s for s in starts if s < 0]
+    whole = [s for s in starts if s >= 0 and s + v <= len(x)]
+    grouped = len(whole) // unroll * unroll if unroll > 1 else 0
+    for s in head:
+        state = state + masked(s)
+    for i in range(0, grouped, unroll):
+        state = state + neighbours([x[s : s + v] for s in whole[i : i + unroll]])
+    for s in whole[grouped:]:
+        state = state + x[s : s + v]
+    for s in starts[len(head) + len(whole) :]:
+        state = state + masked(s)
+    while len(state) > 1:
+        state = state[0::2] + state[1::2]
+    return state[0]
+
+
+def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0) -> Any:
+    """Paragraphs 4 and 5: lanes by a butterfly of neighbours, then warps dealt out to lanes."""
+    positions = plan.warps * plan.lanes
+    threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll) for q in range(positions)]
+    warps = [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
+    groups = min(plan.warps, plan.lanes)
+    each = plan.warps // groups
+    return neighbours([neighbours(warps[g * each : (g + 1) * each]) for g in range(groups)])
+
+
+def tree_v1(x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0) -> tuple[Any, str]:
+    """Paragraphs 1 and 6: one row through all parts, and their states through one more round; and the finish."""
+    choice = plan_for("sum", shape, axis=axis, plan=options).choice
+    plan, run = choice.plan, choice.run
+    v = plan.vector_reduced
+    parts = [
+        cta(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead) for p in range(run.split)
+    ]
+    if plan.finish == "cta":
+        return parts[0], plan.finish
+    unroll = min(4, plan.unroll) if plan.finish == "last_block" else 4
+    return cta(np.array(parts, np.float32), plan, len(parts), 1, unroll), plan.finish
+
+
+def random(*shape: int) -> Row:
+    return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "finish"),
+    [
+        (100000, "", "last_block"),
+        (99999, "", "last_block"),
+        (1, "", "cta"),
+        (4096, "unroll=4,warps=16,finish=cta", "cta"),
+        (12345, "vector=2,unroll=2,lanes=4,warps=8,finish=last_block", "last_block"),
+        (50001, "finish=two_kernels", "two_kernels"),
+        (5000, "lanes=2,warps=16,finish=cta", "cta"),
+        (7777, "vector=1,walk=blocked,unroll=4,finish=cta", "cta"),
+        (30000, "walk=blocked,vector=1,unroll=2,finish=two_kernels", "two_kernels"),
+    ],
+)
+def test_a_full_sum(n: int, options: str, finish: str) -> None:
+    x = random(n)
+    expected, found = tree_v1(x, (n,), None, options)
+    assert found == finish
+    assert wf.sum(x, plan=options, device="emulator").tobytes() == np.float32(expected).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [((6, 4096), ""), ((6, 96), ""), ((6, 1001), ""), ((6, 1003), "vector=4,unroll=2,lanes=8,warps=2")],
+)
+def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
+    """Rows of an odd length begin between boundaries: all but each fourth have a masked head."""
+    x = random(*shape)
+    vector = plan_for("sum", shape, axis=1, plan=options).choice.plan.vector_reduced
+    rows = [tree_v1(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
+    assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
+
+
+@pytest.mark.parametrize(("shape", "options"), [((3001, 5), ""), ((20000, 8), ""), ((300, 64), "finish=two_kernels")])
+def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
+    """Along the kept axis a vector holds elements of several results, and one of each."""
+    x = random(*shape)
+    columns = [tree_v1(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
+    assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
