@@ -32,7 +32,7 @@ _HOME = {
     **dict.fromkeys(("WarpfoldError",), ".compiler.errors"),
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""What a reduction is, and how its compilation is driven; nothing here imports CUDA."""

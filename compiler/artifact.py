@@ -99,13 +99,13 @@ class Artifact:
         target = Path(path)
         body = json.dumps(self._to_json(), separators=(",", ":")).encode()
         try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         except OSError as e:
             raise error("WF505", path=target, reason=e.strerror or e) from e
         try:
             with os.fdopen(handle, "wb") as f:
                 f.write(MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-            os.replace(temporary, target)
+            Path(temporary).replace(target)
         except OSError as e:
             raise error("WF505", path=target, reason=e.strerror or e) from e
         finally:
@@ -133,7 +133,7 @@ def load(path: str | os.PathLike[str]) -> Artifact:
     """Reads an artifact; imports neither MLIR nor CUDA.
 
     Raises:
-        FileError: WF501 no such file or unreadable, WF502 not an artifact or another format, WF503 cut short or altered.
+        FileError: WF501 unreadable, WF502 not an artifact of this format, WF503 cut short or altered.
     """
     try:
         data = Path(path).read_bytes()

@@ -124,7 +124,7 @@ def fragment(scalars: Sequence[Any]) -> Any:
 
 
 def single_op(region: Any) -> str | None:
-    """The name of the op when the combine is exactly one op on its two arguments: what hardware may know a short cut for."""
+    """The name of the op when the combine is just one op on its two arguments: hardware may know a short cut."""
     block = region.blocks[0]
     ops = list(block.operations)
     if len(ops) != 2 or set(ops[0].operation.operands) != set(block.arguments):

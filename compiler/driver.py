@@ -64,7 +64,7 @@ def _symbol(name: str) -> str:
 
 
 def _second_plan(plan: Plan) -> Plan:
-    """The second kernel walks the partials, [parts][kept], as the first walked the elements: same threads, no vectors."""
+    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
     return replace(plan, finish="cta", vector=1, unroll=4)
 
 
@@ -75,7 +75,8 @@ def compile_program(
 
     Args:
         program: what to compute.
-        facts, plan: for what geometry, and in which way.
+        facts: for what geometry.
+        plan: in which way.
         target: the architecture.
         steps: the lowering, ``passes.steps(target)``.
         key: the cache key to store with it.

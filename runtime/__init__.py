@@ -1,0 +1,1 @@
+"""Arrays in and out, the cache of compiled kernels, and the backends that run them."""

@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Scratch memory on a device: ``partials`` of at least the bytes asked for, and ``counters``, zero between launches."""
+    """Scratch memory on a device: ``partials`` of the bytes asked for, and ``counters``, zero between launches."""
 
     partials: int
     counters: int
@@ -93,8 +93,7 @@ class Backend(Protocol):
         ...
 
     def bind(self, view: View, *, write: bool, stream: int) -> int:
-        """The address kernels use for the view's first element; host memory is copied over first where it must be
-        (and is, unless only written)."""
+        """The address kernels use for the view's first element; host memory that they read is copied over first."""
         ...
 
     def finish(self, views: Sequence[View], stream: int) -> None:

@@ -34,7 +34,7 @@ class EmulatorBackend:
         """All host memory."""
         return view.device.kind == "cpu"
 
-    def bind(self, view: View, *, write: bool, stream: int) -> int:
+    def bind(self, view: View, *, write: bool, stream: int) -> int:  # noqa: ARG002: nothing is queued here
         """Maps the bytes that the view spans; addresses keep their alignment."""
         low, high = view.extent
         if low == high:
@@ -44,13 +44,13 @@ class EmulatorBackend:
         self._bound.append(base)
         return int(base) + view.address - low
 
-    def finish(self, views: Sequence[View], stream: int) -> None:
+    def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
         """Unmaps everything ``bind`` mapped."""
         for base in self._bound:
             self.memory.free(base)
         self._bound.clear()
 
-    def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
+    def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:  # noqa: ARG002
         """Two allocations that grow when they must."""
         from .backend import Workspace
 
@@ -69,7 +69,7 @@ class EmulatorBackend:
         self._scratch = partials, size, cells, count
         return Workspace(partials, cells)
 
-    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:  # noqa: ARG002
         """Runs the calls at once, one after another."""
         from .emulator import launch, parse
 

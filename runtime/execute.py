@@ -80,7 +80,7 @@ def backend_for(views: Sequence[View], device: str) -> Backend:
     if device not in ("auto", "cuda", "emulator"):
         raise error("WF121", device=device)
     cuda = next((v.device for v in views if v.device.kind == "cuda"), None)
-    if device == "cuda" or cuda is not None and device == "auto":
+    if device == "cuda" or (cuda is not None and device == "auto"):
         from .cuda_backend import backend
 
         found: Backend = backend(cuda.number if cuda else 0)

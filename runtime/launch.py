@@ -48,7 +48,8 @@ def calls(
         geometry: the collapsed geometry of this call.
         run: its grid and chunk.
         pointers: address of each input's, then each output's first element.
-        space: scratch memory that holds ``layout``.
+        space: scratch memory.
+        layout: where in it what lies, from ``scratch``.
     """
     if geometry.n_kept == 0:
         return []
@@ -89,7 +90,5 @@ def _cells(g: Geometry, states: int) -> Geometry:
 
 
 def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[str, list[int]], count: int) -> Call:
-    args = tuple(
-        pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params
-    )
+    args = tuple(pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params)
     return Call(kernel.name, (run.tiles, run.split, 1), (kernel.plan.threads, 1, 1), args)

@@ -94,7 +94,8 @@ def trace(what: What, inputs: tuple[DType, ...], params: Params, wide: bool) -> 
     accepted = inspect.signature(function).parameters
     if "index_dtype" in accepted:
         given["index_dtype"] = I64 if wide else I32
-    required = [p for p in accepted.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    positional = [p for p in accepted.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
     flexible = any(p.kind is p.VAR_POSITIONAL for p in accepted.values())
     if not flexible and len(required) != len(inputs):
         raise error("WF124", name=function.__name__, expected=len(required), found=len(inputs))

@@ -11,7 +11,7 @@ from warpfold.compiler.monoid import Monoid
 
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)
-def AFFINE(a: Any, b: Any) -> Any:
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802: a monoid is a constant
     """The composition of x -> s x + t: first the left one, then the right one. Its order matters."""
     (s, t), (u, v) = a, b
     return s * u, t * u + v
@@ -23,7 +23,7 @@ def affine(x: Any) -> Any:
 
 
 @wf.monoid(identity=(0.0, 0.0, 0.0))
-def MOMENTS(a: Any, b: Any) -> Any:
+def MOMENTS(a: Any, b: Any) -> Any:  # noqa: N802
     """Three sums at once."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 

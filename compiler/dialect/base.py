@@ -85,7 +85,7 @@ def state_type(types: Sequence[Any]) -> Any:
 
 
 def check_combine(op: Any, region: Any, state: Any) -> None:
-    """Checks that ``region`` is one block that takes the values of two states like ``state`` as scalars, and yields one.
+    """Checks that ``region`` is one block that takes the values of two scalar states like ``state`` and yields one.
 
     Raises:
         CompileError: WF312 wrong arguments, WF313 wrong results.

@@ -2,8 +2,8 @@
 
 A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. A *state* is one
 fragment per value of the monoid; several values are one SSA value of a builtin ``tuple`` type, packed and unpacked by
-``builtin.unrealized_conversion_cast``. Pointers are ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are
-i32 or i64 and count elements.
+``builtin.unrealized_conversion_cast``. Pointers are ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices
+are i32 or i64 and count elements.
 """
 
 from collections.abc import Sequence
@@ -79,9 +79,9 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 
 
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
-    """The caller's number of each element of a fragment: ``fold.position reduced, base, layout... {reduced_rank, axis}``.
+    """The caller's number of each element of a fragment.
 
-    The layout operands are the reduced sizes (without the outermost) and the index strides.
+    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced sizes (without the outermost) and the index strides.
     """
 
     reduced: ext.Operand[Any]
@@ -103,7 +103,7 @@ class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
 
 
 class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
-    """Which elements of a fragment that begins at ``reduced`` lie in [first, end): ``fold.live reduced, first, end``."""
+    """Which elements of a fragment from ``reduced`` on lie in [first, end): ``fold.live reduced, first, end``."""
 
     reduced: ext.Operand[Any]
     first: ext.Operand[Any]
@@ -174,9 +174,9 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
 
 
 class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
-    """Combines the states of ``lanes`` lanes that lie ``stride`` apart: ``fold.warp_reduce state {lanes, stride, ordered}``.
+    """Combines the states of ``lanes`` lanes that lie ``stride`` apart.
 
-    All of those lanes get the result. ``ordered`` keeps lower lanes on the left.
+    ``fold.warp_reduce state {lanes, stride, ordered} ({combine})``: all of those lanes get the result. ``ordered`` keeps lower lanes on the left.
     """
 
     state: ext.Operand[Any]

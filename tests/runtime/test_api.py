@@ -53,7 +53,8 @@ def assert_close(got: Any, wanted: Array, op: str, x: Array) -> None:
     name = dtype(found.dtype).name
     scale = max(1.0, float(np.max(np.abs(x.astype(np.float64)), initial=0)))
     slack = TOLERANCE[name] * scale * (math.sqrt(x.size) if op in ("sum", "norm") else 1)
-    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=TOLERANCE[name] * (20 if op == "prod" else 1), atol=slack)
+    relative = TOLERANCE[name] * (20 if op == "prod" else 1)
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=relative, atol=slack)
 
 
 @st.composite
@@ -102,8 +103,8 @@ def test_sizes_around_every_boundary_of_the_planner(n: int, op: str) -> None:
 
 
 @pytest.mark.parametrize("plan", [
-    "", "finish=two_kernels", "vector=1", "unroll=1", "warps=1", "warps=16", "lanes=8,warps=1", "lanes=1,warps=1,warps_kept=1",
-    "walk=blocked,vector=1", "walk=blocked,vector=1,finish=two_kernels", "fast=kept",
+    "", "finish=two_kernels", "vector=1", "unroll=1", "warps=1", "warps=16", "lanes=8,warps=1",
+    "lanes=1,warps=1,warps_kept=1", "walk=blocked,vector=1", "walk=blocked,vector=1,finish=two_kernels", "fast=kept",
 ])  # fmt: skip
 @pytest.mark.parametrize("shape", [(100_003,), (3, 70_001)])
 def test_every_plan_gives_the_answer(plan: str, shape: tuple[int, ...]) -> None:
@@ -117,7 +118,7 @@ def test_every_plan_gives_the_answer(plan: str, shape: tuple[int, ...]) -> None:
 def test_atomics_are_exact_on_integers(op: str, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(2).integers(-100, 100, shape).astype(np.int32)
     if op == "prod":
-        with pytest.raises(ValueError, match="WF408.*finish=atomic is not exact for PROD"):
+        with pytest.raises(ValueError, match=r"WF408.*finish=atomic is not exact for PROD"):
             wf.reduce(x, what=op, axis=0, plan="finish=atomic", device="emulator")
         return
     got = wf.reduce(x, what=op, axis=0, plan="finish=atomic", device="emulator")
@@ -139,7 +140,8 @@ def test_empty_arrays_have_the_identity_or_an_error() -> None:
     assert wf.prod(np.zeros((3, 0), np.float32), 1, device="emulator").tolist() == [1, 1, 1]
     assert wf.max(np.zeros((0, 3), np.float32), 1, device="emulator").shape == (0,)
     assert np.isnan(wf.mean(np.zeros(0, np.float32), device="emulator"))
-    with pytest.raises(ValueError, match=re.escape("WF104: max of no elements has no value: axes (1,) of shape (3, 0)")):
+    text = "WF104: max of no elements has no value: axes (1,) of shape (3, 0)"
+    with pytest.raises(ValueError, match=re.escape(text)):
         wf.max(np.zeros((3, 0), np.float32), 1, device="emulator")
 
 
@@ -153,7 +155,7 @@ def test_results_keep_dims_and_go_into_out() -> None:
 
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)
-def AFFINE(a: Any, b: Any) -> Any:
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802: a monoid is a constant
     (s, t), (u, v) = a, b
     return s * u, t * u + v
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def python(code: str, folder: Path) -> str:
     """Runs code in a new process with the cache in ``folder``; gives what it printed."""
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env={**__import__("os").environ, "WARPFOLD_CACHE_DIR": str(folder)},
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "WARPFOLD_CACHE_DIR": str(folder)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
@@ -36,11 +37,11 @@ def python(code: str, folder: Path) -> str:
 
 def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     k = wf.compile("sum", (64, 1000), "f32", axis=1)
-    assert k.ptx.startswith("//") and ".entry sum(" in k.ptx
+    assert ".entry sum(" in k.ptx
     assert k.plan.fast == "reduced"
     names = [s.name for s in k.stages]
     assert names[:3] == ["program", "distribute", "lower-global-access"]
-    assert "fold.reduce" in k.stages[0].ir and "fold.reduce" not in k.stages[1].ir
+    assert ["fold.reduce" in s.ir for s in k.stages[:2]] == [True, False]
     x = np.random.default_rng(0).standard_normal((40, 900)).astype(np.float32)
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
 
@@ -73,8 +74,8 @@ def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("damage", "code"), [
-    (lambda b: b[:-10], "WF503"), (lambda b: b[: len(b) // 2], "WF503"), (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"),
-    (lambda b: b"", "WF502"), (lambda b: b"\x7fELF" + b, "WF502"),
+    (lambda b: b[:-10], "WF503"), (lambda b: b[: len(b) // 2], "WF503"),
+    (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"), (lambda b: b[:0], "WF502"), (lambda b: b"\x7fELF" + b, "WF502"),
 ])  # fmt: skip
 def test_a_damaged_file_is_refused(damage: object, code: str, tmp_path: Path) -> None:
     path = tmp_path / "k.warpfold"
@@ -95,13 +96,14 @@ def test_a_missing_file_and_a_folder_that_cannot_be_written(tmp_path: Path) -> N
 
 def test_an_array_that_the_kernel_cannot_serve_is_an_error() -> None:
     k = wf.compile("sum", (64, 1000), "f32", axis=1)
-    with pytest.raises(ValueError, match="WF123: this artifact of sum was compiled for elements of type f32: the array needs f64"):
+    text = "WF123: this artifact of sum was compiled for elements of type f32: the array needs f64"
+    with pytest.raises(ValueError, match=text):
         k(np.zeros((3, 3)), device="emulator")
-    with pytest.raises(ValueError, match="WF123.*1 kept and 1 reduced dims"):
+    with pytest.raises(ValueError, match=r"WF123.*1 kept and 1 reduced dims"):
         k(np.zeros((64, 1000), np.float32).T, device="emulator")
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:-5], lambda b: b"", lambda b: b"not an artifact", lambda b: b[:200]])
+@pytest.mark.parametrize("damage", [lambda b: b[:-5], lambda b: b[:0], lambda b: b"x" + b, lambda b: b[:200]])
 def test_a_damaged_cache_file_is_compiled_again(damage: object, folder: Path) -> None:
     x = np.ones(3000, np.float32)
     assert wf.sum(x, device="emulator") == 3000
@@ -127,8 +129,9 @@ def test_another_kernel_under_this_name_is_never_run(folder: Path) -> None:
 
 def test_two_processes_may_write_at_once(folder: Path) -> None:
     code = "import numpy as np, warpfold as wf; print(wf.var(np.arange(999.0), device='emulator'))"
-    env = {**__import__("os").environ, "WARPFOLD_CACHE_DIR": str(folder)}
-    runs = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    env = {**os.environ, "WARPFOLD_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert len({r.communicate()[0] for r in runs}) == 1
     (file,) = [f for f in folder.rglob("*") if f.is_file()]
     assert artifacts.load(file).name == "var"

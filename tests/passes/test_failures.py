@@ -1,0 +1,47 @@
+"""What a failing step leaves behind: its name, the IR before it in a file, and the command that fails in the same way."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warpfold.compiler.driver import _ptx, session
+from warpfold.compiler.errors import CompileError
+from warpfold.compiler.mlir import ir
+from warpfold.compiler.pipeline import Pass, run
+from warpfold.compiler.target import DEFAULT
+from warpfold.passes import steps
+
+
+def test_a_pass_that_leaves_invalid_ir_is_reported_with_a_reproducer() -> None:
+    def drop_the_terminator(module: Any) -> None:
+        function = module.regions[0].blocks[0].operations[0].operation
+        next(iter(function.regions[0].blocks[0].operations)).operation.erase()
+
+    with session():
+        module = ir.Module.parse("func.func @f() { return }")
+        with pytest.raises(CompileError, match="WF331: pass breaks failed") as caught:
+            run([("breaks", Pass("breaks", drop_the_terminator, (), "for this test"))], module)
+    found = re.search(r"warpfold-opt (\S+) --pass-pipeline='builtin.module\(breaks\)'", str(caught.value))
+    assert found is not None
+    assert "func.func @f" in Path(found[1]).read_text()
+    Path(found[1]).unlink()
+
+
+def test_a_call_of_a_library_that_nothing_links_is_refused() -> None:
+    text = """gpu.module @m {
+        gpu.func @k(%p: !llvm.ptr<1>) kernel {
+          %x = llvm.load %p : !llvm.ptr<1> -> f32
+          %y = math.tan %x : f32
+          llvm.store %y, %p : f32, !llvm.ptr<1>
+          gpu.return
+        }
+      }"""
+    with session():
+        module = ir.Module.parse(text)
+        run(steps(DEFAULT), module)
+        with pytest.raises(CompileError, match="WF332: __nv_tanf is in the PTX"):
+            _ptx(module)
