@@ -83,7 +83,7 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
     """
     stages: list[Stage] = []
     for label, step in steps:
-        before = module.operation.clone() if snapshots else None
+        before = module.operation.clone()  # a step that fails may have changed the module by then
         try:
             if isinstance(step, Pass):
                 run_pass(step, module)
@@ -91,7 +91,7 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
             else:
                 passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
         except ir.MLIRError as e:
-            raise _failed(label, step, before or module.operation, str(e)) from e
+            raise _failed(label, step, before, str(e)) from e
         if snapshots:
             stages.append(Stage(label, str(module)))
     return stages

@@ -24,7 +24,7 @@ config.maxIndividualTestTime = 60
 for tool, module in (("warpfold-opt", "warpfold.opt"), ("FileCheck", "filecheck")):
     config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", f"{sys.executable} -m {module}"))
 
-# %{through:NAME} is our passes up to and with NAME, %{ptx} the whole way; %{lines} prints a PTX string as lines of text.
+# %{through:NAME} is our passes up to and with NAME, %{ptx} the whole way; %{lines} prints a PTX string as lines.
 NAMES = [p.name for p in PASSES]
 for count, name in enumerate(NAMES, start=1):
     config.substitutions.append((rf"%\{{through:{name}\}}", ",".join(NAMES[:count])))

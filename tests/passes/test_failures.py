@@ -1,4 +1,4 @@
-"""What a failing step leaves behind: its name, the IR before it in a file, and the command that fails in the same way."""
+"""What a failing step leaves behind: its name, the IR before it in a file, and the command that fails again."""
 
 from __future__ import annotations
 
