@@ -16,7 +16,7 @@ from .errors import error
 from .graph import Expr, Program
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, run
-from .plan import Plan
+from .plan import Access, Plan
 from .target import Target
 
 _context: list[Any] = []
@@ -44,7 +44,8 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
         return [("main", main)]
     rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1)
     states = len(main.monoid.state)
-    rest = replace(rest, access=("strided",) * states, store_vector=False)
+    single: Access = "strided"
+    rest = replace(rest, access=(single,) * states, store_vector=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
@@ -60,12 +61,13 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
 def _symbol(name: str) -> str:
     """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    return plain if plain[:1].isalpha() else f"reduction_{plain}".rstrip("_")
+    own = re.fullmatch(r"(partials|ticket)_\d+", plain)  # the names of shared buffers
+    return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
 
 
 def _second_plan(plan: Plan) -> Plan:
     """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
-    return replace(plan, finish="cta", vector=1, unroll=4)
+    return replace(plan, finish="cta", vector=1, unroll=plan.second_unroll)
 
 
 def compile_program(
@@ -116,7 +118,12 @@ def _ptx(module: Any) -> str:
     binary = next(o for o in module.body.operations if o.operation.name == "gpu.binary")
     objects = ir.ArrayAttr(binary.operation.attributes["objects"])
     text = gpu.ObjectAttr(objects[0]).object.decode().rstrip("\0")
-    if "__nv_" in text:
-        name = text[text.index("__nv_") :].split("(")[0].split(",")[0].split()[0]
-        raise error("WF332", name=name)
-    return str(text)
+    return check_linked(str(text))
+
+
+def check_linked(ptx: str) -> str:
+    """``ptx``, in which no math function may be left that only NVIDIA's device library defines; WF332 otherwise."""
+    found = re.search(r"\b__nv_\w+", ptx)
+    if found:
+        raise error("WF332", name=found[0])
+    return ptx

@@ -144,6 +144,17 @@ _rows(
             "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
         ),
         "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
+        "WF126": (
+            "the inputs have different shapes: {shapes}",
+            "broadcast them to one shape first, as numpy.broadcast_arrays does",
+        ),
+        "WF127": ("{name} takes no parameter {parameter!r}: expected one of {known}", "leave it out or correct it"),
+        "WF128": (
+            "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
+            "parameters are baked into the kernel; pass arrays as inputs",
+        ),
+        "WF129": ("a shape has sizes of at least 0, got {shape}", "correct the size"),
+        "WF130": ("cannot reduce with a {kind}: expected a monoid, a function or a name", "see wf.monoid"),
         "WF124": ("{name} takes {expected} input array(s), got {found}", "pass one array per input"),
     },
 )
@@ -220,6 +231,10 @@ _rows(
         "WF211": (
             "{name} is folded over values that are reduced already",
             "fold values that depend on the elements of an input",
+        ),
+        "WF213": (
+            "{name} folds several times ({folds}): one fold per program is supported",
+            "make one monoid whose state has all the values, and fold once",
         ),
         "WF212": (
             "result {position} of {name} was never reduced",

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from .dtypes import DType
+from .dtypes import dtype as as_dtype
 from .errors import Location, error
 from .graph import Expr, MonoidGraph, Program, widest
 from .trace import Sym, caller, cast, constant
@@ -170,7 +171,7 @@ def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str |
         params: Python values baked into the program.
 
     Raises:
-        TraceError: WF212 when a result was never reduced.
+        TraceError: WF212 when a result was never reduced, WF213 when there are several folds.
     """
     args = [Sym(Expr("input", (), t, "element", i)) for i, t in enumerate(inputs)]
     got = function(*args, **params)
@@ -179,14 +180,18 @@ def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str |
     for position, r in enumerate(results):
         if not isinstance(r, Sym) or r.expr.space != "kept":
             raise error("WF212", name=label, position=position, where=_defined(function))
-    return Program(label, inputs, tuple(r.expr for r in results))
+    made = Program(label, inputs, tuple(r.expr for r in results))
+    if len(made.reduces) != 1:
+        folds = ", ".join(e.value.name for e in made.reduces if isinstance(e.value, MonoidGraph))
+        raise error("WF213", name=label, folds=folds, where=made.reduces[1].where)
+    return made
 
 
-def index(t: DType) -> Sym:
+def index(t: object) -> Sym:
     """The position of an element among the reduced ones, in the caller's row-major order from 0, in type ``t``."""
-    return Sym(Expr("iota", (), t, "element"))
+    return Sym(Expr("iota", (), as_dtype(t), "element"))
 
 
-def count(t: DType) -> Sym:
+def count(t: object) -> Sym:
     """How many elements are reduced into one result, in type ``t``."""
-    return Sym(Expr("count", (), t, "scalar"))
+    return Sym(Expr("count", (), as_dtype(t), "scalar"))

@@ -91,6 +91,11 @@ class Plan:
         """Elements along the reduced axis a CTA takes in one unrolled loop step."""
         return self.positions * self.vector_reduced * self.unroll
 
+    @property
+    def second_unroll(self) -> int:
+        """Partial states a thread has in flight in the second round: there are few, and they are in the L2 cache."""
+        return min(4, self.unroll)
+
     def shared_bytes(self, state_bytes: int) -> int:
         """Shared memory the stages need, for a state of ``state_bytes`` in all: the last CTA has a round of its own."""
         own_round = self.warps * self.slots * state_bytes if self.warps > 1 else 0

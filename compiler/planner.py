@@ -288,7 +288,8 @@ def _split(task: Task, plan: Plan, notes: Choice) -> int:
     if parts == 1:
         notes.reasons.append("one CTA finishes each result: no grid stage")
         return 1
-    notes.reasons.append(f"{parts} CTAs share each result, since {tiles} tile(s) of results do not fill {task.sms} SMs")
+    shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
+    notes.reasons.append(f"{shared} CTAs share each result: {tiles} tile(s) of results do not fill {task.sms} SMs")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))

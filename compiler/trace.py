@@ -18,18 +18,24 @@ from .dtypes import BF16, BOOL, F16, F32, F64, I64, DType, dtype
 from .errors import Location, error
 from .graph import Expr, widest
 
-_HERE = str(Path(__file__).parent) + os.sep
+_ROOT = Path(__file__).parent.parent
+_OURS = tuple(str(_ROOT / part) + os.sep for part in ("compiler", "runtime", "commands"))
+_LIBRARY = str(_ROOT / "compiler" / "library.py")
 
 
 def caller() -> Location | None:
-    """The innermost line of the running stack that is not in this package's compiler: the user's."""
+    """The innermost line of the running stack that defines a reduction: the user's, or that of a built-in function."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
     return Location(file, line, linecache.getline(file, line))
+
+
+def _is_machinery(file: str) -> bool:
+    return file.startswith(_OURS) and file != _LIBRARY
 
 
 def promote(a: DType, b: DType) -> DType:

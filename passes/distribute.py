@@ -91,9 +91,6 @@ from ..compiler.pipeline import Pass
 from ..compiler.plan import Plan
 from ..compiler.target import WARP
 
-SECOND_ROUND_UNROLL = 4
-"""Partials a thread of the last CTA has in flight, at most: there are few, and they are in the L2 cache."""
-
 
 def _run(module: Any) -> None:
     for op in list(module.regions[0].blocks[0].operations):
@@ -272,7 +269,7 @@ class _Distributor:
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
 
-        return self.stages(begin, end, step, min(SECOND_ROUND_UNROLL, self.plan.unroll), self.plan.vector_kept, body)
+        return self.stages(begin, end, step, self.plan.second_unroll, self.plan.vector_kept, body)
 
     def stages(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
         """One stage op per level whose extent along the reduced axis is more than one."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import prod as _product
 from typing import Any
 
 from ..compiler.dtypes import dtype as as_dtype
+from ..compiler.errors import error
 from ..compiler.target import DEFAULT, target
 from .compiled import Compiled, load
 from .execute import Arrays, run
@@ -45,7 +47,7 @@ def reduce(
         ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: see ``docs``; each has a code.
     """
     arrays = Arrays.of(xs, device)
-    request = Request(what, axes_of(axis, len(arrays.inputs[0].shape)), _params(params), plan)
+    request = Request(what, axes_of(axis, len(arrays.inputs[0].shape)), _params(what, params), plan)
     inputs = tuple(Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in arrays.inputs)
     program, _ = outputs_of(request, inputs)
     arrays.allocate(request.axes, [o.dtype for o in program.outputs], out, keepdims)
@@ -55,8 +57,12 @@ def reduce(
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run)
 
 
-def _params(params: dict[str, Any]) -> Params:
+def _params(what: What, params: dict[str, Any]) -> Params:
     """Keyword parameters as a hashable value; those left at None keep their defaults."""
+    for name, given in params.items():
+        if not isinstance(given, Hashable):
+            label = what if isinstance(what, str) else getattr(what, "__name__", "the reduction")
+            raise error("WF128", parameter=name, name=label, kind=type(given).__name__)
     return tuple(sorted((k, as_dtype(v) if k == "dtype" else v) for k, v in params.items() if v is not None))
 
 
@@ -164,8 +170,10 @@ def plan_for(
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
     chosen, full = target(arch), tuple(int(n) for n in shape)
+    if builtins.any(n < 0 for n in full):
+        raise error("WF129", shape=full)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
-    request = Request(what, axes_of(axis, len(full)), _params(params), plan)
+    request = Request(what, axes_of(axis, len(full)), _params(what, params), plan)
     inputs = tuple(Shape(full, _contiguous(full), 0, t) for t in types)
     program, kept = outputs_of(request, inputs)
     outputs = tuple(Shape(kept, _contiguous(kept), 0, o.dtype) for o in program.outputs)

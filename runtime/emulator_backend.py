@@ -34,13 +34,13 @@ class EmulatorBackend:
         """All host memory."""
         return view.device.kind == "cpu"
 
-    def bind(self, view: View, *, write: bool, stream: int) -> int:  # noqa: ARG002: nothing is queued here
+    def bind(self, view: View, *, write: bool, stream: int) -> int:  # noqa: ARG002
         """Maps the bytes that the view spans; addresses keep their alignment."""
         low, high = view.extent
         if low == high:
             return 0
         data = (ctypes.c_uint8 * (high - low)).from_address(low)
-        base = self.memory.bind(np.frombuffer(data, np.uint8), read_only=not write, name=str(view.dtype))
+        base = self.memory.bind(np.ctypeslib.as_array(data), read_only=not write, name=str(view.dtype))
         self._bound.append(base)
         return int(base) + view.address - low
 

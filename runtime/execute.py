@@ -40,6 +40,10 @@ class Arrays:
     def of(cls, xs: Sequence[object], device: str) -> Arrays:
         """Views of the inputs, and the backend that reaches them."""
         views = tuple(libraries.view(x) for x in xs)
+        if not views:
+            raise error("WF124", name="a reduction", expected="at least 1", found=0)
+        if len({v.shape for v in views}) > 1:
+            raise error("WF126", shapes=", ".join(str(v.shape) for v in views))
         libraries.common_device(views)
         return cls(xs[0], views, backend_for(views, device), libraries.stream_of(xs[0]))
 

@@ -18,7 +18,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.dtypes import I32, I64, DType, compute
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
-from ..compiler.graph import Program
+from ..compiler.graph import MonoidGraph, Program
 from ..compiler.planner import Choice, Task
 from ..compiler.target import Target
 from . import cache
@@ -65,6 +65,8 @@ def function_of(what: What) -> Callable[..., Any]:
         return library.FUNCTIONS[what]
     if isinstance(what, monoid.Monoid):
         return _folding(what)
+    if not callable(what):
+        raise error("WF130", kind=type(what).__name__)
     return what
 
 
@@ -90,8 +92,12 @@ def _folding(m: monoid.Monoid) -> Callable[..., Any]:
 def trace(what: What, inputs: tuple[DType, ...], params: Params, wide: bool) -> Program:
     """The program of ``what`` on inputs of these types; ``wide`` numbers elements in 64 bits."""
     function = function_of(what)
-    given = dict(params)
+    given: dict[str, Any] = dict(params)
     accepted = inspect.signature(function).parameters
+    named = [n for n, p in accepted.items() if p.kind is p.KEYWORD_ONLY]
+    for name in given:
+        if name not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+            raise error("WF127", name=function.__name__, parameter=name, known=" ".join(named) or "none")
     if "index_dtype" in accepted:
         given["index_dtype"] = I64 if wide else I32
     positional = [p for p in accepted.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -112,7 +118,7 @@ def outputs_of(request: Request, inputs: Sequence[Shape]) -> tuple[Program, tupl
     n_reduced = prod(shape[a] for a in request.axes)
     program = trace(request.what, tuple(i.dtype for i in inputs), request.params, n_reduced >= 2**31)
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
-    if n_reduced == 0 and prod(kept) and not all(e.value.has_identity for e in program.reduces):  # type: ignore[attr-defined]
+    if n_reduced == 0 and 0 not in kept and not _graph(program).has_identity:
         raise error("WF104", name=program.name, axes=request.axes, shape=shape)
     return program, kept
 
@@ -128,12 +134,19 @@ def prepare(
         request.axes,
         [i.strides for i in inputs],
         [o.strides for o in outputs],
-        ordered=any(not e.value.commutative for e in program.reduces),  # type: ignore[attr-defined]
+        ordered=not _graph(program).commutative,
         indexed=program.uses_index,
     )
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms)
     return Prepared(program, geometry, planner.choose(task, request.options), target)
+
+
+def _graph(program: Program) -> MonoidGraph:
+    """The monoid of the program's one fold."""
+    graph = program.reduces[0].value
+    assert isinstance(graph, MonoidGraph)
+    return graph
 
 
 def artifact(prepared: Prepared) -> Artifact:

@@ -11,7 +11,7 @@ from warpfold.compiler.monoid import Monoid
 
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)
-def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802: a monoid is a constant
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802
     """The composition of x -> s x + t: first the left one, then the right one. Its order matters."""
     (s, t), (u, v) = a, b
     return s * u, t * u + v

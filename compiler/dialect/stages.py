@@ -81,7 +81,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
     """The caller's number of each element of a fragment.
 
-    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced sizes (without the outermost) and the index strides.
+    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced
+    sizes (without the outermost) and the index strides.
     """
 
     reduced: ext.Operand[Any]
@@ -176,7 +177,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
 class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
     """Combines the states of ``lanes`` lanes that lie ``stride`` apart.
 
-    ``fold.warp_reduce state {lanes, stride, ordered} ({combine})``: all of those lanes get the result. ``ordered`` keeps lower lanes on the left.
+    ``fold.warp_reduce state {lanes, stride, ordered} ({combine})``: all of those lanes get the result.
+    ``ordered`` keeps lower lanes on the left.
     """
 
     state: ext.Operand[Any]

@@ -166,7 +166,8 @@ def _check_shape(launch: Launch) -> None:
     limits = launch.program.kernel.limits
     name = launch.program.kernel.name
     for what, shape in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster)):
-        if len(shape) != 3 or min(shape) < 1:
+        sizes = list(shape)
+        if len(sizes) != 3 or min(sizes) < 1:
             raise error("WF708", kernel=name, problem=f"expected a {what} of three positive sizes, got {shape}")
     if launch.threads > MAX_THREADS:
         raise error("WF708", kernel=name, problem=f"expected at most {MAX_THREADS} threads, got {launch.threads}")
@@ -200,7 +201,7 @@ def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes
     return bytes(out)
 
 
-def _bytes_of(kernel: Function, k: int, param: Variable, value: Argument) -> bytes:
+def _bytes_of(kernel: Function, k: int, param: Variable, value: object) -> bytes:
     kinds = {"f32": "<f", "f64": "<d", "f16": "<e"}
     if isinstance(value, bytes | bytearray | memoryview):
         if len(value) == param.size:

@@ -155,7 +155,7 @@ def test_results_keep_dims_and_go_into_out() -> None:
 
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)
-def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802: a monoid is a constant
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802
     (s, t), (u, v) = a, b
     return s * u, t * u + v
 
@@ -203,7 +203,16 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.sum(np.zeros(3), device="tpu"), "WF121: device cannot be 'tpu'"),
     (lambda: wf.reduce(np.zeros(3), np.zeros(3), what="sum"), r"WF124: sum takes 1 input array\(s\), got 2"),
     (lambda: wf.sum(np.zeros(3), out=[1, 2]), r"WF125: out holds 2 array\(s\): the reduction has 1 result"),
-    (lambda: wf.sum(np.zeros((3, 3)), 0, plan="warps=64"), "WF404: the plan needs 16384 threads a CTA: sm_90a holds 1024"),
+    (lambda: wf.sum(np.zeros((3, 3)), 0, plan="warps=64"), "WF404: the plan needs 16384 threads a CTA: sm_90a"),
+    (lambda: wf.reduce(what="sum"), r"WF124: a reduction takes at least 1 input array\(s\), got 0"),
+    (lambda: wf.reduce(np.zeros(3), np.zeros(4), what=lambda x, y: wf.fold(wf.SUM, x * y)),
+     r"WF126: the inputs have different shapes: \(3,\), \(4,\)"),
+    (lambda: wf.reduce(np.zeros(3), what="sum", correction=3), "WF127: sum takes no parameter 'correction'"),
+    (lambda: wf.reduce(np.zeros(3), what="var", correction=[1]), "WF128: parameter 'correction' of var is a list"),
+    (lambda: wf.compile("sum", (-4,)), r"WF129: a shape has sizes of at least 0, got \(-4,\)"),
+    (lambda: wf.reduce(np.zeros(3), what=3), "WF130: cannot reduce with a int"),
+    (lambda: wf.reduce(np.zeros(3), what=lambda x: wf.fold(wf.SUM, x) + wf.fold(wf.MAX, x)),
+     r"WF213: <lambda> folds several times \(SUM, MAX\)"),
     (lambda: wf.sum(np.zeros(3), plan="wraps=2"), "WF402: a plan has no field 'wraps'"),
 ])  # fmt: skip
 def test_mistakes_are_coded_and_say_what_to_do(call: Any, text: str) -> None:

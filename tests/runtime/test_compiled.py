@@ -75,7 +75,8 @@ def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("damage", "code"), [
     (lambda b: b[:-10], "WF503"), (lambda b: b[: len(b) // 2], "WF503"),
-    (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"), (lambda b: b[:0], "WF502"), (lambda b: b"\x7fELF" + b, "WF502"),
+    (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"), (lambda b: b[:0], "WF502"),
+    (lambda b: b"\x7fELF" + b, "WF502"),
 ])  # fmt: skip
 def test_a_damaged_file_is_refused(damage: object, code: str, tmp_path: Path) -> None:
     path = tmp_path / "k.warpfold"
