@@ -45,7 +45,7 @@ def test_python_types_are_taken_as_numpy_takes_them() -> None:
         (np.dtype("datetime64[s]"), "datetime64"), (np.dtype([("a", "i4")]), "void"), (None, "None"), ("", ""),
         (np.dtype(np.float32).newbyteorder(), "f4"), (object(), "object"), (3, "3"), (np.longdouble, "float128"),
     ],
-    ids=str,
+    ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )  # fmt: skip
 def test_a_type_without_a_rule_is_refused(spec: object, shown: str) -> None:
     with pytest.raises(DTypeError, match=r"WF105: no rule for elements of type .*: expected one of bool i8") as caught:

@@ -63,7 +63,9 @@ def test_bf16_meets_others_where_both_fit(other: DType, result: DType) -> None:
 
 @pytest.mark.parametrize("t", NATIVE, ids=str)
 @pytest.mark.parametrize("number", [True, 3, 2.5], ids=repr)
-@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.truediv, operator.lt, trace.minimum], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "op", [operator.add, operator.mul, operator.truediv, operator.lt, trace.minimum], ids=lambda f: f.__name__
+)
 def test_python_numbers_are_weak(t: DType, number: float, op: Callable[..., Any]) -> None:
     reference = np.minimum if op is trace.minimum else op
     expected = np.asarray(reference(np.ones(2, t.numpy), number)).dtype
