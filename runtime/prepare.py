@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -55,6 +55,11 @@ class Prepared:
     geometry: Geometry
     choice: Choice
     target: Target
+
+    @cached_property
+    def key(self) -> str:
+        """The name of its artifact in the cache."""
+        return cache.key(self.program, self.choice.facts, self.choice.plan, self.target)
 
 
 def function_of(what: What) -> Callable[..., Any]:
@@ -151,8 +156,7 @@ def _graph(program: Program) -> MonoidGraph:
 
 def artifact(prepared: Prepared) -> Artifact:
     """The compiled kernels: from memory, from disk, or made now and kept."""
-    choice = prepared.choice
-    key = cache.key(prepared.program, choice.facts, choice.plan, prepared.target)
+    choice, key = prepared.choice, prepared.key
     found = cache.get(key)
     if found is None:
         from ..compiler.driver import compile_program

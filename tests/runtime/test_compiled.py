@@ -149,7 +149,7 @@ def test_the_key_knows_everything_that_matters() -> None:
     def key(**changes: object) -> str:
         given = {"what": "sum", "shape": (5000,), "dtype": "f32", "arch": "sm_90a", "plan": ""} | changes
         ready: prepare.Prepared = api.plan_for(**given)  # type: ignore[arg-type]
-        return cache.key(ready.program, ready.choice.facts, ready.choice.plan, ready.target)
+        return ready.key
 
     assert key() == key()
     others = [{"what": "prod"}, {"dtype": "f64"}, {"arch": "sm_80"}, {"plan": "unroll=2"}, {"shape": (5, 1000)}]
