@@ -103,7 +103,6 @@ def _prepare(request: Request, arrays: Arrays, keepdims: bool) -> Prepared:
 
 def _compile(ready: Prepared) -> tuple[Artifact, bool]:
     """The artifact, and whether it was there already."""
-    choice = ready.choice
     found = cache.get(ready.key)
     return (found, True) if found is not None else (artifact(ready), False)
 

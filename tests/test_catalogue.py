@@ -9,7 +9,7 @@ from warpfold.compiler.driver import compile_program
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
 from warpfold.runtime import api
-from warpfold.runtime.ptxas import assemble
+from warpfold.runtime.ptxas import assemble, disassemble
 
 
 def ptx(case: Case, arch: str) -> str:
@@ -47,3 +47,10 @@ def test_predicates_are_ballots_and_integers_are_redux_where_the_target_has_it()
     assert "vote.sync.ballot" in ptx(Case("any", (1 << 20,), "bool"), "sm_75")
     assert "redux.sync.max.s32" in ptx(Case("max", (1 << 20,), "i32"), "sm_80")
     assert "redux.sync" not in ptx(Case("max", (1 << 20,), "i32"), "sm_75")
+
+
+def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
+    """What ptxas makes of it, by the real disassembler."""
+    text = disassemble(assemble(ptx(Case("sum", (1 << 22,)), "sm_90a"), "sm_90a").cubin)
+    assert text.count("LDG.E.128") >= 8
+    assert "SHFL.BFLY" in text
