@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 ARCH = "sm_90a"
 FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
-WRONG, USAGE, INTERRUPTED, CLOSED = (
-    1,
-    2,
-    130,
-    141,
-)  # exit codes; the last two are what a shell reports for SIGINT and SIGPIPE
+WRONG, USAGE, INTERRUPTED, CLOSED = 1, 2, 130, 141
+"""Exit codes; the last two are what a shell reports for SIGINT and SIGPIPE."""
 
 
 class Commands(click.Group):
@@ -93,8 +89,11 @@ def of_what(command: F) -> F:
         click.option("--shape", metavar="4096x1024", help="Shape of made-up input, 1024x1024 without --input."),
         click.option("--dtype", metavar="f32", help="Its element type, f32 by default; f32,i64 for two inputs."),
         click.option("--axis", metavar="1", help="Axis to reduce, or several: 0,2. All by default."),
-        click.option("--plan", default="", metavar="KEY=VALUE,...", help="In place of the planner's own choices."),
-    )
+        click.option(
+            "--plan", default="", metavar="KEY=VALUE,...",
+            help="In place of the planner's own choices, which explain prints in this form.",
+        ),
+    )  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command
@@ -153,7 +152,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, 
 @click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
 @click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
 def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> None:
-    r"""Compile OP and write one form of it; needs no GPU.
+    """Compile OP and write one form of it; needs no GPU.
 
     \b
     program   the tensor program, MLIR before any pass
@@ -163,7 +162,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> 
     ptx       PTX
     sass      machine code, disassembled
     artifact  a file for wf.load, which runs it without MLIR
-    """
+    """  # noqa: D301 - click wants the backspace itself
     from .commands.emit import emit
 
     emit(request_of(**what), form, arch, path, json=json)

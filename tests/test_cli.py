@@ -263,6 +263,7 @@ def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatc
 def test_help_shows_examples(command: str) -> None:
     text = call(command, "--help").stdout
     assert f"Examples:\n    warpfold {command} " in text
+    assert "\\b" not in text
 
 
 def test_version() -> None:

@@ -60,7 +60,9 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert place == x.argmax()
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/first-run.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/first-run.md", "docs/performance.md"]
+)
 def test_links_and_named_files_exist(document: str) -> None:
     path = ROOT / document
     for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
