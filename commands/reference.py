@@ -26,8 +26,6 @@ from .evaluate import Array, Evaluator, State, rounds, rows
 _BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 _TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 _HUGE = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
-SECOND_ROUND = 4
-"""Partials that a thread of the finishing CTA combines at a time."""
 
 
 def unit(t: DType) -> float:
@@ -96,8 +94,10 @@ def depth(plan: Plan, run: Launch) -> int:
     across = plan.positions * plan.vector_reduced
     chain = -(-run.chunk // (across * plan.unroll))
     above = (plan.unroll * across).bit_length()
-    second = -(-run.split // (plan.positions * SECOND_ROUND)) + plan.positions.bit_length() + SECOND_ROUND
-    return chain + above + (second if run.split > 1 else 0)
+    if run.split == 1:
+        return chain + above
+    deep = plan.second_unroll
+    return chain + above + -(-run.split // (plan.positions * deep)) + plan.positions.bit_length() + deep
 
 
 def check(

@@ -74,9 +74,7 @@ class Kernel:
     @property
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
-        graph = self.program.reduces[0].value
-        assert isinstance(graph, MonoidGraph)
-        return graph
+        return self.program.monoid
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -146,8 +144,7 @@ def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
 def second_program(program: Program) -> Program:
     """The program of the second kernel: the same results, reduced from partial states instead of elements."""
     reduce = program.reduces[0]
-    graph = reduce.value
-    assert isinstance(graph, MonoidGraph)
+    graph = program.monoid
     inputs = tuple(Expr("input", (), t, "element", i) for i, t in enumerate(graph.state))
     swapped: dict[str, Expr] = {reduce.digest: Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)}
     for e in walk(program.outputs):

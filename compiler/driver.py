@@ -42,10 +42,8 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     main = Kernel(name, program, facts, plan)
     if plan.finish in ("cta", "last_block"):
         return [("main", main)]
-    rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1)
-    states = len(main.monoid.state)
-    single: Access = "strided"
-    rest = replace(rest, access=(single,) * states, store_vector=False)
+    access: tuple[Access, ...] = tuple("strided" for _ in main.monoid.state)
+    rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1, access=access, store_vector=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]

@@ -267,7 +267,10 @@ _rows(
             "write the program through wf.fold, or give the function the attributes that docs/design.md lists",
         ),
         "WF321": ("{stage} has no rule for {op} on {dtype}", "rewrite the function with operations that have one"),
-        "WF330": ("pass {name} left {count} {op} behind", "report it with the IR and the command named below"),
+        "WF330": (
+            "pass {name} left {count} {op} behind",
+            "report it with the output of: warpfold compile OP --emit program",
+        ),
         "WF331": ("pass {name} failed: {reason}", "the IR before it is in {path}; reproduce with: {command}"),
         "WF332": ("{name} is in the PTX but nothing links it", "report it: a math function lacks its expansion"),
     },
@@ -278,7 +281,7 @@ _rows(
     PlanError,
     {
         "WF401": ("no target is called {arch!r}: expected one of {known}", "did you mean {near}?"),
-        "WF402": ("a plan has no field {key!r}: expected one of {known}", "write --plan key=value,key=value"),
+        "WF402": ("a plan has no field {key!r}: expected one of {known}", "write key=value,key=value"),
         "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
         "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
         "WF405": (

@@ -115,6 +115,13 @@ class Program:
         return tuple(e for e in walk(self.outputs) if e.op == "reduce")
 
     @property
+    def monoid(self) -> MonoidGraph:
+        """The monoid of the program's one reduction."""
+        graph = self.reduces[0].value
+        assert isinstance(graph, MonoidGraph)
+        return graph
+
+    @property
     def uses_index(self) -> bool:
         """Whether elements are numbered anywhere (argmin and the like)."""
         return any(e.op == "iota" for e in walk(self.outputs))

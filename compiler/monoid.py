@@ -181,6 +181,8 @@ def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str |
         if not isinstance(r, Sym) or r.expr.space != "kept":
             raise error("WF212", name=label, position=position, where=_defined(function))
     made = Program(label, inputs, tuple(r.expr for r in results))
+    if not results:
+        raise error("WF212", name=label, position=0, where=_defined(function))
     if len(made.reduces) != 1:
         folds = ", ".join(e.value.name for e in made.reduces if isinstance(e.value, MonoidGraph))
         raise error("WF213", name=label, folds=folds, where=made.reduces[1].where)

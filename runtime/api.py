@@ -5,13 +5,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from math import prod as _product
 from typing import Any
 
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.target import DEFAULT, target
 from .compiled import Compiled, load
+from .dlpack import contiguous
 from .execute import Arrays, run
 from .prepare import Params, Request, Shape, What, artifact, axes_of, outputs_of, prepare
 
@@ -174,14 +174,10 @@ def plan_for(
         raise error("WF129", shape=full)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     request = Request(what, axes_of(axis, len(full)), _params(what, params), plan)
-    inputs = tuple(Shape(full, _contiguous(full), 0, t) for t in types)
+    inputs = tuple(Shape(full, contiguous(full), 0, t) for t in types)
     program, kept = outputs_of(request, inputs)
-    outputs = tuple(Shape(kept, _contiguous(kept), 0, o.dtype) for o in program.outputs)
+    outputs = tuple(Shape(kept, contiguous(kept), 0, o.dtype) for o in program.outputs)
     return prepare(request, inputs, outputs, chosen, chosen.sms)
-
-
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(_product(shape[i + 1 :]) for i in range(len(shape)))
 
 
 __all__ = [

@@ -18,7 +18,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.dtypes import I32, I64, DType, compute
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
-from ..compiler.graph import MonoidGraph, Program
+from ..compiler.graph import Program
 from ..compiler.planner import Choice, Task
 from ..compiler.target import Target
 from . import cache
@@ -123,7 +123,7 @@ def outputs_of(request: Request, inputs: Sequence[Shape]) -> tuple[Program, tupl
     n_reduced = prod(shape[a] for a in request.axes)
     program = trace(request.what, tuple(i.dtype for i in inputs), request.params, n_reduced >= 2**31)
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
-    if n_reduced == 0 and 0 not in kept and not _graph(program).has_identity:
+    if n_reduced == 0 and 0 not in kept and not program.monoid.has_identity:
         raise error("WF104", name=program.name, axes=request.axes, shape=shape)
     return program, kept
 
@@ -139,19 +139,12 @@ def prepare(
         request.axes,
         [i.strides for i in inputs],
         [o.strides for o in outputs],
-        ordered=not _graph(program).commutative,
+        ordered=not program.monoid.commutative,
         indexed=program.uses_index,
     )
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms)
     return Prepared(program, geometry, planner.choose(task, request.options), target)
-
-
-def _graph(program: Program) -> MonoidGraph:
-    """The monoid of the program's one fold."""
-    graph = program.reduces[0].value
-    assert isinstance(graph, MonoidGraph)
-    return graph
 
 
 def artifact(prepared: Prepared) -> Artifact:

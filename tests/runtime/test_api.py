@@ -213,6 +213,7 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.reduce(np.zeros(3), what=3), "WF130: cannot reduce with a int"),
     (lambda: wf.reduce(np.zeros(3), what=lambda x: wf.fold(wf.SUM, x) + wf.fold(wf.MAX, x)),
      r"WF213: <lambda> folds several times \(SUM, MAX\)"),
+    (lambda: wf.reduce(np.zeros(3), what=lambda _: ()), "WF212: result 0 of <lambda> was never reduced"),
     (lambda: wf.sum(np.zeros(3), plan="wraps=2"), "WF402: a plan has no field 'wraps'"),
 ])  # fmt: skip
 def test_mistakes_are_coded_and_say_what_to_do(call: Any, text: str) -> None:
