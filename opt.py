@@ -24,6 +24,8 @@ from .passes import PASSES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+INTERRUPTED = 130
+"""The exit code that a shell reports for SIGINT."""
 _SEPARATOR = "// -----"
 _HELP = """\
 examples:
@@ -179,6 +181,17 @@ def _write(path: str, text: str) -> None:
         raise error("WF592", path=path, reason=problem.strerror or problem) from problem
 
 
+def _print(text: str) -> None:
+    """Writes to standard output; a reader that left early has all that it wanted."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as problem:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - Python's last flush would fail once more
+        if not isinstance(problem, BrokenPipeError):
+            raise error("WF592", path="standard output", reason=problem.strerror or problem) from problem
+
+
 def _check_writable(path: str) -> None:
     """Finds an output path that cannot be written before any work is done."""
     target = Path(path)
@@ -222,20 +235,23 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; 0 when every part of the input did as it should, else 1."""
     options = _parser().parse_args(argv)
-    if options.list_passes:
-        sys.stdout.write(_list_passes())
-        return 0
     try:
+        if options.list_passes:
+            _print(_list_passes())
+            return 0
         if options.output != "-":
             _check_writable(options.output)
         output, fine = Tool(options).run(_read(options.input))
         if options.output == "-":
-            sys.stdout.write(output)
+            _print(output)
         elif fine:
             _write(options.output, output)
     except WarpfoldError as problem:
         print(f"warpfold-opt: error: {problem}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("warpfold-opt: interrupted: nothing was written", file=sys.stderr)
+        return INTERRUPTED
     return 0 if fine else 1
 
 

@@ -101,9 +101,14 @@ def _cache() -> Finding:
     from ..runtime.cache import folder
 
     place = folder()
-    files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
+    try:
+        files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
+        writable = _writable(place)
+    except OSError as e:  # a name that no file system takes, a folder that may not be looked into
+        files, writable = [], False
+        place = Path(f"{place} ({e.strerror})")
     text = f"{place}: {len(files)} artifact(s), {screen.size(sum(files))}"
-    return "cache", _writable(place), text, "set WARPFOLD_CACHE_DIR to a folder that can be written"
+    return "cache", writable, text, "set WARPFOLD_CACHE_DIR to a folder that can be written"
 
 
 def _writable(place: Path) -> bool:

@@ -25,7 +25,7 @@ def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool
         raise error("WF812")
     if json and form != "plan":
         raise error("WF813", form=form)
-    output = Output(path) if path else None
+    output = Output(path) if path is not None else None
     if form == "plan" and output is None and not json:
         return table(request.planned(arch))
     with screen.progress("compiling"):

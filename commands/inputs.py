@@ -67,12 +67,17 @@ def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
     count = input_count(what, len(paths))
     if len(paths) != count:
         raise error("WF124", name=label(what), expected=count, found=len(paths))
-    found = [load_npy(p) for p in paths]
+    found = [_native(load_npy(p)) for p in paths]
     for path, x in zip(paths, found, strict=True):
         dtype(x.dtype)
         if x.shape != found[0].shape:
             raise error("WF809", path=path, found=x.shape, first=paths[0], expected=found[0].shape)
     return found
+
+
+def _native(x: Array) -> Array:
+    """The array in this machine's byte order, as the Python functions take it too."""
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
 def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> list[Array]:

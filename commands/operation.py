@@ -20,6 +20,8 @@ from ..compiler.errors import Location, WarpfoldError, error
 from ..compiler.monoid import Monoid
 
 What = str | Monoid | Callable[..., Any]
+TRAIL = 8
+"""Lines of the user's that are shown on the way to the one that failed: a recursion has a thousand."""
 _PACKAGE = str(Path(__file__).parent.parent)
 
 
@@ -123,7 +125,7 @@ def users_code(path: str, code: str = "WF810") -> Iterator[None]:
         places = [_location(f) for f in traceback.extract_tb(e.__traceback__) if _is_users(f.filename)]
         if not places:
             raise
-        trail = "".join(f"\n  from {place}" for place in places[:-1])
+        trail = "".join(f"\n  from {place}" for place in places[:-1][-TRAIL:])
         reason = f"{type(e).__name__}: {e}".rstrip(": ")
         raise error(code, path=path, reason=reason, trail=trail, where=places[-1]) from e
 

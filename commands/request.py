@@ -73,8 +73,8 @@ class Request:
             xs = self.arrays
             return xs[0].shape, tuple(dtype(x.dtype) for x in xs), ", ".join(self.files)
         count = operation.input_count(self.what, (self.dtype or "").count(",") + 1)
-        shape = inputs.shape_of(self.shape or inputs.DEFAULT_SHAPE)
-        return shape, inputs.dtypes_of(self.dtype or "f32", count), f"random, seed {self.seed}"
+        shape = inputs.shape_of(inputs.DEFAULT_SHAPE if self.shape is None else self.shape)
+        return shape, inputs.dtypes_of("f32" if self.dtype is None else self.dtype, count), f"random, seed {self.seed}"
 
     def planned(self, arch: str) -> Prepared:
         """Program, geometry and plan for arrays of this kind."""

@@ -59,7 +59,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     Raises:
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
-    target = Output(output) if output else None
+    target = Output(output) if output is not None else None
     xs = request.arrays
     outcome = _run(request, xs, keepdims, device)
     with screen.progress("checking against NumPy"):

@@ -144,7 +144,13 @@ def load(path: str | os.PathLike[str]) -> Artifact:
         raise error("WF502", path=path)
     if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(body).hexdigest():
         raise error("WF503", path=path)
-    return _from_json(json.loads(body))
+    try:
+        found = _from_json(json.loads(body))
+    except (LookupError, TypeError, ValueError, AttributeError) as e:  # whole, but of another format
+        raise error("WF502", path=path) from e
+    if not any(k.role == "main" for k in found.kernels):
+        raise error("WF502", path=path)
+    return found
 
 
 def _from_json(j: dict[str, Any]) -> Artifact:

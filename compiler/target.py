@@ -72,7 +72,7 @@ def target(arch: str) -> Target:
     """
     found = TARGETS.get(arch)
     if found is None:
-        near = get_close_matches(arch, TARGETS) or list(TARGETS)
+        near = get_close_matches(str(arch), TARGETS) or list(TARGETS)
         raise error("WF401", arch=arch, near=" ".join(near), known=" ".join(TARGETS))
     return found
 

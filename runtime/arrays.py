@@ -124,12 +124,12 @@ def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
     try:
         # Mapping checks that the file is as long as its header says, before memory is asked for.
         return np.load(path, mmap_mode="r" if size > MAP_FROM_BYTES else None, allow_pickle=False)  # type: ignore[no-any-return]
-    except (ValueError, EOFError, SyntaxError) as e:
+    except OSError as e:
+        raise error("WF506", path=path, reason=e.strerror or e) from e
+    except Exception as e:  # a header that lies ends in any kind: a size in MemoryError, its text in TokenError
         if "Object arrays" in str(e) or "Python objects" in str(e):
             raise error("WF508", path=path) from e
         raise error("WF507", path=path, reason=e) from e
-    except OSError as e:
-        raise error("WF506", path=path, reason=e.strerror or e) from e
 
 
 def _foreign(path: str | os.PathLike[str], head: bytes) -> Exception:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -223,6 +226,28 @@ def test_an_output_that_cannot_be_written_is_found_first(write: Any, tmp_path: P
         assert opt.main([write(FOLDABLE), "-o", str(target), "--mlir-print-ir-after-all"]) == 1
         assert "WF592: cannot write" in capfd.readouterr().err
     assert opt.main([write(FOLDABLE), "-o", "/dev/null"]) == 0
+
+
+def test_a_full_or_closed_standard_output_is_no_traceback(write: Any) -> None:
+    command = [sys.executable, "-m", "warpfold.opt", write(FOLDABLE)]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 1
+    assert found.stderr.startswith("warpfold-opt: error: WF592: cannot write standard output: No space left on device")
+    reader, writer = os.pipe()
+    os.close(reader)
+    found = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_an_interrupt_is_no_traceback(write: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    def interrupted(_: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(opt, "_read", interrupted)
+    assert opt.main([write(FOLDABLE)]) == opt.INTERRUPTED
+    assert capfd.readouterr().err == "warpfold-opt: interrupted: nothing was written\n"
 
 
 def test_the_list_of_passes_has_our_order(capfd: Any) -> None:

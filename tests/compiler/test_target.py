@@ -55,3 +55,8 @@ def test_an_unknown_target_names_near_ones(arch: str, near: str) -> None:
     with pytest.raises(PlanError, match=f"WF401: no target is called '{arch}': expected one of sm_75 sm_80") as caught:
         target(arch)
     assert near in caught.value.remedy
+
+
+def test_a_target_that_is_no_text_is_refused() -> None:
+    with pytest.raises(PlanError, match="WF401: no target is called 90: "):
+        target(90)  # type: ignore[arg-type]

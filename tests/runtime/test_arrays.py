@@ -499,6 +499,8 @@ def test_npy_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monke
         ("header", whole[:40], "WF507"),
         ("body", whole[:-8], "WF507"),
         ("nothing", whole[:128], "WF507"),
+        ("size", whole.replace(b"(100,)", b"(9999999999999,)"), "WF507"),
+        ("words", whole[:10] + b"\xff\x00((((".ljust(118, b"(") + whole[128:], "WF507"),
         ("objects", (tmp_path / "objects.npy").read_bytes(), "WF508"),
         ("pickle", pickle.dumps([1, 2]), "WF508"),
         ("archive", (tmp_path / "archive.npz").read_bytes(), "WF509"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -73,10 +74,20 @@ def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> Non
     assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
 
 
+def sealed(body: bytes) -> bytes:
+    """A file that is whole, whatever it holds."""
+    return artifacts.MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def with_no_kernels(file: bytes) -> bytes:
+    return json.dumps({**json.loads(file.partition(b"\n")[2]), "kernels": []}).encode()
+
+
 @pytest.mark.parametrize(("damage", "code"), [
     (lambda b: b[:-10], "WF503"), (lambda b: b[: len(b) // 2], "WF503"),
     (lambda b: b.replace(b"add.rn", b"sub.rn"), "WF503"), (lambda b: b[:0], "WF502"),
-    (lambda b: b"\x7fELF" + b, "WF502"),
+    (lambda b: b"\x7fELF" + b, "WF502"), (lambda _: sealed(b"{"), "WF502"), (lambda _: sealed(b"{}"), "WF502"),
+    (lambda _: sealed(b"[]"), "WF502"), (lambda b: sealed(with_no_kernels(b)), "WF502"),
 ])  # fmt: skip
 def test_a_damaged_file_is_refused(damage: object, code: str, tmp_path: Path) -> None:
     path = tmp_path / "k.warpfold"

@@ -1,0 +1,52 @@
+"""The parts of the commands: words that are empty, files of other machines, folders that cannot be looked into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from warpfold.commands import doctor, inputs
+from warpfold.commands.operation import TRAIL, users_code
+from warpfold.commands.request import Request
+from warpfold.commands.run import run
+from warpfold.compiler.errors import WarpfoldError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_an_empty_word_is_a_mistake_and_not_the_default() -> None:
+    """A shell makes one of a variable that is not set."""
+    with pytest.raises(WarpfoldError, match=r"^WF802: '' is not a shape"):
+        Request("sum", shape="").kind()
+    with pytest.raises(WarpfoldError, match=r"^WF105: "):
+        Request("sum", shape="8", dtype="").kind()
+    with pytest.raises(WarpfoldError, match=r"^WF505: cannot write "):
+        run(Request("sum", shape="8"), keepdims=False, output="", device="emulator", json=False)
+
+
+def test_a_file_in_foreign_byte_order_is_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=">f4"))
+    (found,) = inputs.from_files((str(tmp_path / "x.npy"),), "sum")
+    assert found.dtype.isnative
+    assert found.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_doctor_names_a_cache_that_cannot_be_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", "x" * 300)
+    name, fine, text, _ = doctor._cache()
+    assert (name, fine) == ("cache", False)
+    assert "File name too long" in text
+
+
+def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
+    file = tmp_path / "deep.py"
+    file.write_text("def deep(x):\n    return deep(x)\n")
+    space: dict[str, object] = {}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with pytest.raises(WarpfoldError) as caught, users_code(str(file)):
+        space["deep"](1)  # type: ignore[operator]
+    assert caught.value.code == "WF810"
+    assert str(caught.value).count("deep.py:2") == TRAIL + 1
