@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .mlir import arith, ir, vector
@@ -84,13 +84,16 @@ def combine(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]
     return clone_block(region.blocks[0], [*left, *right], width(left[0].type))
 
 
-def tree(region: Any, states: Sequence[Sequence[Any]]) -> list[Any]:
-    """All of ``states`` combined, neighbours first, so that order is kept and rounding grows with the logarithm."""
-    level = [list(s) for s in states]
-    while len(level) > 1:
-        pairs = [combine(region, a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = pairs + ([level[-1]] if len(level) % 2 else [])
-    return level[0]
+def tree(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+    """A power of two of states combined, neighbours first: order is kept, and rounding grows with the logarithm.
+
+    Each state is made when the tree reaches it, so that few of them are alive at a time.
+    """
+    if len(states) == 1:
+        return list(states[0]())
+    half = len(states) // 2
+    left = tree(region, states[:half])
+    return combine(region, left, tree(region, states[half:]))
 
 
 def horizontal(region: Any, state: Sequence[Any]) -> list[Any]:

@@ -22,9 +22,12 @@ IN_FLIGHT = 128
 what latency times bandwidth asks for (about 22 KiB on an H200)."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
-STATE_LIMIT = 16
-"""Registers of accumulator a thread may hold, and a quarter of those its values in flight may take: with the addresses
-that makes at most 96 or so, so that occupancy does not fall and nothing spills."""
+STATE_LIMIT = 32
+"""Registers of accumulator a thread may hold: room for 16 bytes of any element type that widens to a 64-bit sum. Along
+the kept axis, where all stages carry them, half as many."""
+VALUES_LIMIT = 64
+"""Registers of values a thread may have in flight beside them: with the addresses that makes at most 128 or so, and
+nothing spills."""
 CODE_LIMIT = 48
 """Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
 compile and fall out of the instruction cache."""
@@ -224,7 +227,8 @@ def _fast(task: Task, notes: Choice) -> str:
 
 def _vector(task: Task, axis: str, notes: Choice) -> int:
     """The widest access: WIDEST bytes, unless the accumulators or the layout forbid it."""
-    widest = max(1, min(WIDEST // task.itemsize, _floor2(STATE_LIMIT // task.state_registers)))
+    registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
+    widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
     inputs = range(len(task.program.inputs))
     vector = widest
     while vector > 1 and any(access(task, i, axis, vector) == "strided" for i in inputs):
@@ -239,7 +243,7 @@ def _vector(task: Task, axis: str, notes: Choice) -> int:
 def _unroll(task: Task, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more values at once than registers allow."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
-    by_state = 4 * STATE_LIMIT // (vector * task.state_registers)
+    by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
     return max(1, min(8, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 

@@ -72,8 +72,7 @@ func.func @exponential(%x: f32) -> f32 {
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import factorial
+from math import factorial, isqrt
 from typing import Any
 
 from ..compiler.build import before, find, replace
@@ -188,15 +187,8 @@ def _log_of(b: _Builder, f: Any, e: Any) -> Any:
 
 def _bits_of_root_half(f: Format) -> int:
     """The bits of sqrt(1/2) in the format, rounded down: mantissa floor(sqrt(2) 2^m) with the exponent of 1/2."""
-    scaled = Fraction(2) * (1 << (2 * f.mantissa))
-    root = int(scaled.numerator // scaled.denominator)
-    low = 1 << f.mantissa
-    while True:  # Newton's iteration for the integer square root, from above
-        nxt = (low + root // low) // 2
-        if abs(nxt - low) <= 1:
-            break
-        low = nxt
-    return ((f.bias - 1) << f.mantissa) + (low - (1 << f.mantissa))
+    root = isqrt(2 << (2 * f.mantissa))
+    return ((f.bias - 1) << f.mantissa) + root - (1 << f.mantissa)
 
 
 _EXPANSIONS = {"math.exp": _exp, "math.log": _log}

@@ -48,6 +48,7 @@ func.func @join(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..compiler.build import before, find, integer, load, replace
@@ -72,11 +73,12 @@ def _lower(op: Any) -> None:
     types = values(op.results[0].type)
     with before(op):
         own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
-        states = []
-        for i in range(each):
+
+        def row(i: int) -> list[Any]:
             start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, attribute(op, "slots"))), slot)
-            states.append([load(b, start, v) for b, v in zip(buffers, types, strict=True)])
-        state = tree(op.regions[0], states)
+            return [load(b, start, v) for b, v in zip(buffers, types, strict=True)]
+
+        state = tree(op.regions[0], [partial(row, i) for i in range(each)])
         stride = attribute(op, "stride")
         replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=boolean(op, "ordered")))])
 

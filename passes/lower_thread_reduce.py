@@ -41,6 +41,7 @@ func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..compiler.build import before, find, integer, replace
@@ -65,7 +66,9 @@ def _lower(op: Any) -> None:
             r = loop.induction_variable
             starts = [arith.addi(r, integer(t, u * step)) if u else r for u in range(unroll)]
             fragments = [clone_block(body.blocks[0], [start], 1) for start in starts]
-            scf.YieldOp(combine(region, list(loop.inner_iter_args), tree(region, fragments)))
+            scf.YieldOp(
+                combine(region, list(loop.inner_iter_args), tree(region, [partial(list, f) for f in fragments]))
+            )
         state = list(loop.results)
         if op.results[0].type != init.type:
             state = horizontal(region, state)

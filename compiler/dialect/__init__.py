@@ -9,22 +9,19 @@ from .base import Fold
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
 
-_loaded: dict[str, object] = {}
-
 
 def load(context: ir.Context) -> None:
-    """Registers the fold dialect in ``context``.
+    """Registers the fold dialect in ``context``; does nothing where it is there already.
 
-    The bindings keep a Python-defined dialect for one context at a time; loading it into another one first takes it
-    over, so a context is loaded again when the last one loaded was a different one. Verifiers written in Python need
-    the interpreter's lock, which the thread that waits for MLIR's worker threads holds: with several functions in a
-    module that would be a deadlock, so the context is made single-threaded.
+    Loading it twice into one context crashes the bindings, so the context itself is asked. Verifiers written in Python
+    need the interpreter's lock, which the thread that waits for MLIR's worker threads holds: with several functions in
+    a module that would be a deadlock, so the context is made single-threaded.
     """
     context.enable_multithreading(False)
-    if _loaded.get("context") is not context:
-        with context, ir.Location.unknown():
-            Fold.load(reload=True)
-        _loaded["context"] = context
+    if context.is_registered_operation(Fold.operations[0].OPERATION_NAME):
+        return
+    with context, ir.Location.unknown():
+        Fold.load(reload=True)
 
 
 __all__ = ["OPS", "Fold", "load", "program", "stages"]

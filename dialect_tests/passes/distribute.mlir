@@ -9,7 +9,7 @@
 // One lane, one warp, one CTA along the reduced axis: the thread's own loop is all there is.
 // CHECK-LABEL: gpu.module @thread_a_row_module
 // CHECK:         gpu.func @thread_a_row
-// CHECK-SAME:      kernel attributes {known_block_size = array<i32: 32, 1, 1>}
+// CHECK-SAME:      kernel attributes {known_block_size = array<i32: 32, 1, 1>, nvvm.minctasm = 2 : i32}
 // CHECK:           fold.thread_reduce
 // CHECK:           {step = 1 : i64, unroll = 1 : i64}
 // CHECK-NOT:       fold.warp_reduce

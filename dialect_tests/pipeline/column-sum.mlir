@@ -66,10 +66,17 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // STORE:          llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
 // STORE:          gpu.barrier
 
-// 5. lower-interwarp-accumulate: a lane picks up all eight rows of its four columns, and adds them as a tree.
+// 5. lower-interwarp-accumulate: a lane picks up all eight rows of its four columns, and adds them as a tree: pairs
+// first, each read when the tree gets to it.
 //
-// ACCUMULATE-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// ACCUMULATE-COUNT-7: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// ACCUMULATE-COUNT-2: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// ACCUMULATE-COUNT-3: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
 // ACCUMULATE-NOT:     gpu.shuffle
 // ACCUMULATE:         gpu.return
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I64, U64, DType, accumulator, compute, dtype, floating
+from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I32, I64, U32, U64, DType, accumulator, compute, dtype, floating
 from warpfold.compiler.errors import DTypeError
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -61,6 +61,7 @@ def test_sums_widen_as_numpy_widens_integers_and_halves_go_to_f32(t: DType) -> N
 
 @pytest.mark.parametrize("t", ALL, ids=str)
 def test_derived_types(t: DType) -> None:
-    assert compute(t) == (F32 if t.name in ("f16", "bf16") else t)
+    registers = {"f16": F32, "bf16": F32, "i8": I32, "i16": I32, "u8": U32, "u16": U32}
+    assert compute(t) == registers.get(t.name, t)
     assert floating(t) == (t if t.is_float else F64)
     assert accumulator(t) in (F32, F64, I64, U64)

@@ -241,3 +241,25 @@ def test_the_functions_of_a_program_see_symbols() -> None:
     program(lambda x: seen.append(x) or fold(SUMS, x), (I32,))
     assert isinstance(seen[0], Sym)
     assert (seen[0].dtype, seen[0].expr.space) == (I32, "element")
+
+
+@pytest.mark.parametrize(("fold_it", "code", "text"), [
+    (lambda x: fold("sum", x), "WF130", "cannot reduce with a str"),
+    (lambda x: fold(XOR), "WF210", "the identity of XOR has 1 value(s): expected 0"),
+    (lambda x: fold(XOR, x, x), "WF210", "the identity of XOR has 1 value(s): expected 2"),
+    (lambda x: fold(RANGE, x), "WF210", "the identity of RANGE has 2 value(s): expected 1"),
+    (lambda x: fold(XOR, x) + fold(XOR, x + 1), "WF213", "folds several times (XOR, XOR)"),
+])  # fmt: skip
+def test_a_wrong_fold_is_located_where_it_is_made(fold_it: Any, code: str, text: str) -> None:
+    with pytest.raises(WarpfoldError, match=f"^{code}: ") as caught:
+        program(fold_it, (I32,))
+    assert text in caught.value.message
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+    assert caught.value.location.line == fold_it.__code__.co_firstlineno
+
+
+def test_an_identity_that_is_an_array_is_refused_where_it_is_given() -> None:
+    for neutral in (np.zeros(2), (0, np.zeros(2))):
+        with pytest.raises(TraceError, match="^WF205: "):
+            monoid(identity=neutral)(RANGE.function)  # type: ignore[arg-type]
