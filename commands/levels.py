@@ -15,7 +15,6 @@ COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
 SPARE = ("pass",)
 """Left out where a terminal is too narrow."""
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
-_OURS = tuple(str(Path(__file__).resolve().parent.parent / folder) for folder in ("runtime", "commands"))
 
 
 @dataclass(frozen=True)
@@ -71,19 +70,14 @@ def combine_nodes(ready: Prepared) -> list[Expr]:
     for e in ready.program.reduces:
         assert isinstance(e.value, MonoidGraph)
         own = [n for n in walk(e.value.combine) if n.op != "param"]
-        found += own if any(_shown(n.where) for n in own) else [e]
+        found += own if any(n.where for n in own) else [e]
     return found
 
 
 def sources(nodes: Iterable[Expr]) -> list[Location]:
     """The user's lines behind the nodes, in the order of the file."""
-    places = {(n.where.file, n.where.line): n.where for n in nodes if n.where is not None and _shown(n.where)}
+    places = {(n.where.file, n.where.line): n.where for n in nodes if n.where is not None}
     return [places[key] for key in sorted(places)]
-
-
-def _shown(place: Location | None) -> bool:
-    """Whether a line is the user's or the library's, not one that only passes their function on."""
-    return place is not None and not str(Path(place.file).resolve()).startswith(_OURS)
 
 
 def behind(ready: Prepared) -> list[tuple[str, str]]:

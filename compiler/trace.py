@@ -19,7 +19,8 @@ from .errors import Location, error
 from .graph import Expr, widest
 
 _ROOT = Path(__file__).parent.parent
-_OURS = tuple(str(_ROOT / part) + os.sep for part in ("compiler", "runtime", "commands"))
+_OURS = tuple(str(_ROOT / part) + os.sep for part in ("compiler", "runtime"))
+_COMMANDS = str(_ROOT / "commands") + os.sep
 _LIBRARY = str(_ROOT / "compiler" / "library.py")
 
 
@@ -28,7 +29,7 @@ def caller() -> Location | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_machinery(frame.f_code.co_filename):
         frame = frame.f_back
-    if frame is None:
+    if frame is None or frame.f_code.co_filename.startswith(_COMMANDS):  # beyond lies the command line, not the user
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
     return Location(file, line, linecache.getline(file, line))

@@ -259,6 +259,15 @@ def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatc
     assert "python -m pip install nvidia-cuda-nvcc" in text
 
 
+def test_explain_names_no_line_of_the_command_line_as_the_users(tmp_path: Path) -> None:
+    """Halves are widened around a monoid of the user's by code that stands in no file of theirs."""
+    file = tmp_path / "own.py"
+    file.write_text("import warpfold as wf\n\n@wf.monoid(identity=0)\ndef total(a, b):\n    return a + b\n")
+    text = call("explain", f"{file}:total", "--shape", "64x64", "--dtype", "f16").stdout
+    assert "own.py:5  return a + b" in text
+    assert "cli.py" not in text
+
+
 @pytest.mark.parametrize("command", ["run", "compile", "explain"])
 def test_help_shows_examples(command: str) -> None:
     text = call(command, "--help").stdout
