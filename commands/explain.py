@@ -59,7 +59,7 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     read = prod(shape) * sum(t.itemsize for t in types)
     written = ready.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     speed, part = BANDWIDTH[ready.target.arch]
-    state = sum(t.itemsize for e in program.reduces for t in e.value.state)  # type: ignore[attr-defined]
+    state = sum(t.itemsize for t in program.monoid.state)
     partial = ready.geometry.n_kept * run.split * state if plan.finish != "cta" else 0
     least = (read + written) / (speed * 1e9)
     found: list[tuple[str, object]] = [

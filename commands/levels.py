@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..compiler.errors import Location
-from ..compiler.graph import Expr, MonoidGraph, walk
+from ..compiler.graph import Expr, walk
 from ..compiler.plan import Launch, Plan
 from ..runtime.prepare import Prepared
 
@@ -65,13 +65,9 @@ def lines(ready: Prepared) -> list[tuple[object, ...]]:
 
 
 def combine_nodes(ready: Prepared) -> list[Expr]:
-    """The nodes of every combine; those without a line of their own carry the combine function's."""
-    found: list[Expr] = []
-    for e in ready.program.reduces:
-        assert isinstance(e.value, MonoidGraph)
-        own = [n for n in walk(e.value.combine) if n.op != "param"]
-        found += own if any(n.where for n in own) else [e]
-    return found
+    """The nodes of the combine; where none has a line of its own, the fold, which carries the combine function's."""
+    own = [n for n in walk(ready.program.monoid.combine) if n.op != "param"]
+    return own if any(n.where for n in own) else list(ready.program.reduces)
 
 
 def sources(nodes: Iterable[Expr]) -> list[Location]:

@@ -75,9 +75,7 @@ class Task:
     @property
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
-        graph = self.program.reduces[0].value
-        assert isinstance(graph, MonoidGraph)
-        return graph
+        return self.program.monoid
 
     @property
     def itemsize(self) -> int:
