@@ -30,8 +30,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
-        from .compiler.errors import WarpfoldError, error
+        from .compiler.errors import WarpfoldError
 
+        if sys.stdout is None:  # where the shell closed it: >&-
+            _silence()
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -45,12 +47,19 @@ class Commands(click.Group):
             _silence()
             ctx.exit(CLOSED)
         except OSError as e:
-            if e.errno != errno.ENOSPC:
-                raise
-            _silence()
-            click.echo(error("WF505", path="standard output", reason=e.strerror).render(), err=True)
+            _full(e)
             ctx.exit(USAGE)
         return result
+
+
+def _full(e: OSError) -> None:
+    """Says that standard output takes no more; any other error goes on."""
+    from .compiler.errors import error
+
+    if e.errno != errno.ENOSPC:
+        raise e
+    _silence()
+    click.echo(error("WF505", path="standard output", reason=e.strerror).render(), err=True)
 
 
 def _silence() -> None:
@@ -194,7 +203,11 @@ def doctor() -> None:
 
 def main() -> None:
     """The entry of the command line."""
-    cli(prog_name="warpfold")
+    try:
+        cli(prog_name="warpfold")
+    except OSError as e:  # from help and version, which are printed before a command begins
+        _full(e)
+        sys.exit(USAGE)
 
 
 if __name__ == "__main__":

@@ -153,9 +153,11 @@ _rows(
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
             "parameters are baked into the kernel; pass arrays as inputs",
         ),
-        "WF129": ("a shape has sizes of at least 0, got {shape}", "correct the size"),
+        "WF129": ("a shape has whole sizes of at least 0, got {shape}", "correct the size"),
         "WF130": ("cannot reduce with a {kind}: expected a monoid, a function or a name", "see wf.monoid"),
         "WF124": ("{name} takes {expected} input array(s), got {found}", "pass one array per input"),
+        "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
+        "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
     },
 )
 

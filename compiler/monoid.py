@@ -41,6 +41,12 @@ class Monoid:
     commutative: bool = True
     has_identity: bool = True
 
+    def __post_init__(self) -> None:
+        try:
+            hash(self.identity)
+        except TypeError:  # an array, or a tuple that holds one
+            raise error("WF205", kind=type(self.identity).__name__, where=self.location) from None
+
     @property
     def location(self) -> Location | None:
         """Where the combine function is defined."""
@@ -144,6 +150,11 @@ def fold(m: Monoid, *values: Any) -> Any:
     Returns:
         The final state: a scalar of the ``kept`` space, or a tuple of them.
     """
+    if not isinstance(m, Monoid):
+        raise error("WF130", kind=type(m).__name__, where=caller())
+    found = _count(m.identity)
+    if found is not None and found != len(values):
+        raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
     syms = [v if isinstance(v, Sym) else cast(v, _number_type(v)) for v in values]
     exprs = tuple(s.expr for s in syms)
     graph = m.typed(*(e.dtype for e in exprs))
@@ -152,6 +163,19 @@ def fold(m: Monoid, *values: Any) -> Any:
     node = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
     results = tuple(Sym(Expr("result", (node,), e.dtype, "kept", i)) for i, e in enumerate(exprs))
     return results[0] if len(results) == 1 else results
+
+
+def _count(identity: Identity) -> int | None:
+    """How many values an identity has, as far as can be told before the types of the state are known."""
+    if not callable(identity):
+        return len(identity) if isinstance(identity, tuple | list) else 1
+    try:
+        parameters = inspect.signature(identity).parameters.values()
+    except ValueError:
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
 
 
 def _number_type(value: Any) -> DType:
@@ -185,7 +209,7 @@ def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str |
         raise error("WF212", name=label, position=0, where=_defined(function))
     if len(made.reduces) != 1:
         folds = ", ".join(e.value.name for e in made.reduces if isinstance(e.value, MonoidGraph))
-        raise error("WF213", name=label, folds=folds, where=made.reduces[1].where)
+        raise error("WF213", name=label, folds=folds, where=_defined(function))
     return made
 
 

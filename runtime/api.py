@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from operator import index
 from typing import Any
 
 from ..compiler.dtypes import dtype as as_dtype
@@ -47,7 +48,7 @@ def reduce(
         ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: see ``docs``; each has a code.
     """
     arrays = Arrays.of(xs, device)
-    request = Request(what, axes_of(axis, len(arrays.inputs[0].shape)), _params(what, params), plan)
+    request = Request(what, axes_of(axis, len(arrays.inputs[0].shape)), _params(what, params), _options(plan))
     inputs = tuple(Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in arrays.inputs)
     program, _ = outputs_of(request, inputs)
     arrays.allocate(request.axes, [o.dtype for o in program.outputs], out, keepdims)
@@ -64,6 +65,24 @@ def _params(what: What, params: dict[str, Any]) -> Params:
             label = what if isinstance(what, str) else getattr(what, "__name__", "the reduction")
             raise error("WF128", parameter=name, name=label, kind=type(given).__name__)
     return tuple(sorted((k, as_dtype(v) if k == "dtype" else v) for k, v in params.items() if v is not None))
+
+
+def _options(plan: object) -> str:
+    """``plan=`` as text; None is the planner's own choice."""
+    if plan is not None and not isinstance(plan, str):
+        raise error("WF131", kind=type(plan).__name__)
+    return plan or ""
+
+
+def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape as whole numbers of at least 0."""
+    try:
+        full = tuple(index(n) for n in shape)
+    except TypeError:
+        raise error("WF129", shape=shape) from None
+    if builtins.any(n < 0 for n in full):
+        raise error("WF129", shape=full)
+    return full
 
 
 def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
@@ -169,11 +188,11 @@ def plan_for(
     plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
-    chosen, full = target(arch), tuple(int(n) for n in shape)
-    if builtins.any(n < 0 for n in full):
-        raise error("WF129", shape=full)
+    chosen, full = target(arch), _sizes(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
-    request = Request(what, axes_of(axis, len(full)), _params(what, params), plan)
+    if not types:
+        raise error("WF124", name="a reduction", expected="at least 1", found=0)
+    request = Request(what, axes_of(axis, len(full)), _params(what, params), _options(plan))
     inputs = tuple(Shape(full, contiguous(full), 0, t) for t in types)
     program, kept = outputs_of(request, inputs)
     outputs = tuple(Shape(kept, contiguous(kept), 0, o.dtype) for o in program.outputs)

@@ -57,11 +57,24 @@ class Arrays:
                 raise error("WF125", expected=len(outputs), found=len(given))
             pairs = zip(given, outputs, strict=True)
             self.outputs = tuple(libraries.check_out(o, shape, t, self.inputs) for o, t in pairs)
+            self._check_apart()
             self.results = [lambda o=o: o for o in given]  # type: ignore[misc]
             return
         made = [libraries.allocate(self.first, shape, t) for t in outputs]
         self.outputs = tuple(v for v, _ in made)
         self.results = [finish for _, finish in made]
+
+    def _check_apart(self) -> None:
+        """Several results must not overwrite each other.
+
+        Raises:
+            ArgumentError: WF132.
+        """
+        for position, v in enumerate(self.outputs):
+            for other, w in enumerate(self.outputs[:position]):
+                (low, high), (first, last) = v.extent, w.extent
+                if max(low, first) < min(high, last):
+                    raise error("WF132", position=position, other=other)
 
     def shapes(self, axes: tuple[int, ...]) -> tuple[Shape, ...]:
         """Inputs and outputs as the planner sees them; outputs without the axes that ``keepdims`` left in."""

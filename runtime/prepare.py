@@ -7,7 +7,7 @@ when nothing is there. MLIR is imported only then.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -98,7 +98,10 @@ def trace(what: What, inputs: tuple[DType, ...], params: Params, wide: bool) -> 
     """The program of ``what`` on inputs of these types; ``wide`` numbers elements in 64 bits."""
     function = function_of(what)
     given: dict[str, Any] = dict(params)
-    accepted = inspect.signature(function).parameters
+    try:
+        accepted = inspect.signature(function).parameters
+    except ValueError:  # a built-in type or function that does not tell
+        raise error("WF130", kind=type(function).__name__) from None
     named = [n for n, p in accepted.items() if p.kind is p.KEYWORD_ONLY]
     for name in given:
         if name not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
@@ -119,6 +122,8 @@ def outputs_of(request: Request, inputs: Sequence[Shape]) -> tuple[Program, tupl
     Raises:
         ArgumentError: WF104 when an empty reduction has no value.
     """
+    if not isinstance(request.what, Hashable):
+        raise error("WF130", kind=type(request.what).__name__)
     shape = inputs[0].shape
     n_reduced = prod(shape[a] for a in request.axes)
     program = trace(request.what, tuple(i.dtype for i in inputs), request.params, n_reduced >= 2**31)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,3 +52,14 @@ def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
         space["deep"](1)  # type: ignore[operator]
     assert caught.value.code == "WF810"
     assert str(caught.value).count("deep.py:2") == TRAIL + 1
+
+
+def test_help_into_a_full_or_closed_output_is_no_traceback() -> None:
+    command = [sys.executable, "-m", "warpfold.cli"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        found = subprocess.run([*command, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr.startswith("WF505: cannot write standard output")
+    words = " ".join([*command, "explain", "sum", "--shape", "8", ">&-"])
+    closed = subprocess.run(["sh", "-c", words], stderr=subprocess.PIPE, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, "")
