@@ -110,16 +110,33 @@ def _plain(attribute: Any) -> Any:
     return ir.StringAttr(attribute).value
 
 
+_PLAN = {**dict.fromkeys(("fast", "walk", "finish", "tree"), str),
+         **dict.fromkeys(("vector", "unroll", "lanes", "warps", "warps_kept"), int)}  # fmt: skip
+_FACTS = {**dict.fromkeys(("kept_rank", "reduced_rank", "index_bits"), int), "access": list, "store_vector": bool}
+
+
+def _fields(attributes: Any, name: str, kinds: dict[str, type]) -> dict[str, Any]:
+    """The fields of a dictionary attribute, which must be those of ``kinds``."""
+    if name not in attributes:
+        raise error("WF320", expected=f"the attribute {name}", found="none")
+    try:
+        found = {a.name: _plain(a.attr) for a in ir.DictAttr(attributes[name])}
+    except ValueError:  # an attribute of another kind
+        found = {}
+    if {k: type(v) for k, v in found.items()} != kinds:
+        words = ", ".join(f"{k}: {t.__name__}" for k, t in kinds.items())
+        raise error("WF320", expected=f"the attribute {name} of {{{words}}}", found=attributes[name])
+    return found
+
+
 class _Distributor:
     """Distributes one function. The attributes below ``run`` are the kernel's own values: place, ranges, parameters."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
         attributes = function.attributes
-        if "fold.facts" not in attributes:
-            raise error("WF320", expected="the attribute fold.facts", found="none")
-        self.plan = Plan(**{a.name: _plain(a.attr) for a in ir.DictAttr(attributes["fold.plan"])})
-        self.facts = {a.name: _plain(a.attr) for a in ir.DictAttr(attributes["fold.facts"])}
+        self.facts = _fields(attributes, "fold.facts", _FACTS)
+        self.plan = Plan(**_fields(attributes, "fold.plan", _PLAN))
         self.block = function.regions[0].blocks[0]
         ops = [o.operation for o in self.block.operations]
         reduces = [o for o in ops if o.name == "fold.reduce"]

@@ -70,3 +70,42 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
   }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: list, store_vector: bool}, got {index_bits = 32}}
+func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, store_vector = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of {fast: str, walk: str, finish: str, tree: str, vector: int}}
+func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
+func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
+func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = 1.0},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+  return %x : tensor<?xf32>
+}
