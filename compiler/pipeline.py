@@ -5,10 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from .errors import WarpfoldError, error
+from .errors import CompileError, error
 from .mlir import ir, passmanager
 
 
@@ -79,7 +78,8 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
         The snapshots, or nothing.
 
     Raises:
-        CompileError: WF330 or WF331; for the latter the IR before the step is in a file that the message names.
+        CompileError: what a pass raises, WF330, or WF331 for upstream's passes and the verifier. The message (of ours
+            a note below it) names the file that has the IR before the step, and the command that fails in the same way.
     """
     stages: list[Stage] = []
     for label, step in steps:
@@ -91,16 +91,20 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
             else:
                 passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
         except ir.MLIRError as e:
-            raise _failed(label, step, before, str(e)) from e
+            path, command = _reproducer(label, step, before)
+            raise error("WF331", name=label, reason=str(e).strip(), path=path, command=command) from e
+        except CompileError as e:
+            path, command = _reproducer(label, step, before)
+            e.add_note(f"  the IR before {label} is in {path}; reproduce with: {command}")
+            raise
         if snapshots:
             stages.append(Stage(label, str(module)))
     return stages
 
 
-def _failed(label: str, step: Step, operation: Any, reason: str) -> WarpfoldError:
-    """WF331 with the IR saved and the command that fails in the same way."""
+def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
+    """Saves the IR that a step was given; its path, and the command that fails in the same way."""
     with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
         f.write(str(operation))
     text = step.name if isinstance(step, Pass) else step
-    command = f"warpfold-opt {Path(f.name)} --pass-pipeline='builtin.module({text})'"
-    return error("WF331", name=label, reason=reason.strip(), path=f.name, command=command)
+    return f.name, f"warpfold-opt {f.name} --pass-pipeline='builtin.module({text})'"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from warpfold.compiler.driver import session
@@ -21,5 +23,9 @@ def test_snapshots_show_the_ir_after_every_step() -> None:
 
 def test_a_pass_that_leaves_what_it_promised_to_remove_is_caught() -> None:
     lazy = Pass("lazy", lambda _: None, ("arith.addi",), "does nothing")
-    with session(), pytest.raises(WarpfoldError, match=r"WF330: pass lazy left 1 arith\.addi behind"):
+    with session(), pytest.raises(WarpfoldError, match=r"WF330: pass lazy left 1 arith\.addi behind") as caught:
         run([("lazy", lazy)], ir.Module.parse(TEXT))
+    (note,) = caught.value.__notes__
+    saved = Path(note.split("--pass-pipeline")[0].split()[-1])
+    assert "arith.addi" in saved.read_text()
+    saved.unlink()
