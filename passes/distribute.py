@@ -84,7 +84,7 @@ from typing import Any
 
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
-from ..compiler.dialect.base import element, state_type
+from ..compiler.dialect.base import element, state_type, values
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, vector
 from ..compiler.pipeline import Pass
@@ -129,6 +129,10 @@ def _fields(attributes: Any, name: str, kinds: dict[str, type]) -> dict[str, Any
     return found
 
 
+RESIDENT = 2
+"""CTAs an SM must be able to hold. ptxas, told nothing, spills registers to keep SMs of 1536 threads full."""
+
+
 class _Distributor:
     """Distributes one function. The attributes below ``run`` are the kernel's own values: place, ranges, parameters."""
 
@@ -143,6 +147,13 @@ class _Distributor:
         if len(reduces) != 1:
             raise error("WF320", expected="exactly one fold.reduce", found=len(reduces))
         self.reduce, self.results = reduces[0], list(ops[-1].operands)
+        ranks = self.facts["kept_rank"] + self.facts["reduced_rank"]
+        if any(t.rank != ranks for t in values(self.reduce.operands[0].type)):
+            raise error(
+                "WF320",
+                expected=f"tensors of kept_rank + reduced_rank = {ranks} dims",
+                found=self.reduce.operands[0].type,
+            )
         self.reduced = self._reduced()
         self.indexed = any(o.name == "fold.iota" for o in ops)
         self.index = ir.IntegerType.get_signless(self.facts["index_bits"])
@@ -191,8 +202,7 @@ class _Distributor:
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
-        # two resident CTAs at least: without a word on it ptxas would spill to keep every SM full
-        f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2)
+        f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), RESIDENT)
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):

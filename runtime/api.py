@@ -59,12 +59,14 @@ def reduce(
 
 
 def _params(what: What, params: dict[str, Any]) -> Params:
-    """Keyword parameters as a hashable value; those left at None keep their defaults."""
+    """Keyword parameters as a hashable value; a dtype left at None keeps its default."""
     for name, given in params.items():
         if not isinstance(given, Hashable):
             label = what if isinstance(what, str) else getattr(what, "__name__", "the reduction")
             raise error("WF128", parameter=name, name=label, kind=type(given).__name__)
-    return tuple(sorted((k, as_dtype(v) if k == "dtype" else v) for k, v in params.items() if v is not None))
+    return tuple(
+        sorted((k, as_dtype(v) if k == "dtype" else v) for k, v in params.items() if (k, v) != ("dtype", None))
+    )
 
 
 def _options(plan: object) -> str:

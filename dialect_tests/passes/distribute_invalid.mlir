@@ -109,3 +109,21 @@ func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
   return %x : tensor<?xf32>
 }
+
+// -----
+
+// expected-error @unknown {{WF320: distribute expects a function with tensors of kept_rank + reduced_rank = 3 dims, got tensor<?xf32>}}
+func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    "fold.yield"(%sum) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I32, I64, U32, U64, DType, accumulator, compute, dtype, floating
+from warpfold.compiler.dtypes import (
+    ALL,
+    BOOL,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    U64,
+    DType,
+    accumulator,
+    compute,
+    dtype,
+    floating,
+)
 from warpfold.compiler.errors import DTypeError
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
