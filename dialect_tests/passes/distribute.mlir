@@ -9,7 +9,7 @@
 // One lane, one warp, one CTA along the reduced axis: the thread's own loop is all there is.
 // CHECK-LABEL: gpu.module @thread_a_row_module
 // CHECK:         gpu.func @thread_a_row
-// CHECK-SAME:      kernel attributes {known_block_size = array<i32: 32, 1, 1>, nvvm.minctasm = 2 : i32}
+// CHECK-SAME:      kernel attributes {known_block_size = array<i32: 32, 1, 1>}
 // CHECK:           fold.thread_reduce
 // CHECK:           {step = 1 : i64, unroll = 1 : i64}
 // CHECK-NOT:       fold.warp_reduce
@@ -98,7 +98,9 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 
 // Neighbouring lanes read neighbouring columns, four each; the four warps share the rows. No lane has a part of another
 // lane's column, so there is no lane stage.
+// An SM must be able to hold two of these CTAs, so that ptxas has registers for an address an access.
 // CHECK-LABEL: gpu.func @columns
+// CHECK-SAME:   nvvm.minctasm = 2 : i32
 // CHECK:        %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32 : i32
 // CHECK-NEXT:   %[[WARP:.*]] = arith.shrui %{{.*}}, %c5_i32 : i32
 // CHECK:        %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
