@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import attributes
 from .abi import Kernel
 from .combine import pack, unpack
 from .dialect.base import state_type
@@ -161,9 +162,8 @@ class _Emitter:
         inputs = [self.tensor(mlir_type(t), "element") for t in k.program.inputs]
         outputs = [self.tensor(mlir_type(o.dtype), "kept") for o in k.program.outputs]
         f = func.FuncOp(k.name, (inputs, outputs))
-        for name, value in kernel_attributes(k).items():
+        for name, value in attributes.write(k, target).items():
             f.attributes[name] = value
-        f.attributes["fold.target"] = ir.StringAttr.get(target.arch)
         block = f.add_entry_block()
         with ir.InsertionPoint(block):
             for e in walk(k.program.outputs):
@@ -229,24 +229,3 @@ class _Emitter:
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments)))])
         return unpack(op.results[0])
-
-
-def kernel_attributes(kernel: Kernel) -> dict[str, Any]:
-    """Plan and facts as the function attributes that ``distribute`` reads."""
-    f = kernel.facts
-    i64 = ir.IntegerType.get_signless(64)
-
-    def plain(value: object) -> Any:
-        return ir.IntegerAttr.get(i64, value) if isinstance(value, int) else ir.StringAttr.get(str(value))
-
-    facts = {
-        "index_bits": plain(f.index_bits),
-        "access": ir.ArrayAttr.get([plain(a) for a in f.access]),
-        "store_vector": ir.BoolAttr.get(f.store_vector),
-        "kept_rank": plain(f.kept_rank),
-        "reduced_rank": plain(f.reduced_rank),
-    }
-    return {
-        "fold.plan": ir.DictAttr.get({k: plain(v) for k, v in kernel.plan.to_dict().items()}),
-        "fold.facts": ir.DictAttr.get(facts),
-    }

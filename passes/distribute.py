@@ -82,51 +82,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiler import attributes
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, vector
 from ..compiler.pipeline import Pass
-from ..compiler.plan import Plan
 from ..compiler.target import WARP
 
 
 def _run(module: Any) -> None:
     for op in list(module.regions[0].blocks[0].operations):
-        if op.operation.name == "func.func" and "fold.plan" in op.operation.attributes:
+        if op.operation.name == "func.func" and attributes.PLAN in op.operation.attributes:
             _Distributor(op.operation).run(module)
             op.operation.erase()
-
-
-def _plain(attribute: Any) -> Any:
-    """A Python value of an attribute."""
-    if isinstance(attribute, ir.BoolAttr):
-        return ir.BoolAttr(attribute).value
-    if isinstance(attribute, ir.IntegerAttr):
-        return ir.IntegerAttr(attribute).value
-    if isinstance(attribute, ir.ArrayAttr):
-        return [_plain(a) for a in ir.ArrayAttr(attribute)]
-    return ir.StringAttr(attribute).value
-
-
-_PLAN = {**dict.fromkeys(("fast", "walk", "finish", "tree"), str),
-         **dict.fromkeys(("vector", "unroll", "lanes", "warps", "warps_kept"), int)}  # fmt: skip
-_FACTS = {**dict.fromkeys(("kept_rank", "reduced_rank", "index_bits"), int), "access": list, "store_vector": bool}
-
-
-def _fields(attributes: Any, name: str, kinds: dict[str, type]) -> dict[str, Any]:
-    """The fields of a dictionary attribute, which must be those of ``kinds``."""
-    if name not in attributes:
-        raise error("WF320", expected=f"the attribute {name}", found="none")
-    try:
-        found = {a.name: _plain(a.attr) for a in ir.DictAttr(attributes[name])}
-    except ValueError:  # an attribute of another kind
-        found = {}
-    if {k: type(v) for k, v in found.items()} != kinds:
-        words = ", ".join(f"{k}: {t.__name__}" for k, t in kinds.items())
-        raise error("WF320", expected=f"the attribute {name} of {{{words}}}", found=attributes[name])
-    return found
 
 
 RESIDENT = 2
@@ -139,16 +109,14 @@ class _Distributor:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        attributes = function.attributes
-        self.facts = _fields(attributes, "fold.facts", _FACTS)
-        self.plan = Plan(**_fields(attributes, "fold.plan", _PLAN))
+        self.plan, self.facts = attributes.read(function)
         self.block = function.regions[0].blocks[0]
         ops = [o.operation for o in self.block.operations]
         reduces = [o for o in ops if o.name == "fold.reduce"]
         if len(reduces) != 1:
             raise error("WF320", expected="exactly one fold.reduce", found=len(reduces))
         self.reduce, self.results = reduces[0], list(ops[-1].operands)
-        ranks = self.facts["kept_rank"] + self.facts["reduced_rank"]
+        ranks = self.facts.kept_rank + self.facts.reduced_rank
         if any(t.rank != ranks for t in values(self.reduce.operands[0].type)):
             raise error(
                 "WF320",
@@ -157,7 +125,7 @@ class _Distributor:
             )
         self.reduced = self._reduced()
         self.indexed = any(o.name == "fold.iota" for o in ops)
-        self.index = ir.IntegerType.get_signless(self.facts["index_bits"])
+        self.index = ir.IntegerType.get_signless(self.facts.index_bits)
         self.sources = unpack(self.reduce.operands[0])
         self.states = [element(v.type) for v in self.sources]
         self.identity, self.combine = self.reduce.regions
@@ -183,8 +151,8 @@ class _Distributor:
             if holder is None:
                 holder = gpu.GPUModuleOp(f"{name}_module").operation
                 holder.regions[0].blocks.append()
-                if "fold.target" in self.function.attributes:
-                    holder.attributes["fold.target"] = self.function.attributes["fold.target"]
+                if attributes.TARGET in self.function.attributes:
+                    holder.attributes[attributes.TARGET] = self.function.attributes[attributes.TARGET]
             with ir.InsertionPoint(holder.regions[0].blocks[0]):
                 self.kernel(name)
 
@@ -195,8 +163,8 @@ class _Distributor:
             inputs,
             len(self.results),
             len(self.states),
-            facts["kept_rank"],
-            facts["reduced_rank"],
+            facts.kept_rank,
+            facts.reduced_rank,
             plan.finish,
             self.indexed,
         )
@@ -350,12 +318,12 @@ class _Distributor:
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""
         memo = dict(zip(self.reduced, unpack(state), strict=True))
-        inputs, rank = len(self.block.arguments), self.facts["kept_rank"]
+        inputs, rank = len(self.block.arguments), self.facts.kept_rank
         for i, result in enumerate(self.results):
             value = self.value(result, self.plan.vector_kept, memo, None)
             layout = [self.arg("kept_size", 0, d) for d in range(1, rank)]
             layout += [self.arg("kept_stride", inputs + i, d) for d in range(rank)]
-            attributes = {"kept_rank": rank, "reduced_rank": 0, "vector": bool(self.facts["store_vector"])}
+            attributes = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
             self.make_op("fold.store", [], [value, self.arg("output", i), self.kept, self.owner, *layout], attributes)
 
     # --- elementwise code -------------------------------------------------------------------------------------------
@@ -376,9 +344,9 @@ class _Distributor:
             count = self.arg("count")
             return count if count.type == op.results[0].type else arith.extsi(op.results[0].type, count)
         if op.name == "fold.iota":
-            layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts["reduced_rank"])]
-            layout += [self.arg("index_stride", 0, d) for d in range(self.facts["reduced_rank"])]
-            attributes = {"reduced_rank": self.facts["reduced_rank"], "axis": self.plan.fast}
+            layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts.reduced_rank)]
+            layout += [self.arg("index_stride", 0, d) for d in range(self.facts.reduced_rank)]
+            attributes = {"reduced_rank": self.facts.reduced_rank, "axis": self.plan.fast}
             return self.make(
                 "fold.position", element(op.results[0].type), [r, self.arg("index_base"), *layout], attributes, width
             )
@@ -394,11 +362,11 @@ class _Distributor:
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         facts = self.facts
-        kept, reduced = range(facts["kept_rank"]), range(facts["reduced_rank"])
+        kept, reduced = range(facts.kept_rank), range(facts.reduced_rank)
         layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + [self.arg("reduced_size", 0, d) for d in reduced[1:]]
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
-        attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts["access"][operand])
+        attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts.access[operand])
         return self.make(
             "fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector
         )

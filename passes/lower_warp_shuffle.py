@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiler.attributes import TARGET
 from ..compiler.build import before, find, i32, kernel_module, replace
 from ..compiler.combine import elements, fragment, pack, single_op, unpack
 from ..compiler.dialect.base import boolean, element
@@ -75,7 +76,7 @@ def _lower(op: Any) -> None:
 def _target(op: Any) -> Target:
     """The target the module is compiled for; without one, the default."""
     attributes = kernel_module(op).attributes
-    return target(ir.StringAttr(attributes["fold.target"]).value) if "fold.target" in attributes else DEFAULT
+    return target(ir.StringAttr(attributes[TARGET]).value) if TARGET in attributes else DEFAULT
 
 
 def _redux(x: Any, kind: str) -> Any:

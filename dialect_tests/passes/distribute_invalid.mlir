@@ -73,7 +73,7 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: list, store_vector: bool}, got {index_bits = 32}}
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool}, got {index_bits = 32}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
@@ -83,7 +83,7 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of {fast: str, walk: str, finish: str, tree: str, vector: int}}
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of {fast: str, walk: str, vector: int, unroll: int, lanes: int}}
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
