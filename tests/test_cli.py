@@ -82,7 +82,6 @@ def test_the_second_run_finds_the_kernel_in_the_cache() -> None:
 
 
 def test_run_says_why_it_chose_the_backend() -> None:
-    pytest.importorskip("warpfold.runtime.cuda_backend")
     text = call("run", "sum", "--shape", "4").stdout
     assert ("emulator of sm_90a, chosen because" in text) != ("CUDA: " in text)
 
@@ -208,8 +207,6 @@ def test_compile_saves_an_artifact_that_loads(tmp_path: Path) -> None:
 def test_compile_sass_goes_through_ptxas(monkeypatch: pytest.MonkeyPatch) -> None:
     from warpfold.runtime import ptxas
 
-    if ptxas.find_ptxas() is None:
-        pytest.skip("needs ptxas")
     monkeypatch.setattr(ptxas, "disassemble", lambda cubin: f"{cubin[1:4].decode()} of {len(cubin) > 1000}")
     assert call("compile", "sum", "--shape", "64", "--emit", "sass").stdout == "ELF of True\n"
 

@@ -22,8 +22,6 @@ from warpfold.compiler.dtypes import (
 )
 from warpfold.compiler.errors import DTypeError
 
-ml_dtypes = pytest.importorskip("ml_dtypes")
-
 
 @pytest.mark.parametrize("t", ALL, ids=str)
 def test_both_names_and_the_numpy_dtype_mean_the_type(t: DType) -> None:

@@ -248,7 +248,8 @@ def test_dlpack_that_cannot_be_read() -> None:
 
 
 def test_array_api_strict() -> None:
-    xp = pytest.importorskip("array_api_strict", reason="not installed")
+    import array_api_strict as xp
+
     x = xp.ones((2, 3))
     assert arrays.view(x).strides == (3, 1)
     v, finish = arrays.allocate(x, (2,), F32)

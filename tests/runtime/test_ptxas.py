@@ -42,10 +42,7 @@ ptxas info    : Function properties for sum_f32_second
 ptxas info    : Used 16 registers, used 0 barriers, 400 bytes cmem[0]
 """
 
-needs_ptxas = pytest.mark.skipif(ptxas.find_ptxas() is None, reason="ptxas is not installed")
 
-
-@needs_ptxas
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90a", "sm_120"])
 def test_assembles(arch: str) -> None:
     made = ptxas.assemble(EMPTY.format(arch="sm_75" if arch != "sm_90a" else arch), arch)
@@ -65,7 +62,6 @@ def test_report() -> None:
     assert ptxas.Assembly(b"", {}).registers == 0
 
 
-@needs_ptxas
 @pytest.mark.parametrize(
     ("ptx", "arch", "text"),
     [
