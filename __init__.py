@@ -15,13 +15,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_TRACE = ("Sym", "cast", "ceil", "exp", "floor", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where")
+_ELEMENTWISE = ("ceil", "exp", "floor", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where")
 _MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 _FUNCTIONS = (
     "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "norm", "prod", "sum", "var",
 )  # fmt: skip
 _HOME = {
-    **dict.fromkeys(_TRACE, ".compiler.trace"),
+    **dict.fromkeys(("Sym", "cast"), ".compiler.trace"),
+    **dict.fromkeys(_ELEMENTWISE, ".compiler.functions"),
     **dict.fromkeys(_MONOIDS, ".compiler.library"),
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),

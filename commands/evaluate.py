@@ -7,27 +7,18 @@ over results, so the order of the elements is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from ..compiler.dtypes import DType
 from ..compiler.graph import Expr, MonoidGraph, Program, walk
+from ..compiler.numeric import Array, apply, combine, wide
 
-Array = np.ndarray[Any, Any]
 PIECE = 1 << 21
 """Elements folded at a time, which bounds the memory."""
 
-_OPS: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
-    "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp,
-    "log": np.log, "floor": np.floor, "ceil": np.ceil, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where,
-}  # fmt: skip
 _ROUNDING = ("add", "sub", "mul", "div", "sqrt", "exp", "log")
 
 
@@ -49,11 +40,6 @@ def rows(x: Array, axes: Sequence[int]) -> Array:
     kept = [a for a in range(x.ndim) if a not in axes]
     moved = x.transpose(*kept, *sorted(axes))
     return moved.reshape(prod(x.shape[a] for a in kept), prod(x.shape[a] for a in axes))
-
-
-def wide(t: DType) -> np.dtype[Any]:
-    """The type in which folded values of ``t`` are kept here."""
-    return np.dtype(np.float64) if t.is_float else t.numpy
 
 
 def rounds(exprs: Iterable[Expr]) -> bool:
@@ -94,7 +80,7 @@ class Evaluator:
             return states[e.args[0].digest].values[e.value]  # type: ignore[call-overload, no-any-return]
         if e.op == "count":
             return np.asarray(self.n_reduced, wide(e.dtype))
-        return _apply(e, [memo[a.digest] for a in e.args], wide(e.dtype))
+        return apply(e, [memo[a.digest] for a in e.args], wide(e.dtype))
 
     def _fold(self, e: Expr) -> State:
         """The state of one ``reduce``: pieces of bounded size, folded each, then folded together."""
@@ -140,28 +126,7 @@ class Evaluator:
         if e.op == "result":
             value = self.states[e.args[0].digest].values[e.value]  # type: ignore[call-overload]
             return value[kept, None].astype(e.dtype.numpy)  # type: ignore[no-any-return]
-        return _apply(e, [memo[a.digest] for a in e.args], e.dtype.numpy)
-
-
-def _apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
-    """An elementwise node or a constant, as type ``t``."""
-    if e.op == "const":
-        return np.asarray(e.value, t)
-    value = args[0] if e.op == "cast" else _OPS[e.op](*args)
-    if t.kind in "iu" and value.dtype.kind == "f":
-        value = np.trunc(value)
-    return np.asarray(value).astype(t, copy=False)
-
-
-def combine(graph: MonoidGraph, left: Sequence[Array], right: Sequence[Array]) -> list[Array]:
-    """The combined state of two, elementwise over arrays of states."""
-    params = [*left, *right]
-    memo: dict[str, Array] = {}
-    for e in walk(graph.combine):
-        memo[e.digest] = (
-            params[e.value] if e.op == "param" else _apply(e, [memo[a.digest] for a in e.args], wide(e.dtype))  # type: ignore[call-overload]
-        )
-    return [np.broadcast_to(memo[e.digest], left[0].shape) for e in graph.combine]
+        return apply(e, [memo[a.digest] for a in e.args], e.dtype.numpy)
 
 
 def tree(graph: MonoidGraph, states: Sequence[State]) -> State:

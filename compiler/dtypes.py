@@ -13,7 +13,7 @@ from .errors import error
 if TYPE_CHECKING:
     import numpy
 
-Kind = Literal["bool", "int", "uint", "float"]
+Kind = Literal["bool", "int", "uint", "float", "complex"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class DType:
     Attributes:
         name: warpfold's short name, ``f32``.
         numpy_name: the name NumPy (or ml_dtypes) knows it by, ``float32``.
-        kind: ``bool``, ``int`` (signed), ``uint`` or ``float``.
+        kind: ``bool``, ``int`` (signed), ``uint``, ``float`` or ``complex``.
         bits: the width of a value; a bool has 1.
     """
 
@@ -48,14 +48,14 @@ class DType:
 
     @property
     def numpy(self) -> numpy.dtype[Any]:
-        """The ``numpy.dtype`` of this type (bfloat16 comes from ml_dtypes)."""
+        """The ``numpy.dtype`` of this type (bfloat16 and the 8-bit floats come from ml_dtypes)."""
         import numpy as np
 
-        if self.name == "bf16":
+        if self.name in _FROM_ML_DTYPES:
             import ml_dtypes
 
-            half: numpy.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-            return half
+            found: numpy.dtype[Any] = np.dtype(getattr(ml_dtypes, self.numpy_name))
+            return found
         return np.dtype(self.numpy_name)
 
     @property
@@ -81,16 +81,23 @@ I8, I16, I32, I64 = (DType(f"i{b}", f"int{b}", "int", b) for b in (8, 16, 32, 64
 U8, U16, U32, U64 = (DType(f"u{b}", f"uint{b}", "uint", b) for b in (8, 16, 32, 64))
 F16, F32, F64 = (DType(f"f{b}", f"float{b}", "float", b) for b in (16, 32, 64))
 BF16 = DType("bf16", "bfloat16", "float", 16)
+F8E4M3FN = DType("f8e4m3fn", "float8_e4m3fn", "float", 8)
+F8E5M2 = DType("f8e5m2", "float8_e5m2", "float", 8)
+C64, C128 = DType("c64", "complex64", "complex", 64), DType("c128", "complex128", "complex", 128)
 
 ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
-BY_NAME = {t.name: t for t in ALL} | {t.numpy_name: t for t in ALL}
+"""Types that kernels compute with."""
+STORED = (F8E4M3FN, F8E5M2, C64, C128)
+"""Types that arrays may have besides: traced as others, see ``storage.py``."""
+BY_NAME = {t.name: t for t in (*ALL, *STORED)} | {t.numpy_name: t for t in (*ALL, *STORED)}
+_FROM_ML_DTYPES = ("bf16", "f8e4m3fn", "f8e5m2")
 
 
 def dtype(spec: object) -> DType:
     """The ``DType`` meant by ``spec``: a ``DType``, a name (``"f32"``, ``"float32"``) or anything NumPy calls a dtype.
 
     Raises:
-        DTypeError: WF105 when warpfold has no rule for the type (complex, object, strings, dates, foreign byte order).
+        DTypeError: WF105 when warpfold has no rule for the type (object, strings, dates, foreign byte order).
     """
     if isinstance(spec, DType):
         return spec
@@ -110,7 +117,7 @@ def dtype(spec: object) -> DType:
             name = repr(spec)
     found = BY_NAME.get(str(name))
     if found is None:
-        raise error("WF105", dtype=name, known=" ".join(t.name for t in ALL))
+        raise error("WF105", dtype=name, known=" ".join(t.name for t in (*ALL, *STORED)))
     return found
 
 

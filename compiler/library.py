@@ -12,8 +12,9 @@ from typing import Any
 
 from .dtypes import BOOL, I64, DType, accumulator, compute, floating
 from .dtypes import dtype as as_dtype
+from .functions import exp, isnan, log, maximum, minimum, sqrt, where
 from .monoid import count, fold, index, monoid
-from .trace import Sym, cast, exp, isnan, log, maximum, minimum, sqrt, where
+from .trace import Sym, cast
 
 
 @monoid(identity=0)

@@ -160,7 +160,7 @@ class Sym:
     def __neg__(self) -> Sym:
         if self.dtype == BOOL:
             raise error("WF206", op="-", dtype="bool", where=caller())
-        return _node("neg", self.dtype, self)
+        return node("neg", self.dtype, self)
 
     def __pos__(self) -> Sym:
         return self
@@ -171,7 +171,7 @@ class Sym:
         return self ^ (-1 if self.dtype.kind == "int" else self.dtype.highest)
 
     def __abs__(self) -> Sym:
-        return self if self.dtype.kind in ("uint", "bool") else _node("abs", self.dtype, self)
+        return self if self.dtype.kind in ("uint", "bool") else node("abs", self.dtype, self)
 
     def __bool__(self) -> bool:
         raise error("WF201", where=caller())
@@ -221,7 +221,7 @@ def _float(value: bool | int | float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _sym(value: Any, like: DType | None = None) -> Sym:
+def sym(value: Any, like: DType | None = None) -> Sym:
     """``value`` as a Sym: itself, or a Python number as a constant in the weak type that ``like`` gives it."""
     if isinstance(value, Sym):
         return value
@@ -238,60 +238,62 @@ def _sym(value: Any, like: DType | None = None) -> Sym:
     return constant(value, like)
 
 
-def _node(op: str, t: DType, *args: Sym) -> Sym:
+def node(op: str, t: DType, *args: Sym) -> Sym:
     exprs = tuple(a.expr for a in args)
     return Sym(Expr(op, exprs, t, widest(e.space for e in exprs), where=caller()))
 
 
-def _pair(a: Any, b: Any) -> tuple[Sym, Sym]:
+def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
     """Both operands in their common type."""
-    x = _sym(a, b.dtype if isinstance(b, Sym) else None)
-    y = _sym(b, x.dtype)
+    x = sym(a, b.dtype if isinstance(b, Sym) else None)
+    y = sym(b, x.dtype)
     t = promote(x.dtype, y.dtype)
     return cast(x, t), cast(y, t)
 
 
 def _arithmetic(op: str, a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
+    x, y = pair(a, b)
     if x.dtype == BOOL:
         if op == "sub":
             raise error("WF206", op="-", dtype="bool", where=caller())
         op = {"add": "or", "mul": "and"}[op]
-    return _node(op, x.dtype, x, y)
+    return node(op, x.dtype, x, y)
 
 
 def _divide(a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
+    x, y = pair(a, b)
     if not x.dtype.is_float:
         x, y = cast(x, F64), cast(y, F64)
-    return _node("div", x.dtype, x, y)
+    return node("div", x.dtype, x, y)
 
 
 def _floordiv(a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
+    x, y = pair(a, b)
     if x.dtype == BOOL:
         raise error("WF206", op="//", dtype="bool", where=caller())
-    return floor(_node("div", x.dtype, x, y)) if x.dtype.is_float else _node("floordiv", x.dtype, x, y)
+    if x.dtype.is_float:
+        return node("floor", x.dtype, node("div", x.dtype, x, y))
+    return node("floordiv", x.dtype, x, y)
 
 
 def _modulo(a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
+    x, y = pair(a, b)
     if x.dtype == BOOL:
         raise error("WF206", op="%", dtype="bool", where=caller())
     return x - (x // y) * y
 
 
 def _bitwise(op: str, a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
+    x, y = pair(a, b)
     if x.dtype.is_float or (x.dtype == BOOL and op in ("shl", "shr")):
         sign = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}[op]
         raise error("WF206", op=sign, dtype=x.dtype.name, where=caller())
-    return _node(op, x.dtype, x, y)
+    return node(op, x.dtype, x, y)
 
 
 def _compare(op: str, a: Any, b: Any) -> Sym:
-    x, y = _pair(a, b)
-    return _node(op, BOOL, x, y)
+    x, y = pair(a, b)
+    return node(op, BOOL, x, y)
 
 
 _ROUNDED = (F16, BF16, F32)
@@ -300,74 +302,11 @@ _ROUNDED = (F16, BF16, F32)
 
 def cast(x: Any, t: object) -> Sym:
     """``x`` converted to type ``t``; floats to integers truncate, anything to bool tests for non-zero."""
-    value, to = _sym(x), dtype(t)
+    value, to = sym(x), dtype(t)
     if value.dtype == to:
         return value
     if value.expr.op == "const" and to.is_float and value.dtype not in _ROUNDED:
         return constant(value.expr.value, to)  # type: ignore[arg-type]
     if to == BOOL:
         return value != 0
-    return _node("cast", to, value)
-
-
-def where(condition: Any, a: Any, b: Any) -> Sym:
-    """``a`` where ``condition`` holds, else ``b``: the branch-free ``if`` of a traced function."""
-    x, y = _pair(a, b)
-    return _node("where", x.dtype, cast(condition, BOOL), x, y)
-
-
-def minimum(a: Any, b: Any) -> Sym:
-    """The lesser; NaN if either is NaN; -0 is less than +0."""
-    x, y = _pair(a, b)
-    return x & y if x.dtype == BOOL else _node("min", x.dtype, x, y)
-
-
-def maximum(a: Any, b: Any) -> Sym:
-    """The greater; NaN if either is NaN; +0 is greater than -0."""
-    x, y = _pair(a, b)
-    return x | y if x.dtype == BOOL else _node("max", x.dtype, x, y)
-
-
-def _float_function(op: str, x: Any) -> Sym:
-    x = _sym(x)
-    x = x if x.dtype.is_float else cast(x, F64)
-    return _node(op, x.dtype, x)
-
-
-def sqrt(x: Any) -> Sym:
-    """Square root, correctly rounded."""
-    return _float_function("sqrt", x)
-
-
-def exp(x: Any) -> Sym:
-    """The exponential."""
-    return _float_function("exp", x)
-
-
-def log(x: Any) -> Sym:
-    """The natural logarithm."""
-    return _float_function("log", x)
-
-
-def floor(x: Any) -> Sym:
-    """The greatest integer not above ``x``; integers are returned as they are."""
-    x = _sym(x)
-    return _node("floor", x.dtype, x) if x.dtype.is_float else x
-
-
-def ceil(x: Any) -> Sym:
-    """The least integer not below ``x``; integers are returned as they are."""
-    x = _sym(x)
-    return _node("ceil", x.dtype, x) if x.dtype.is_float else x
-
-
-def isnan(x: Any) -> Sym:
-    """Whether ``x`` is NaN; false for integers."""
-    x = _sym(x)
-    return x != x if x.dtype.is_float else constant(False, BOOL)
-
-
-def isinf(x: Any) -> Sym:
-    """Whether ``x`` is an infinity; false for integers."""
-    x = _sym(x)
-    return abs(x) == math.inf if x.dtype.is_float else constant(False, BOOL)
+    return node("cast", to, value)

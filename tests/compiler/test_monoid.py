@@ -18,8 +18,9 @@ from tasks import AFFINE, SUMS
 
 from warpfold.compiler.dtypes import BOOL, F32, F64, I8, I32, I64, U8, DType
 from warpfold.compiler.errors import TraceError, WarpfoldError
+from warpfold.compiler.functions import maximum, minimum, where
 from warpfold.compiler.monoid import Monoid, count, fold, index, monoid, program
-from warpfold.compiler.trace import Sym, cast, maximum, minimum, where
+from warpfold.compiler.trace import Sym, cast
 
 
 @monoid(identity=(0, 0.0, 0.0), commutative=False)

@@ -18,11 +18,12 @@ from graph_numpy import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpfold.compiler import trace
+from warpfold.compiler import functions, trace
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, U32, U64, DType
 from warpfold.compiler.errors import DTypeError, TraceError, WarpfoldError
+from warpfold.compiler.functions import where
 from warpfold.compiler.graph import Expr
-from warpfold.compiler.trace import Sym, cast, constant, promote, where
+from warpfold.compiler.trace import Sym, cast, constant, promote
 
 NATIVE = [t for t in ALL if t != BF16]
 
@@ -64,10 +65,10 @@ def test_bf16_meets_others_where_both_fit(other: DType, result: DType) -> None:
 @pytest.mark.parametrize("t", NATIVE, ids=str)
 @pytest.mark.parametrize("number", [True, 3, 2.5], ids=repr)
 @pytest.mark.parametrize(
-    "op", [operator.add, operator.mul, operator.truediv, operator.lt, trace.minimum], ids=lambda f: f.__name__
+    "op", [operator.add, operator.mul, operator.truediv, operator.lt, functions.minimum], ids=lambda f: f.__name__
 )
 def test_python_numbers_are_weak(t: DType, number: float, op: Callable[..., Any]) -> None:
-    reference = np.minimum if op is trace.minimum else op
+    reference = np.minimum if op is functions.minimum else op
     expected = np.asarray(reference(np.ones(2, t.numpy), number)).dtype
     assert op(sym(t), number).dtype.numpy == expected
     other = np.asarray(reference(number, np.ones(2, t.numpy))).dtype
@@ -86,11 +87,11 @@ def test_numpy_scalars_are_strong_on_either_side(scalar: Any, t: DType) -> None:
 
 @pytest.mark.parametrize("t", ALL, ids=str)
 def test_functions_that_are_real_give_floats(t: DType) -> None:
-    for function in (trace.sqrt, trace.exp, trace.log):
+    for function in (functions.sqrt, functions.exp, functions.log):
         assert function(sym(t)).dtype == (t if t.is_float else F64)
-    for function in (trace.floor, trace.ceil, abs):
+    for function in (functions.floor, functions.ceil, abs):
         assert function(sym(t)).dtype == t
-    for function in (trace.isnan, trace.isinf):
+    for function in (functions.isnan, functions.isinf):
         assert function(sym(t)).dtype == BOOL
     assert (sym(t) / sym(t)).dtype == (t if t.is_float else F64)
 
@@ -117,7 +118,7 @@ def test_a_cast_that_changes_nothing_is_nothing() -> None:
 def test_bools_add_as_or_and_multiply_as_and() -> None:
     a, b = sym(BOOL), sym(BOOL, 1)
     assert [(a + b).expr.op, (a * b).expr.op] == ["or", "and"]
-    assert [trace.minimum(a, b).expr.op, trace.maximum(a, b).expr.op] == ["and", "or"]
+    assert [functions.minimum(a, b).expr.op, functions.maximum(a, b).expr.op] == ["and", "or"]
 
 
 def test_a_sym_has_no_hash_and_says_what_it_is() -> None:
@@ -161,7 +162,7 @@ def test_unary_operators_and_shifts(number: int, places: int) -> None:
         abs(x),
         x << places,
         x >> places,
-        trace.floor(x),
+        functions.floor(x),
         cast(x, I8),
         cast(x, BOOL),
         1 << abs(x % 8),
@@ -186,7 +187,7 @@ def test_invert_turns_every_bit(t: DType) -> None:
 @pytest.mark.parametrize("x", [0.0, -0.0, 1.5, -2.5, math.inf, -math.inf, math.nan])
 def test_classifying_and_rounding(x: float) -> None:
     s = sym(F64)
-    made = [trace.isnan(s), trace.isinf(s), trace.floor(s), trace.ceil(s), abs(s)]
+    made = [functions.isnan(s), functions.isinf(s), functions.floor(s), functions.ceil(s), abs(s)]
     values = evaluate([m.expr for m in made], {s.expr.digest: np.asarray(x)})
     expected = [np.isnan(x), np.isinf(x), np.floor(x), np.ceil(x), np.abs(x)]
     assert np.array_equal(np.array(values, float), np.array(expected, float), equal_nan=True)
@@ -263,7 +264,7 @@ TABLE = np.arange(3)
         (lambda a: a + TABLE, "ndarray"), (lambda a: TABLE + a, "ndarray"), (lambda a: TABLE * 1.0 < a, "ndarray"),
         (lambda a: a == TABLE, "ndarray"), (lambda a: TABLE == a, "ndarray"), (lambda a: where(TABLE, a, a), "ndarray"),
         (lambda a: TABLE & a, "ndarray"), (lambda a: a * [1], "list"), (lambda a: a + "x", "str"),
-        (lambda a: a + None, "NoneType"), (lambda a: a * 1j, "complex"), (lambda a: trace.exp(TABLE), "ndarray"),
+        (lambda a: a + None, "NoneType"), (lambda a: a * 1j, "complex"), (lambda a: functions.exp(TABLE), "ndarray"),
     ],
 )  # fmt: skip
 def test_arrays_and_other_things_cannot_be_captured(mistake: Callable[..., Any], kind: str) -> None:
