@@ -15,7 +15,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ELEMENTWISE = ("ceil", "exp", "floor", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where")
+_ELEMENTWISE = (
+    "bitcast", "ceil", "exp", "floor", "fma", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where",
+)  # fmt: skip
 _MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 _FUNCTIONS = (
     "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "norm", "prod", "sum", "var",

@@ -19,7 +19,7 @@ from ..compiler.numeric import Array, apply, combine, wide
 PIECE = 1 << 21
 """Elements folded at a time, which bounds the memory."""
 
-_ROUNDING = ("add", "sub", "mul", "div", "sqrt", "exp", "log")
+_ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "exp", "log")
 
 
 @dataclass(frozen=True)

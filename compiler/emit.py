@@ -44,7 +44,7 @@ def attribute(value: object, t: DType) -> Any:
 
 _FLOAT = {"add": arith.addf, "sub": arith.subf, "mul": arith.mulf, "div": arith.divf,
           "min": arith.minimumf, "max": arith.maximumf, "neg": arith.negf, "abs": math.absf, "sqrt": math.sqrt,
-          "exp": math.exp, "log": math.log, "floor": math.floor, "ceil": math.ceil}  # fmt: skip
+          "exp": math.exp, "log": math.log, "floor": math.floor, "ceil": math.ceil, "fma": math.fma}  # fmt: skip
 _INT = {"add": arith.addi, "sub": arith.subi, "mul": arith.muli, "and": arith.andi, "or": arith.ori,
         "xor": arith.xori, "shl": arith.shli}  # fmt: skip
 _SIGNED = {"min": arith.minsi, "max": arith.maxsi, "floordiv": arith.floordivsi, "shr": arith.shrsi}
@@ -96,6 +96,9 @@ def elementwise(e: Expr, args: Sequence[Any], like: Callable[[Any], Any], splat:
         return arith.select(args[0], args[1], args[2])
     if op == "cast":
         return convert(args[0], t, e.dtype, like)
+    if op == "bitcast":
+        both_integers = t.is_integer and e.dtype.is_integer  # the same type in MLIR, where integers have no sign
+        return args[0] if both_integers else arith.bitcast(like(mlir_type(e.dtype)), args[0])
     if compute(t) != t and t.is_integer:
         # GPUs compute in 32 bits, and LLVM without its optimiser forgets the sign of narrow operands of a comparison
         wide = _arithmetic(op, compute(t), [convert(a, t, compute(t), like) for a in args], splat)

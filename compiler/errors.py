@@ -238,6 +238,10 @@ _rows(
             "{name} folds several times ({folds}): one fold per program is supported",
             "make one monoid whose state has all the values, and fold once",
         ),
+        "WF215": (
+            "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
+            "convert the value instead: wf.cast(x, dtype)",
+        ),
         "WF212": (
             "result {position} of {name} was never reduced",
             "return values made with wf.fold(monoid, ...), or elementwise functions of them",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
-from .dtypes import BOOL, F64
-from .trace import Sym, cast, constant, node, pair, sym
+from .dtypes import BOOL, F64, dtype
+from .errors import error
+from .trace import Sym, caller, cast, constant, node, pair, promote, sym
 
 
 def where(condition: Any, a: Any, b: Any) -> Sym:
@@ -27,10 +29,42 @@ def maximum(a: Any, b: Any) -> Sym:
     return x | y if x.dtype == BOOL else node("max", x.dtype, x, y)
 
 
+def _alike(*values: Any) -> list[Sym]:
+    """All values in their common type; Python numbers are weak."""
+    types = [v.dtype for v in values if isinstance(v, Sym)]
+    syms = [sym(v, reduce(promote, types) if types else None) for v in values]
+    t = reduce(promote, [s.dtype for s in syms])
+    return [cast(s, t) for s in syms]
+
+
 def _float_function(op: str, x: Any) -> Sym:
     x = sym(x)
     x = x if x.dtype.is_float else cast(x, F64)
     return node(op, x.dtype, x)
+
+
+def fma(a: Any, b: Any, c: Any) -> Sym:
+    """``a * b + c``, rounded once; integers, where nothing rounds, are multiplied and added.
+
+    With it the rounding error of a product is computed exactly: ``fma(a, b, -(a * b))``.
+    """
+    x, y, z = _alike(a, b, c)
+    return node("fma", x.dtype, x, y, z) if x.dtype.is_float else x * y + z
+
+
+def bitcast(x: Any, to: object) -> Sym:
+    """The bits of ``x`` read as a value of type ``to``, which has as many.
+
+    Raises:
+        TraceError: WF215 when the types have different widths.
+    """
+    value, t = sym(x), dtype(to)
+    if value.dtype == t:
+        return value
+    if value.dtype.bits != t.bits:
+        widths = {"found": value.dtype.bits, "expected": t.bits}
+        raise error("WF215", source=value.dtype.name, target=t.name, where=caller(), **widths)
+    return node("bitcast", t, value)
 
 
 def sqrt(x: Any) -> Sym:

@@ -12,12 +12,36 @@ from .graph import Expr, MonoidGraph, walk
 
 Array = np.ndarray[Any, Any]
 
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """``a * b + c`` in float64 with the product exact, as the type of the operands.
+
+    The product as a sum of two: T. J. Dekker, "A floating-point technique", Numerische Mathematik 18 (1971).
+    """
+    x, y, z = (np.asarray(v, np.float64) for v in (a, b, c))
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    product_low = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    total = product + z
+    z_part = total - product
+    total_low = (product - (total - z_part)) + (z - z_part)
+    low = total_low + product_low
+    return np.where(np.isfinite(low), total + low, total).astype(np.result_type(a, b, c))
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    """``x`` as a sum of two numbers of at most 26 bits."""
+    shifted = x * (2.0**27 + 1)
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
 _OPS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
     "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp,
     "log": np.log, "floor": np.floor, "ceil": np.ceil, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "fma": fma,
 }  # fmt: skip
 
 
@@ -30,6 +54,8 @@ def apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
     """An elementwise node or a constant, as type ``t``."""
     if e.op == "const":
         return np.asarray(e.value, t)
+    if e.op == "bitcast":
+        return np.asarray(args[0], e.args[0].dtype.numpy).view(e.dtype.numpy).astype(t, copy=False)
     value = args[0] if e.op == "cast" else _OPS[e.op](*args)
     if t.kind in "iu" and value.dtype.kind == "f":
         value = np.trunc(value)

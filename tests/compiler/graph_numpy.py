@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpfold.compiler.graph import Expr, MonoidGraph, Program, walk
+from warpfold.compiler.numeric import fma
 
 State = tuple[Any, ...]
 
@@ -16,7 +17,7 @@ _OPS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "neg": np.negative, "abs": np.abs, "where": np.where, "min": np.minimum, "max": np.maximum,
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil,
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil, "fma": fma,
 }  # fmt: skip
 
 
@@ -25,6 +26,8 @@ def node(e: Expr, args: Sequence[Any]) -> Any:
     t = e.dtype.numpy
     if e.op == "const":
         return np.asarray(e.value).astype(t)
+    if e.op == "bitcast":
+        return np.asarray(args[0]).view(t)
     value = np.asarray(args[0]).astype(t) if e.op == "cast" else np.asarray(_OPS[e.op](*args))
     assert value.dtype == t, f"{e.op} on {[a.dtype for a in args]} gives {value.dtype}, the graph says {t}"
     return value
