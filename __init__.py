@@ -18,9 +18,11 @@ __version__ = "0.1.0"
 _ELEMENTWISE = (
     "bitcast", "ceil", "exp", "floor", "fma", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where",
 )  # fmt: skip
-_MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
+_MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 _FUNCTIONS = (
-    "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "norm", "prod", "sum", "var",
+    "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "describe", "dot", "logsumexp", "max",
+    "mean", "mean_var", "min", "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nansum",
+    "norm", "prod", "ptp", "std", "sum", "var", "vecdot",
 )  # fmt: skip
 _HOME = {
     **dict.fromkeys(("Sym", "cast"), ".compiler.trace"),
@@ -29,7 +31,8 @@ _HOME = {
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
-    **dict.fromkeys(("Monoid", "count", "fold", "index", "monoid"), ".compiler.monoid"),
+    **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
+    **dict.fromkeys(("count", "fold", "index"), ".compiler.fold"),
     **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),
     **dict.fromkeys(("Plan",), ".compiler.plan"),
     **dict.fromkeys(("WarpfoldError",), ".compiler.errors"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .geometry import Dim, Geometry
-from .graph import Expr, MonoidGraph, Program, walk
+from .graph import Expr, MonoidGraph, Program, rewrite
 from .plan import Access, Launch, Plan
 
 Role = Literal[
@@ -146,9 +146,5 @@ def second_program(program: Program) -> Program:
     reduce = program.reduces[0]
     graph = program.monoid
     inputs = tuple(Expr("input", (), t, "element", i) for i, t in enumerate(graph.state))
-    swapped: dict[str, Expr] = {reduce.digest: Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)}
-    for e in walk(program.outputs):
-        if e.digest not in swapped:
-            args = tuple(swapped[a.digest] for a in e.args)
-            swapped[e.digest] = Expr(e.op, args, e.dtype, e.space, e.value, e.where)
-    return Program(program.name, graph.state, tuple(swapped[o.digest] for o in program.outputs))
+    states = Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)
+    return Program(program.name, graph.state, rewrite(program.outputs, {reduce.digest: states}))

@@ -59,6 +59,9 @@ class Artifact:
         has_identity: whether reducing nothing has a value.
         cubins: machine code by architecture, where ``ptxas`` was there and asked for.
         axis: the reduced axes of a saved artifact: what the file's user need not say again. None is all of them.
+        results: the element types of the arrays that the caller gets; the outputs are their parts, then the checks.
+        structure: how the results nest, see ``programs.py``.
+        checks: for each trailing output the code of the error that a true value means.
     """
 
     name: str
@@ -74,6 +77,9 @@ class Artifact:
     has_identity: bool = True
     cubins: Mapping[str, bytes] = field(default_factory=dict)
     axis: tuple[int, ...] | None = None
+    results: tuple[DType, ...] = ()
+    structure: Any = 0
+    checks: tuple[str, ...] = ()
 
     @property
     def indexed(self) -> bool:
@@ -125,6 +131,9 @@ class Artifact:
             "provenance": dict(self.provenance),
             "has_identity": self.has_identity,
             "axis": self.axis,
+            "results": [t.name for t in self.results],
+            "structure": self.structure,
+            "checks": list(self.checks),
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -161,8 +170,14 @@ def _from_json(j: dict[str, Any]) -> Artifact:
         j["name"], types(j["inputs"]), types(j["outputs"]), types(j["state"]),
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
         j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
-        None if j["axis"] is None else tuple(j["axis"]),
+        None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
+        tuple(j["checks"]),
     )  # fmt: skip
+
+
+def _structure(j: Any) -> Any:
+    """Lists of JSON as the tuples they were."""
+    return j if isinstance(j, int | str) else tuple(_structure(part) for part in j)
 
 
 def _kernel(k: dict[str, Any]) -> CompiledKernel:

@@ -47,6 +47,11 @@ class DType:
         return self.kind in ("int", "uint")
 
     @property
+    def part(self) -> DType:
+        """The float type of a complex type's two parts."""
+        return F32 if self.bits == 64 else F64
+
+    @property
     def numpy(self) -> numpy.dtype[Any]:
         """The ``numpy.dtype`` of this type (bfloat16 and the 8-bit floats come from ml_dtypes)."""
         import numpy as np
@@ -123,8 +128,10 @@ def dtype(spec: object) -> DType:
 
 def accumulator(t: DType) -> DType:
     """The type in which sums and products of ``t`` are kept: half types in f32, integers as NumPy widens them."""
+    if t.kind == "complex":
+        return t
     if t.is_float:
-        return F32 if t.bits == 16 else t
+        return F32 if t.bits <= 16 else t
     return U64 if t.kind == "uint" else I64
 
 
@@ -134,12 +141,12 @@ def compute(t: DType) -> DType:
     Half types go to f32 and integers of 8 and 16 bits to 32; all others, and bool, stay as they are.
     """
     if t.is_float:
-        return F32 if t.bits == 16 else t
-    if t.kind == "bool" or t.bits >= 32:
+        return F32 if t.bits <= 16 else t
+    if t.kind in ("bool", "complex") or t.bits >= 32:
         return t
     return I32 if t.kind == "int" else U32
 
 
 def floating(t: DType) -> DType:
-    """The float type of a result that is real even for integer input (mean, var, norm): NumPy's rule, f64."""
-    return t if t.is_float else F64
+    """The type of a mean, a variance or a norm of ``t``: its own if that has fractions, else f64 as in NumPy."""
+    return t if t.is_float or t.kind == "complex" else F64

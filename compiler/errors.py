@@ -145,8 +145,8 @@ _rows(
         ),
         "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
         "WF126": (
-            "the inputs have different shapes: {shapes}",
-            "broadcast them to one shape first, as numpy.broadcast_arrays does",
+            "the inputs do not broadcast to one shape: {shapes}",
+            "sizes along an axis must be equal, or 1",
         ),
         "WF127": ("{name} takes no parameter {parameter!r}: expected one of {known}", "leave it out or correct it"),
         "WF128": (
@@ -235,17 +235,47 @@ _rows(
             "fold values that depend on the elements of an input",
         ),
         "WF213": (
-            "{name} folds several times ({folds}): one fold per program is supported",
-            "make one monoid whose state has all the values, and fold once",
-        ),
-        "WF215": (
-            "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
-            "convert the value instead: wf.cast(x, dtype)",
+            "{name} folds with {outer} what depends on the result of folding with {inner}",
+            "a program reads its elements once: find a monoid that does both, as Welford's does for a variance",
         ),
         "WF212": (
             "result {position} of {name} was never reduced",
             "return values made with wf.fold(monoid, ...), or elementwise functions of them",
         ),
+    },
+)
+
+# --- WF13, WF22: calls and programs, continued --------------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF133": (
+            "{name} has no identity: where= may leave a result without elements",
+            "give initial=, the value to begin with",
+        ),
+        "WF134": ("{name} of no elements has no value: all elements of a result are NaN", "test for that first"),
+        "WF135": ("the input of {name} holds NaN", "leave nan='raise' away, or reduce with nan='ignore'"),
+        "WF136": ("initial={initial} does not fit {name}: expected {expected}", "give a value that the state can hold"),
+        "WF137": ("{name} has no compensated form", "give accumulate= a wider type, such as 'f64'"),
+        "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
+        "WF139": (
+            "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
+            "pass a bool array, such as x > 0",
+        ),
+        "WF148": (
+            "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
+            "convert it first",
+        ),
+        "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
+        "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
+        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=..."),
+    },
+)
+_rows(
+    TraceError,
+    {
+        "WF224": ("{name} names a result {key}: expected a word of letters, digits and _", "rename it"),
+        "WF225": ("{dtype} has no order", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
     },
 )
 

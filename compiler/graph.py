@@ -139,3 +139,13 @@ def walk(roots: tuple[Expr, ...]) -> Iterator[Expr]:
             seen.add(node.digest)
             stack.append((node, True))
             stack.extend((a, False) for a in reversed(node.args))
+
+
+def rewrite(roots: tuple[Expr, ...], swapped: dict[str, Expr]) -> tuple[Expr, ...]:
+    """``roots`` with every node whose digest is in ``swapped`` replaced, and all above it made anew."""
+    found: dict[str, Expr] = {}
+    for e in walk(roots):
+        own = swapped.get(e.digest)
+        args = tuple(found[a.digest] for a in e.args)
+        found[e.digest] = own or (e if args == e.args else Expr(e.op, args, e.dtype, e.space, e.value, e.where))
+    return tuple(found[r.digest] for r in roots)

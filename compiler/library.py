@@ -1,22 +1,30 @@
 """warpfold's own monoids and the tensor programs around them: plain uses of ``monoid`` and ``fold``, nothing special.
 
+Every function here is what the public one of the same name traces. Keyword parameters are those of the public function,
+baked into the program.
+
 Sources: Welford's parallel update is Chan, Golub, LeVeque (1979), eq. 2.1; the online log-sum-exp pair is Milakov and
-Gimelshein, "Online normalizer calculation for softmax" (2018).
+Gimelshein, "Online normalizer calculation for softmax" (2018); the compensated sum adds the errors found by D. Knuth's
+TwoSum, and the product's by a fused multiply-add, as in Ogita, Rump, Oishi, "Accurate sum and dot product" (2005).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
-from .dtypes import BOOL, I64, DType, accumulator, compute, floating
+from .dtypes import BOOL, C64, C128, F32, I64, DType, accumulator, compute, floating
 from .dtypes import dtype as as_dtype
-from .functions import exp, isnan, log, maximum, minimum, sqrt, where
-from .monoid import count, fold, index, monoid
-from .trace import Sym, cast
+from .errors import error
+from .fold import count, fold, index, leaving_out, not_a_number
+from .functions import exp, fma, isnan, log, maximum, minimum, sqrt, where
+from .monoid import Monoid, monoid
+from .trace import Sym, cast, foreign
 
 
+# --- monoids -------------------------------------------------------------------------------------------------------
 @monoid(identity=0)
 def SUM(a: Any, b: Any) -> Any:
     return a + b
@@ -27,22 +35,22 @@ def PROD(a: Any, b: Any) -> Any:
     return a * b
 
 
-@monoid(identity=lambda t: t.highest, has_identity=False)
+@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
 def MIN(a: Any, b: Any) -> Any:
     return minimum(a, b)
 
 
-@monoid(identity=lambda t: t.lowest, has_identity=False)
+@monoid(identity=lambda t: t.lowest, has_identity=False, idempotent=True)
 def MAX(a: Any, b: Any) -> Any:
     return maximum(a, b)
 
 
-@monoid(identity=False)
+@monoid(identity=False, idempotent=True)
 def ANY(a: Any, b: Any) -> Any:
     return a | b
 
 
-@monoid(identity=True)
+@monoid(identity=True, idempotent=True)
 def ALL(a: Any, b: Any) -> Any:
     return a & b
 
@@ -57,17 +65,27 @@ def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, 
     return where(takes, x, y), where(takes, i, j)
 
 
-@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False)
+def _numbered(x: Any) -> tuple[Sym, Sym]:
+    """An element with its number; a bool has no order in the IR's terms and is compared as a byte."""
+    return cast(x, as_dtype("u8") if _real(x).dtype == BOOL else compute(x.dtype)), index()
+
+
+@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True)
 def ARGMIN(a: Any, b: Any) -> Any:
     return _first(lambda x, y: x < y, a, b)
 
 
-@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False)
+@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True)
 def ARGMAX(a: Any, b: Any) -> Any:
     return _first(lambda x, y: x > y, a, b)
 
 
-@monoid(identity=(0, 0, 0))
+def _single(x: Any) -> tuple[Any, Any, Any]:
+    wide = cast(x, accumulator(floating(_real(x).dtype)))
+    return 1, wide, 0
+
+
+@monoid(identity=(0, 0, 0), lift=_single, finish=lambda n, m, s: {"count": n, "mean": m, "squares": s})
 def WELFORD(a: Any, b: Any) -> Any:
     """State (count, mean, sum of squared deviations from the mean)."""
     (na, ma, sa), (nb, mb, sb) = a, b
@@ -87,93 +105,292 @@ def LOGSUMEXP(a: Any, b: Any) -> Any:
     return high, where(ma < mb, sa * e + sb, sa + sb * e)
 
 
-def _widen(x: Sym, dtype: object) -> Sym:
-    return cast(x, accumulator(x.dtype if dtype is None else as_dtype(dtype)))
+@monoid(identity=(0, 0))
+def COMPENSATED(a: Any, b: Any) -> Any:
+    """State (sum, what rounding lost): the error of each addition is found exactly and summed beside it."""
+    (sa, ca), (sb, cb) = a, b
+    s = sa + sb
+    back = s - sa
+    lost = (sa - (s - back)) + (sb - back)
+    return s, ca + cb + lost
 
 
-def _result(dtype: object, default: DType) -> DType:
+@monoid(identity=0, idempotent=True)
+def UNION(a: Any, b: Any) -> Any:
+    """A set as bits."""
+    return a | b
+
+
+# --- what the functions share --------------------------------------------------------------------------------------
+def _real(x: Any) -> Any:
+    """``x``, which must have an order.
+
+    Raises:
+        TraceError: WF225 for complex numbers.
+    """
+    if foreign(x):
+        raise error("WF225", dtype=x.dtype.name)
+    return x
+
+
+def _kind(dtype: object, default: DType) -> DType:
     return as_dtype(dtype) if dtype is not None else default
 
 
-def sum(x: Sym, *, dtype: object = None) -> Sym:
+def _widened(x: Any, dtype: object, accumulate: object) -> Any:
+    """``x`` in the type in which it is added up."""
+    if accumulate in (None, "compensated"):
+        return cast(x, accumulator(_kind(dtype, x.dtype)))
+    wide = as_dtype(accumulate)
+    return cast(x, (C64 if wide == F32 else C128) if foreign(x) and wide.is_float else wide)
+
+
+def _sum_type(x: Any, dtype: object) -> DType:
+    """The type of a sum: floats keep theirs, others widen to 64 bits."""
+    return _kind(dtype, x.dtype if x.dtype.is_float or foreign(x) else accumulator(x.dtype))
+
+
+def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> Any:
+    """The sum of ``x``, with what its making ``lost`` when sums are compensated."""
+    if accumulate != "compensated" or not (foreign(x) or x.dtype.is_float):
+        return fold(SUM, x, initial=initial)
+    if foreign(x):
+        return type(x)(_total(x.real, accumulate), _total(x.imag, accumulate))
+    s, c = fold(COMPENSATED, x, lost, initial=None if initial is None else (initial, 0))
+    return where(abs(s) < math.inf, s + c, s)  # beside an infinite sum the error is no number
+
+
+def _products(x: Any, y: Any, accumulate: object) -> Any:
+    """The sum of x y; compensated, with the rounding errors of the products."""
+    p = x * y
+    lost = 0 if foreign(p) or not p.dtype.is_float else fma(x, y, -p)
+    return _total(p, accumulate, lost)
+
+
+def _plain(name: str, accumulate: object) -> None:
+    """Refuses compensation where no sum is.
+
+    Raises:
+        ArgumentError: WF137.
+    """
+    if accumulate == "compensated":
+        raise error("WF137", name=name)
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
-    wide = accumulator(x.dtype)
-    return cast(fold(SUM, _widen(x, dtype)), _result(dtype, x.dtype if x.dtype.is_float else wide))
+    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=initial), _sum_type(x, dtype))
 
 
-def prod(x: Sym, *, dtype: object = None) -> Sym:
+def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The product; integers and bools widen to 64 bits, halves accumulate in f32."""
-    wide = accumulator(x.dtype)
-    return cast(fold(PROD, _widen(x, dtype)), _result(dtype, x.dtype if x.dtype.is_float else wide))
+    _plain("prod", accumulate)
+    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=initial), _sum_type(x, dtype))
 
 
-def min(x: Sym) -> Sym:
+def min(x: Any, *, initial: Any = None) -> Sym:
     """The least element; NaN if any is NaN."""
-    return cast(fold(MIN, cast(x, compute(x.dtype))), x.dtype)
+    return cast(fold(MIN, cast(x, compute(_real(x).dtype)), initial=initial), x.dtype)
 
 
-def max(x: Sym) -> Sym:
+def max(x: Any, *, initial: Any = None) -> Sym:
     """The greatest element; NaN if any is NaN."""
-    return cast(fold(MAX, cast(x, compute(x.dtype))), x.dtype)
+    return cast(fold(MAX, cast(x, compute(_real(x).dtype)), initial=initial), x.dtype)
 
 
-def argmin(x: Sym, *, index_dtype: DType = I64) -> Sym:
+def minmax(x: Any) -> dict[str, Sym]:
+    """The least and the greatest element, from one read."""
+    return {"min": min(x), "max": max(x)}
+
+
+def ptp(x: Any) -> Sym:
+    """The greatest element less the least; integers wrap around as NumPy's do."""
+    found: Sym = max(x) - min(x)
+    return found
+
+
+def argmin(x: Any) -> Sym:
     """Where the least element is: the first of equals, the first NaN if there is any."""
-    return cast(fold(ARGMIN, cast(x, _ordered(x.dtype)), index(index_dtype))[1], I64)
+    return cast(fold(ARGMIN, *_numbered(x))[1], I64)
 
 
-def argmax(x: Sym, *, index_dtype: DType = I64) -> Sym:
+def argmax(x: Any) -> Sym:
     """Where the greatest element is: the first of equals, the first NaN if there is any."""
-    return cast(fold(ARGMAX, cast(x, _ordered(x.dtype)), index(index_dtype))[1], I64)
+    return cast(fold(ARGMAX, *_numbered(x))[1], I64)
 
 
-def _ordered(t: DType) -> DType:
-    """bool has no order in the IR's terms; its values are compared as bytes."""
-    return as_dtype("u8") if t == BOOL else compute(t)
-
-
-def any(x: Sym) -> Sym:
+def any(x: Any) -> Sym:
     """Whether some element is not zero."""
     found: Sym = fold(ANY, cast(x, BOOL))
     return found
 
 
-def all(x: Sym) -> Sym:
+def all(x: Any) -> Sym:
     """Whether no element is zero."""
     found: Sym = fold(ALL, cast(x, BOOL))
     return found
 
 
-def mean(x: Sym, *, dtype: object = None) -> Sym:
+def count_nonzero(x: Any) -> Sym:
+    """How many elements are not zero."""
+    found: Sym = fold(SUM, cast(cast(x, BOOL), I64))
+    return found
+
+
+def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
     """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN."""
-    result = _result(dtype, floating(x.dtype))
-    wide = accumulator(result)
-    return cast(fold(SUM, cast(x, wide)) / count(wide), result)
+    result = _kind(dtype, floating(x.dtype))
+    total = _total(_widened(x, result, accumulate), accumulate)
+    return cast(total / count(total.real.dtype if foreign(total) else total.dtype), result)
 
 
-def var(x: Sym, *, correction: float = 0, dtype: object = None) -> Sym:
+def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
+    """(count, mean, squares) in the type of accumulation, and the type of the results."""
+    _plain(name, accumulate)
+    result = _kind(dtype, floating(_real(x).dtype))
+    wide = _widened(x, result, accumulate)
+    return *fold(WELFORD, 1, wide, 0), result
+
+
+def _variance(n: Any, squares: Any, correction: float) -> Any:
+    divisor = n - correction
+    return where(divisor > 0, squares / divisor, math.nan)
+
+
+def var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
     """The variance with divisor ``count - correction``, by Welford's update; NaN where the divisor is not positive."""
-    result = _result(dtype, floating(x.dtype))
-    wide = accumulator(floating(result))
-    _, _, squares = fold(WELFORD, cast(1, wide), cast(x, wide), cast(0, wide))
-    divisor = count(wide) - correction
-    quotient = where(divisor > 0, squares / divisor, math.nan)
-    return cast(quotient, result)
+    _, _, squares, result = _moments(x, dtype, accumulate, "var")
+    return cast(_variance(count(squares.dtype), squares, correction), result)
 
 
-def norm(x: Sym) -> Sym:
-    """The 2-norm: the square root of the sum of squares."""
-    wide = cast(x, accumulator(floating(x.dtype)))
-    return cast(sqrt(fold(SUM, wide * wide)), floating(x.dtype))
+def std(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
+    """The standard deviation: the square root of ``var``."""
+    _, _, squares, result = _moments(x, dtype, accumulate, "std")
+    return cast(sqrt(_variance(count(squares.dtype), squares, correction)), result)
 
 
-def logsumexp(x: Sym) -> Sym:
+def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> dict[str, Sym]:
+    """The mean and the variance, from one read."""
+    _, m, squares, result = _moments(x, dtype, accumulate, "mean_var")
+    n = count(squares.dtype)
+    average = where(n > 0, m, math.nan)
+    return {"mean": cast(average, result), "var": cast(_variance(n, squares, correction), result)}
+
+
+def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
+    """The vector norm of any order: 2, 1, 0 (how many are not zero), inf, -inf, or any p: (sum of |x|^p)^(1/p)."""
+    wide = _widened(x, floating(x.dtype), accumulate)
+    result = wide.dtype.part if foreign(wide) else floating(x.dtype)
+    if ord == 2 and foreign(wide):
+        square = _products(wide.real, wide.real, accumulate) + _products(wide.imag, wide.imag, accumulate)
+        return cast(sqrt(square), result)
+    if ord == 2:
+        return cast(sqrt(_products(wide, wide, accumulate)), result)
+    if ord == 0:
+        return cast(count_nonzero(x), result)
+    size = abs(wide)
+    if abs(ord) == math.inf:
+        return cast(fold(MAX if ord > 0 else MIN, size), result)
+    if ord == 1:
+        return cast(_total(size, accumulate), result)
+    return cast(_total(size ** float(ord), accumulate) ** (1.0 / ord), result)
+
+
+def logsumexp(x: Any) -> Sym:
     """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
-    wide = cast(x, accumulator(floating(x.dtype)))
-    m, s = fold(LOGSUMEXP, wide, cast(1, wide.dtype))
+    wide = cast(x, accumulator(floating(_real(x).dtype)))
+    m, s = fold(LOGSUMEXP, wide, 1)
     return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
 
 
+def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:
+    """The sum of the products of two arrays' elements, the first's conjugate where it is complex."""
+    return _dot(x.conjugate() if foreign(x) else x, y, accumulate)
+
+
+def dot(x: Any, y: Any, *, accumulate: object = None) -> Any:
+    """The sum of the products of two arrays' elements."""
+    return _dot(x, y, accumulate)
+
+
+def _dot(x: Any, y: Any, accumulate: object) -> Any:
+    result = (x * y).dtype  # the promoted type: as in NumPy, integers do not widen
+    wide = accumulator(result) if accumulate in (None, "compensated") else as_dtype(accumulate)
+    if result == BOOL:
+        return any(x & y)
+    return cast(_products(cast(x, wide), cast(y, wide), accumulate), result)
+
+
+def allclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Sym:
+    """Whether |x - y| <= atol + rtol |y| for all elements; infinities are close to themselves only."""
+    wide = accumulator(floating((x * y).dtype))
+    a, b = cast(x, wide), cast(y, wide)
+    near = (abs(a - b) <= atol + rtol * abs(b)) & (abs(b) < math.inf)
+    close = near | (a == b)
+    if equal_nan:
+        close = close | ((a != a) & (b != b))
+    found: Sym = fold(ALL, close)
+    return found
+
+
+def array_equal(x: Any, y: Any, *, equal_nan: bool = False) -> Sym:
+    """Whether all elements are equal."""
+    same = x == y
+    if equal_nan:
+        same = same | ((x != x) & (y != y))
+    found: Sym = fold(ALL, same)
+    return found
+
+
+def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
+    """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
+    low, at_low = fold(ARGMIN, *_numbered(x))
+    high, at_high = fold(ARGMAX, *_numbered(x))
+    _, m, squares, result = _moments(x, None, None, "describe")
+    n = count(squares.dtype)
+    variance = _variance(n, squares, correction)
+    return {
+        "count": count(I64),
+        "nonzero": count_nonzero(x),
+        "min": cast(low, x.dtype),
+        "max": cast(high, x.dtype),
+        "argmin": cast(at_low, I64),
+        "argmax": cast(at_high, I64),
+        "mean": cast(where(n > 0, m, math.nan), result),
+        "var": cast(variance, result),
+        "std": cast(sqrt(variance), result),
+        "norm": norm(x),
+    }
+
+
+def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of the elements that are numbers."""
+
+    @functools.wraps(function)
+    def ignoring(x: Any, **params: Any) -> Any:
+        with leaving_out(not_a_number([x])):
+            return function(x, **params)
+
+    ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
+    ignoring.__doc__ = f"``{function.__name__}`` of the elements that are not NaN."
+    return ignoring
+
+
+nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
+    _ignoring_nan(f) for f in (sum, prod, min, max, mean, argmin, argmax)
+)
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (sum, prod, min, max, argmin, argmax, any, all, mean, var, norm, logsumexp)
-}
+    f.__name__: f
+    for f in (
+        sum, prod, min, max, minmax, ptp, argmin, argmax, any, all, count_nonzero, mean, var, std, mean_var, norm,
+        logsumexp, nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax, dot, vecdot, allclose, array_equal,
+        describe,
+    )
+}  # fmt: skip
+"""Every built-in reduction by name."""
+OF_MONOID: dict[Monoid, Callable[..., Any]] = {
+    SUM: sum, PROD: prod, MIN: min, MAX: max, ANY: any, ALL: all, ARGMIN: argmin, ARGMAX: argmax, LOGSUMEXP: logsumexp,
+}  # fmt: skip
+"""What reducing an array with one of warpfold's own monoids means."""

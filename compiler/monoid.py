@@ -1,23 +1,23 @@
 """Monoids: an identity and an associative combine over one or several values, written as Python functions.
 
-A ``Monoid`` is untyped; ``typed`` traces its combine for the types of one state and gives a ``MonoidGraph``. ``fold``
-reduces values inside a tensor program. warpfold's own monoids are made here exactly as a user makes theirs.
+A ``Monoid`` is untyped; ``typed`` traces its combine for the types of one state and gives a ``MonoidGraph``. warpfold's
+own monoids are made in ``library.py`` exactly as a user makes theirs.
 """
 
 from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from .dtypes import DType
-from .dtypes import dtype as as_dtype
 from .errors import Location, error
-from .graph import Expr, MonoidGraph, Program, widest
-from .trace import Sym, caller, cast, constant
+from .graph import Expr, MonoidGraph
+from .storage import Value, join, parts, split
+from .trace import Sym, cast, constant, foreign
 
 Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool
 
@@ -33,6 +33,9 @@ class Monoid:
         commutative: whether ``combine(a, b)`` equals ``combine(b, a)``; if not, elements are reduced in order.
         has_identity: False when the identity only pads (as the least int does for max), so that an empty reduction
             raises.
+        idempotent: whether ``combine(a, a)`` is ``a``.
+        lift: what an element, or one of each input array, contributes to the state; None when it is the state.
+        finish: what becomes of the final state; None for the state itself.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Monoid:
     identity: Identity
     commutative: bool = True
     has_identity: bool = True
+    idempotent: bool = False
+    lift: Callable[..., Any] | None = None
+    finish: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -50,7 +56,22 @@ class Monoid:
     @property
     def location(self) -> Location | None:
         """Where the combine function is defined."""
-        return _defined(self.function)
+        return defined(self.function)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The keyword parameters of its functions, with their defaults."""
+        found: dict[str, Any] = {}
+        for f in (self.lift, self.function, self.finish):
+            if f is not None:
+                found |= keywords(f)
+        return found
+
+    def given(self, params: Mapping[str, Any]) -> Monoid:
+        """This monoid with ``params`` bound in the functions that take them."""
+        own = {"function": self.function, "lift": self.lift, "finish": self.finish}
+        bound = {k: Bound.of(f, params) for k, f in own.items() if f is not None}
+        return replace(self, **bound)  # type: ignore[arg-type]
 
     def typed(self, *state: DType) -> MonoidGraph:
         """The monoid over a state of these dtypes, traced once.
@@ -65,8 +86,42 @@ class Monoid:
         return self.function(*states)
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A function with keyword parameters given; hashable, so that its traces can be kept."""
+
+    function: Callable[..., Any]
+    params: tuple[tuple[str, Any, str], ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], params: Mapping[str, Any]) -> Callable[..., Any]:
+        """``function`` with those of ``params`` that it takes; itself when it takes none."""
+        own = {k: v for k, v in params.items() if k in keywords(function)}
+        # 1, 1.0 and True are equal and hash alike, but trace to different types: their text tells them apart
+        return cls(function, tuple((k, v, repr(v)) for k, v in sorted(own.items()))) if own else function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args, **{k: v for k, v, _ in self.params})
+
+    @property
+    def __code__(self) -> Any:
+        return getattr(self.function, "__code__", None)
+
+
+def keywords(function: Callable[..., Any]) -> dict[str, Any]:
+    """The keyword-only parameters of a function, with their defaults."""
+    found = inspect.signature(getattr(function, "function", function)).parameters.values()
+    return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+
+
 def monoid(
-    *, identity: Identity, commutative: bool = True, has_identity: bool = True
+    *,
+    identity: Identity,
+    commutative: bool = True,
+    has_identity: bool = True,
+    idempotent: bool = False,
+    lift: Callable[..., Any] | None = None,
+    finish: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Monoid]:
     """Makes a monoid of the combine function below it.
 
@@ -81,21 +136,34 @@ def monoid(
             value and returns them.
         commutative: promise that the operands may be swapped. Without it the elements are combined in their order.
         has_identity: pass False when ``identity`` is only padding, so that reducing nothing raises.
+        idempotent: promise that combining a value with itself changes nothing.
+        lift: a function of one element of each input array that gives the state it contributes. Without it the
+            elements are the state's values.
+        finish: a function of the final state's values that gives the results: one, a tuple, or a dict that names them.
+
+    Keyword-only parameters of the three functions are parameters of the reduction:
+
+    >>> @monoid(identity=0.0, lift=lambda x, *, power=2: x ** power)
+    ... def energy(a, b):
+    ...     return a + b
+    >>> energy.parameters
+    {'power': 2}
     """
 
     def make(function: Callable[..., Any]) -> Monoid:
         name = getattr(function, "__name__", type(function).__name__)
         parameters = inspect.signature(function).parameters.values()
-        required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        required = [p for p in parameters if p.default is p.empty and p.kind in by_position]
         if len(required) != 2:
-            raise error("WF207", name=name, count=len(required), where=_defined(function))
+            raise error("WF207", name=name, count=len(required), where=defined(function))
         neutral = tuple(identity) if isinstance(identity, list) else identity
-        return Monoid(name, function, neutral, commutative, has_identity)
+        return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish)
 
     return make
 
 
-def _defined(function: Callable[..., Any]) -> Location | None:
+def defined(function: Any) -> Location | None:
     """Where ``function`` is defined, if it is written in Python."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -105,26 +173,28 @@ def _defined(function: Callable[..., Any]) -> Location | None:
 
 @lru_cache(maxsize=1024)
 def _typed(m: Monoid, state: tuple[DType, ...]) -> MonoidGraph:
-    n = len(state)
-    params = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(state + state)]
-    left, right = (params[0], params[1]) if n == 1 else (tuple(params[:n]), tuple(params[n:]))
-    got = m.function(left, right)
+    flat = tuple(p for t in state for p in parts(t))
+    symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(flat + flat)]
+    left, right = join(state, symbols[: len(flat)]), join(state, symbols[len(flat) :])
+    got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
     results = got if isinstance(got, tuple | list) else (got,)
-    if len(results) != n:
-        raise error("WF208", name=m.name, expected=n, found=len(results), where=m.location)
-    combined = tuple(_result(m, i, r, t) for i, (r, t) in enumerate(zip(results, state, strict=True)))
-    return MonoidGraph(m.name, state, _identity(m, state), combined, m.commutative, m.has_identity)
+    if len(results) != len(state):
+        raise error("WF208", name=m.name, expected=len(state), found=len(results), where=m.location)
+    typed = [_result(m, i, r, t) for i, (r, t) in enumerate(zip(results, state, strict=True))]
+    combined = tuple(s.expr for r in typed for s in split(r))
+    return MonoidGraph(m.name, flat, _identity(m, state), combined, m.commutative, m.has_identity)
 
 
-def _result(m: Monoid, position: int, value: Any, t: DType) -> Expr:
+def _result(m: Monoid, position: int, given: Any, t: DType) -> Value:
     """One result of the combine, which must have the type of the state (a Python number takes it)."""
-    if isinstance(value, bool | int | float):
-        value = constant(value, t)
-    if not isinstance(value, Sym) or value.dtype != t:
-        found = value.dtype.name if isinstance(value, Sym) else type(value).__name__
-        where = value.expr.where if isinstance(value, Sym) and value.expr.where else m.location
-        raise error("WF209", name=m.name, position=position, expected=t.name, found=found, where=where)
-    return value.expr
+    if isinstance(given, bool | int | float):
+        given = cast(given, t) if t.kind == "complex" else constant(given, t)
+    found = getattr(given, "dtype", None)
+    if found != t or not (isinstance(given, Sym) or foreign(given)):
+        where = given.expr.where if isinstance(given, Sym) and given.expr.where else m.location
+        came = found.name if isinstance(found, DType) else type(given).__name__
+        raise error("WF209", name=m.name, position=position, expected=t.name, found=came, where=where)
+    return given  # type: ignore[no-any-return]
 
 
 def _identity(m: Monoid, state: tuple[DType, ...]) -> tuple[float | int | bool, ...]:
@@ -132,92 +202,16 @@ def _identity(m: Monoid, state: tuple[DType, ...]) -> tuple[float | int | bool, 
     values = values if isinstance(values, tuple) else (values,)
     if len(values) != len(state):
         raise error("WF210", name=m.name, expected=len(state), found=len(values), where=m.location)
-    return tuple(_neutral(m, v, t) for v, t in zip(values, state, strict=True))
+    return tuple(n for v, t in zip(values, state, strict=True) for n in _neutral(m, v, t))
 
 
-def _neutral(m: Monoid, value: Any, t: DType) -> float | int | bool:
-    """One value of the identity, which must be a number that ``t`` can hold."""
+def _neutral(m: Monoid, value: Any, t: DType) -> tuple[float | int | bool, ...]:
+    """One value of the identity, which must be a number that ``t`` can hold, as the numbers of its parts."""
     number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    if not isinstance(number, bool | int | float):
+    pair = t.kind == "complex"
+    if not isinstance(number, bool | int | float) and not (pair and isinstance(number, complex)):
         raise error("WF205", kind=type(value).__name__, where=m.location)
+    if pair:
+        return (float(number.real), float(number.imag))
     found: Any = constant(number, t, m.location).expr.value
-    return found  # type: ignore[no-any-return]
-
-
-def fold(m: Monoid, *values: Any) -> Any:
-    """Reduces ``values`` (one per value of the monoid's state) over the reduced axes, inside a tensor program.
-
-    Returns:
-        The final state: a scalar of the ``kept`` space, or a tuple of them.
-    """
-    if not isinstance(m, Monoid):
-        raise error("WF130", kind=type(m).__name__, where=caller())
-    found = _count(m.identity)
-    if found is not None and found != len(values):
-        raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
-    syms = [v if isinstance(v, Sym) else cast(v, _number_type(v)) for v in values]
-    exprs = tuple(s.expr for s in syms)
-    graph = m.typed(*(e.dtype for e in exprs))
-    if widest(e.space for e in exprs) == "kept":
-        raise error("WF211", name=m.name, where=caller())
-    node = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
-    results = tuple(Sym(Expr("result", (node,), e.dtype, "kept", i)) for i, e in enumerate(exprs))
-    return results[0] if len(results) == 1 else results
-
-
-def _count(identity: Identity) -> int | None:
-    """How many values an identity has, as far as can be told before the types of the state are known."""
-    if not callable(identity):
-        return len(identity) if isinstance(identity, tuple | list) else 1
-    try:
-        parameters = inspect.signature(identity).parameters.values()
-    except ValueError:
-        return None
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return None
-    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
-
-
-def _number_type(value: Any) -> DType:
-    from .dtypes import BOOL, F64, I64
-
-    return BOOL if isinstance(value, bool) else I64 if isinstance(value, int) else F64
-
-
-def program(function: Callable[..., Any], inputs: tuple[DType, ...], name: str | None = None, **params: Any) -> Program:
-    """Traces ``function`` over one symbolic tensor per input into a ``Program``.
-
-    Args:
-        function: takes a symbolic value per input array and ``params`` by keyword; returns one or several results made
-            with ``fold``.
-        inputs: the element type of each input array.
-        name: what to call it; the function's own name by default.
-        params: Python values baked into the program.
-
-    Raises:
-        TraceError: WF212 when a result was never reduced, WF213 when there are several folds.
-    """
-    args = [Sym(Expr("input", (), t, "element", i)) for i, t in enumerate(inputs)]
-    got = function(*args, **params)
-    results = got if isinstance(got, tuple | list) else (got,)
-    label = str(name or getattr(function, "__name__", "reduction"))
-    for position, r in enumerate(results):
-        if not isinstance(r, Sym) or r.expr.space != "kept":
-            raise error("WF212", name=label, position=position, where=_defined(function))
-    made = Program(label, inputs, tuple(r.expr for r in results))
-    if not results:
-        raise error("WF212", name=label, position=0, where=_defined(function))
-    if len(made.reduces) != 1:
-        folds = ", ".join(e.value.name for e in made.reduces if isinstance(e.value, MonoidGraph))
-        raise error("WF213", name=label, folds=folds, where=_defined(function))
-    return made
-
-
-def index(t: object) -> Sym:
-    """The position of an element among the reduced ones, in the caller's row-major order from 0, in type ``t``."""
-    return Sym(Expr("iota", (), as_dtype(t), "element"))
-
-
-def count(t: object) -> Sym:
-    """How many elements are reduced into one result, in type ``t``."""
-    return Sym(Expr("count", (), as_dtype(t), "scalar"))
+    return (found,)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .dtypes import BF16, BOOL, F16, F32, F64, I64, DType, dtype
+from .dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype
 from .errors import Location, error
 from .graph import Expr, widest
 
@@ -221,10 +221,17 @@ def _float(value: bool | int | float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def foreign(*values: Any) -> bool:
+    """Whether an operand is symbolic but no ``Sym`` (a complex number), whose own operators must be used."""
+    return any(getattr(type(v), "symbolic", False) for v in values)
+
+
 def sym(value: Any, like: DType | None = None) -> Sym:
     """``value`` as a Sym: itself, or a Python number as a constant in the weak type that ``like`` gives it."""
     if isinstance(value, Sym):
         return value
+    if foreign(value):
+        raise error("WF206", op="of this kind", dtype=value.dtype.name, where=caller())
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         return constant(value.item(), dtype(value.dtype))
     if not isinstance(value, bool | int | float):
@@ -252,6 +259,8 @@ def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
 
 
 def _arithmetic(op: str, a: Any, b: Any) -> Sym:
+    if foreign(a, b):
+        return NotImplemented
     x, y = pair(a, b)
     if x.dtype == BOOL:
         if op == "sub":
@@ -261,6 +270,8 @@ def _arithmetic(op: str, a: Any, b: Any) -> Sym:
 
 
 def _divide(a: Any, b: Any) -> Sym:
+    if foreign(a, b):
+        return NotImplemented
     x, y = pair(a, b)
     if not x.dtype.is_float:
         x, y = cast(x, F64), cast(y, F64)
@@ -292,6 +303,8 @@ def _bitwise(op: str, a: Any, b: Any) -> Sym:
 
 
 def _compare(op: str, a: Any, b: Any) -> Sym:
+    if foreign(a, b):
+        return NotImplemented
     x, y = pair(a, b)
     return node(op, BOOL, x, y)
 
@@ -302,7 +315,14 @@ _ROUNDED = (F16, BF16, F32)
 
 def cast(x: Any, t: object) -> Sym:
     """``x`` converted to type ``t``; floats to integers truncate, anything to bool tests for non-zero."""
-    value, to = sym(x), dtype(t)
+    to = dtype(t)
+    if to.kind == "complex" or foreign(x):
+        from .complexes import convert
+
+        return convert(x, to)  # type: ignore[no-any-return]
+    if to in STORED:
+        raise error("WF206", op="cast", dtype=to.name, where=caller())
+    value = sym(x)
     if value.dtype == to:
         return value
     if value.expr.op == "const" and to.is_float and value.dtype not in _ROUNDED:

@@ -3,73 +3,105 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Hashable, Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import index
 from typing import Any
 
+import numpy as np
+
+from ..compiler import library
+from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
+from ..compiler.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
+from .arrays import from_numpy, view
 from .compiled import Compiled, load
 from .dlpack import contiguous
 from .execute import Arrays, run
-from .prepare import Params, Request, Shape, What, artifact, axes_of, outputs_of, prepare
+from .prepare import Request, Shape, all_parts, artifact, prepare, traced
+from .what import params_of
 
 Axis = int | Sequence[int] | None
+OPTIONS = {
+    "nan": (("propagate", "ignore", "raise"), "propagate"),
+    "determinism": (("run", "portable", "none"), "run"),
+}
 
 
 def reduce(
     *xs: Any,
-    what: What,
+    what: Any = None,
     axis: Axis = None,
     keepdims: bool = False,
     out: Any = None,
+    where: Any = None,
+    nan: str = "propagate",
+    determinism: str = "run",
     device: str = "auto",
     plan: str = "",
     **params: Any,
 ) -> Any:
-    """Reduces one or several arrays of one shape.
+    """Reduces one or several arrays, broadcast to one shape.
+
+    >>> import warpfold as wf
+    >>> wf.reduce([3, 1, 2], "max")
+    np.int64(3)
+    >>> wf.reduce([3.0, 1.0], (wf.SUM, wf.ARGMAX))
+    (np.float64(4.0), np.int64(0))
 
     Args:
-        xs: arrays of any library (NumPy, PyTorch, CuPy, JAX, or anything with DLPack or an array interface).
-        what: a monoid, a tensor program (a Python function that uses ``wf.fold``), or the name of a built-in one.
-        axis: the axes to reduce: None for all, an int, or several; negative ones count from the end.
+        xs: arrays of any library (NumPy, PyTorch, CuPy, JAX, or anything with DLPack or an array interface); then, if
+            it is not given by name, ``what``.
+        what: a monoid, a tensor program (a Python function that uses ``wf.fold``), the name of a built-in one, or a
+            tuple of these, which are all computed from one read.
+        axis: the axes to reduce: None for all, an int, or several; negative ones count from the end; () for none.
         keepdims: leave the reduced axes in the result, with size 1.
         out: an array (or one per result) to write into.
+        where: an array of bool that broadcasts to the inputs: elements where it is false are left out.
+        nan: what becomes of elements that are NaN: they ``propagate``, or ``ignore`` leaves them out, or ``raise``
+            raises WF135 (and waits for the device).
+        determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
+            ``none``: the plan may ask for atomics on floats.
         device: ``auto`` (CUDA if it is there, else the emulator), ``cuda`` or ``emulator``.
         plan: ``key=value,...`` in place of the planner's own choices.
         params: passed to the tensor program and baked in.
 
     Returns:
-        An array in the first input's library and on its device, or a tuple of them.
+        An array in the first input's library and on its device, or a tuple of them, named where the program names them.
 
     Raises:
         ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: see ``docs``; each has a code.
     """
-    arrays = Arrays.of(xs, device)
-    request = Request(what, axes_of(axis, len(arrays.inputs[0].shape)), _params(what, params), _options(plan))
-    inputs = tuple(Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in arrays.inputs)
-    program, _ = outputs_of(request, inputs)
-    arrays.allocate(request.axes, [o.dtype for o in program.outputs], out, keepdims)
-    shapes = arrays.shapes(request.axes)
+    if what is None:
+        if len(xs) < 2:
+            raise error("WF130", kind="NoneType")
+        *xs, what = xs  # type: ignore[assignment]
+    _check_options(nan=nan, determinism=determinism)
+    mask = None if where is None or where is True else where
+    arrays = Arrays.of(xs, device, mask)
+    axes = normalize_axes(axis, len(arrays.shape))
+    params_found = params_of(what, params)
+    request = Request(what, axes, params_found, _plan(plan), mask is not None, nan, determinism)  # type: ignore[arg-type]
+    found, _ = traced(request, arrays.types, arrays.shape)
+    arrays.allocate(axes, found.results, out, keepdims, len(found.checks))
+    inputs, outputs = arrays.shapes(axes)
     backend = arrays.backend
-    ready = prepare(request, shapes[: len(xs)], shapes[len(xs) :], backend.target, backend.sms)
-    return run(arrays, artifact(ready), ready.geometry, ready.choice.run)
+    ready = prepare(request, arrays.types, inputs, outputs, backend.target, backend.sms)
+    return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
 
 
-def _params(what: What, params: dict[str, Any]) -> Params:
-    """Keyword parameters as a hashable value; a dtype left at None keeps its default."""
-    for name, given in params.items():
-        if not isinstance(given, Hashable):
-            label = what if isinstance(what, str) else getattr(what, "__name__", "the reduction")
-            raise error("WF128", parameter=name, name=label, kind=type(given).__name__)
-    return tuple(
-        sorted((k, as_dtype(v) if k == "dtype" else v) for k, v in params.items() if (k, v) != ("dtype", None))
-    )
+def _check_options(**given: str) -> None:
+    """``nan`` and ``determinism`` are words of a few; WF138 otherwise."""
+    for option, value in given.items():
+        known, default = OPTIONS[option]
+        if value not in known:
+            raise error("WF138", option=option, value=value, expected=" or ".join(known), default=default)
 
 
-def _options(plan: object) -> str:
+def _plan(plan: object) -> str:
     """``plan=`` as text; None is the planner's own choice."""
     if plan is not None and not isinstance(plan, str):
         raise error("WF131", kind=type(plan).__name__)
@@ -87,77 +119,67 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
     return full
 
 
-def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The sum. Integers and bools widen to 64 bits; f16 and bf16 accumulate in f32."""
-    return reduce(x, what="sum", axis=axis, keepdims=keepdims, out=out, dtype=dtype, **how)
+# --- the named reductions ------------------------------------------------------------------------------------------
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
+    inputs = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    if len(inputs) == 1:
+
+        def call(x: Any, axis: Axis = None, **how: Any) -> Any:
+            return reduce(x, what=name, axis=axis, **how)
+
+    else:
+
+        def call(x: Any, y: Any, axis: Axis = None, **how: Any) -> Any:  # type: ignore[misc]
+            return reduce(x, y, what=name, axis=axis, **how)
+
+    own = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    shared = [p for k, p in inspect.signature(reduce).parameters.items() if k not in ("xs", "what", "axis", "params")]
+    axis = inspect.signature(call).parameters["axis"]
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
+    call.__signature__ = inspect.Signature([*inputs, axis, *own, *shared])  # type: ignore[attr-defined]
+    return call
 
 
-def prod(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The product. Integers and bools widen to 64 bits; f16 and bf16 accumulate in f32."""
-    return reduce(x, what="prod", axis=axis, keepdims=keepdims, out=out, dtype=dtype, **how)
+_PUBLIC = {name: _named(name, f) for name, f in library.FUNCTIONS.items()}
+sum, prod, min, max, minmax, ptp = (_PUBLIC[n] for n in ("sum", "prod", "min", "max", "minmax", "ptp"))
+argmin, argmax, any, all, count_nonzero = (_PUBLIC[n] for n in ("argmin", "argmax", "any", "all", "count_nonzero"))
+mean, var, std, mean_var, norm, logsumexp, describe = (
+    _PUBLIC[n] for n in ("mean", "var", "std", "mean_var", "norm", "logsumexp", "describe")
+)
+nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
+    _PUBLIC[f"nan{n}"] for n in ("sum", "prod", "min", "max", "mean", "argmin", "argmax")
+)
+allclose = _PUBLIC["allclose"]
 
 
-def min(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The least element; NaN if any is. Of no elements: an error."""
-    return reduce(x, what="min", axis=axis, keepdims=keepdims, out=out, **how)
+def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
+    """The sum over one axis of the products of two arrays, the first's elements conjugated where they are complex."""
+    return reduce(x, y, what="vecdot", axis=axis, **how)
 
 
-def max(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The greatest element; NaN if any is. Of no elements: an error."""
-    return reduce(x, what="max", axis=axis, keepdims=keepdims, out=out, **how)
+def dot(x: Any, y: Any, **how: Any) -> Any:
+    """The sum of the products of two arrays of rank 1.
+
+    Raises:
+        ArgumentError: WF150 for other ranks or sizes.
+    """
+    shapes = [view(a).shape for a in (x, y)]
+    if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
+        raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
+    return reduce(x, y, what="dot", **how)
 
 
-def argmin(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """Where the least element is, i64: the first of equals, the first NaN if there is any."""
-    return reduce(x, what="argmin", axis=axis, keepdims=keepdims, out=out, **how)
-
-
-def argmax(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """Where the greatest element is, i64: the first of equals, the first NaN if there is any."""
-    return reduce(x, what="argmax", axis=axis, keepdims=keepdims, out=out, **how)
-
-
-def any(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """Whether some element is not zero."""
-    return reduce(x, what="any", axis=axis, keepdims=keepdims, out=out, **how)
-
-
-def all(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """Whether no element is zero."""
-    return reduce(x, what="all", axis=axis, keepdims=keepdims, out=out, **how)
-
-
-def mean(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The arithmetic mean; of integers in f64; of nothing NaN."""
-    return reduce(x, what="mean", axis=axis, keepdims=keepdims, out=out, dtype=dtype, **how)
-
-
-def var(
-    x: Any,
-    axis: Axis = None,
-    *,
-    correction: float = 0,
-    dtype: Any = None,
-    keepdims: bool = False,
-    out: Any = None,
-    **how: Any,
-) -> Any:
-    """The variance with divisor ``n - correction``, by Welford's update."""
-    return reduce(x, what="var", axis=axis, keepdims=keepdims, out=out, dtype=dtype, correction=correction, **how)
-
-
-def norm(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The 2-norm of all elements along the axes."""
-    return reduce(x, what="norm", axis=axis, keepdims=keepdims, out=out, **how)
-
-
-def logsumexp(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None, **how: Any) -> Any:
-    """The logarithm of the sum of exponentials, without overflow."""
-    return reduce(x, what="logsumexp", axis=axis, keepdims=keepdims, out=out, **how)
+def array_equal(x: Any, y: Any, **how: Any) -> Any:
+    """Whether two arrays have one shape and equal elements."""
+    if view(x).shape != view(y).shape:
+        return from_numpy(x, np.zeros((), np.bool_))
+    return reduce(x, y, what="array_equal", **how)
 
 
 def compile(
-    what: What,
+    what: Any,
     shape: Sequence[int],
     dtype: Any = "f32",
     *,
@@ -181,12 +203,14 @@ def compile(
     """
     chosen = target(arch) if arch else DEFAULT
     ready = plan_for(what, shape, dtype, axis=axis, arch=chosen.arch, plan=plan, **params)
-    axes = None if axis is None else axes_of(axis, len(shape))
-    return Compiled(replace(artifact(ready), axis=axes))
+    axes = None if axis is None else normalize_axes(axis, len(shape))
+    found = ready.traced
+    made = artifact(ready)
+    return Compiled(replace(made, axis=axes, results=found.results, structure=found.structure, checks=found.checks))
 
 
 def plan_for(
-    what: What, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, arch: str = DEFAULT.arch,
+    what: Any, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, arch: str = DEFAULT.arch,
     plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
@@ -194,14 +218,11 @@ def plan_for(
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:
         raise error("WF124", name="a reduction", expected="at least 1", found=0)
-    request = Request(what, axes_of(axis, len(full)), _params(what, params), _options(plan))
-    inputs = tuple(Shape(full, contiguous(full), 0, t) for t in types)
-    program, kept = outputs_of(request, inputs)
-    outputs = tuple(Shape(kept, contiguous(kept), 0, o.dtype) for o in program.outputs)
-    return prepare(request, inputs, outputs, chosen, chosen.sms)
+    request = Request(what, normalize_axes(axis, len(full)), params_of(what, params), _plan(plan))
+    found, kept = traced(request, types, full)
+    inputs = [Shape(full, contiguous(full), 0, t) for t in types]
+    results = [Shape(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]
+    return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
 
 
-__all__ = [
-    "all", "any", "argmax", "argmin", "compile", "load", "logsumexp", "max", "mean", "min", "norm", "plan_for",
-    "prod", "reduce", "sum", "var",
-]  # fmt: skip
+__all__ = ["array_equal", "compile", "dot", "load", "plan_for", "reduce", "vecdot", *library.FUNCTIONS]

@@ -15,6 +15,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan, launch
+from ..compiler.storage import parts
 from ..compiler.target import target
 from .execute import Arrays, run
 
@@ -71,28 +72,28 @@ class Compiled:
     def __call__(self, *xs: object, out: Any = None, keepdims: bool = False, device: str = "auto") -> Any:
         """Reduces ``xs``; see ``wf.reduce``."""
         a = self.artifact
-        if len(xs) != len(a.inputs):
-            raise error("WF124", name=a.name, expected=len(a.inputs), found=len(xs))
         arrays = Arrays.of(xs, device)
-        found = tuple(v.dtype for v in arrays.inputs)
+        found = tuple(p for t in arrays.types for p in parts(t))
+        if len(found) != len(a.inputs):
+            raise error("WF124", name=a.name, expected=len(a.inputs), found=len(found))
         if found != a.inputs:
             raise self._mismatch("elements of type " + _names(a.inputs), _names(found))
-        axes = normalize_axes(a.axis, len(arrays.inputs[0].shape))
-        arrays.allocate(axes, a.outputs, out, keepdims)
-        return run(arrays, a, *self._fit(arrays, axes))
+        axes = normalize_axes(a.axis, len(arrays.shape))
+        arrays.allocate(axes, a.results, out, keepdims, len(a.checks))
+        return run(arrays, a, *self._fit(arrays, axes), a.structure, a.checks)
 
     def _fit(self, arrays: Arrays, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
         """Geometry and launch for these arrays, which must be such as the kernel serves."""
         a = self.artifact
-        shapes = arrays.shapes(axes)
-        inputs, outputs = shapes[: len(a.inputs)], shapes[len(a.inputs) :]
+        inputs, outputs = arrays.shapes(axes)
         geometry = collapse(
             inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
             ordered=a.plan.walk == "blocked", indexed=a.indexed,
         )  # fmt: skip
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
-        task = planner.Task(stand_in, geometry, tuple(s.address for s in shapes), target(a.arch), backend.sms)
+        addresses = tuple(s.address for s in (*inputs, *outputs))
+        task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms)
         needed = planner.facts(task, a.plan)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))

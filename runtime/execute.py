@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..compiler.artifact import Artifact
-from ..compiler.dtypes import DType
+from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry
 from ..compiler.plan import Launch
+from ..compiler.programs import Structure, nest
 from . import arrays as libraries
 from .backend import Backend, View
 from .launch import calls, scratch
-from .prepare import Shape
+from .prepare import Shape, all_parts
 
 
 @dataclass
@@ -23,10 +24,11 @@ class Arrays:
 
     Attributes:
         first: the first input as the caller gave it; results come in its library.
-        inputs, outputs: views of all arrays.
+        inputs: views of the input arrays, broadcast to one shape; a mask is the last.
         backend: the machine that will run.
         stream: the caller's stream.
-        results: what to hand to the caller, made when called.
+        outputs: views of the result arrays, then of the checks.
+        results: what to hand to the caller, made when called; then the checks.
     """
 
     first: object
@@ -37,54 +39,93 @@ class Arrays:
     results: list[Callable[[], Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, xs: Sequence[object], device: str) -> Arrays:
-        """Views of the inputs, and the backend that reaches them."""
+    def of(cls, xs: Sequence[object], device: str, mask: object = None) -> Arrays:
+        """Views of the inputs and of the mask, if there is one, and the backend that reaches them.
+
+        Raises:
+            ArgumentError: WF126 when shapes do not broadcast, WF139 when the mask is none of the inputs' elements.
+        """
         views = tuple(libraries.view(x) for x in xs)
         if not views:
             raise error("WF124", name="a reduction", expected="at least 1", found=0)
-        if len({v.shape for v in views}) > 1:
-            raise error("WF126", shapes=", ".join(str(v.shape) for v in views))
+        shape = views[0].shape
+        if any(v.shape != shape for v in views):
+            shape = _common_shape(views)
+            views = tuple(_broadcast(v, shape) for v in views)
+        if mask is not None:
+            views += (_mask(mask, shape),)
         libraries.common_device(views)
         return cls(xs[0], views, backend_for(views, device), libraries.stream_of(xs[0]))
 
-    def allocate(self, axes: tuple[int, ...], outputs: Sequence[DType], out: Any, keepdims: bool) -> None:
-        """Makes the result arrays, or checks those of ``out``."""
-        full = self.inputs[0].shape
-        shape = tuple(1 if a in axes else n for a, n in enumerate(full) if keepdims or a not in axes)
-        if out is not None:
-            given = out if isinstance(out, tuple | list) else (out,)
-            if len(given) != len(outputs):
-                raise error("WF125", expected=len(outputs), found=len(given))
-            pairs = zip(given, outputs, strict=True)
-            self.outputs = tuple(libraries.check_out(o, shape, t, self.inputs) for o, t in pairs)
-            self._check_apart()
-            self.results = [lambda o=o: o for o in given]  # type: ignore[misc]
-            return
-        made = [libraries.allocate(self.first, shape, t) for t in outputs]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that all inputs have."""
+        return self.inputs[0].shape
+
+    @property
+    def types(self) -> tuple[DType, ...]:
+        """The element type of each input."""
+        return tuple(v.dtype for v in self.inputs)
+
+    def allocate(
+        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0
+    ) -> None:
+        """Makes the result arrays, or checks those of ``out``; then one array of bools per check."""
+        shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape) if keepdims or a not in axes)
+        made = [libraries.allocate(self.first, shape, t) for t in (() if out is not None else types)]
         self.outputs = tuple(v for v, _ in made)
         self.results = [finish for _, finish in made]
+        if out is not None:
+            given = out if isinstance(out, tuple | list) else (out,)
+            if len(given) != len(types):
+                raise error("WF125", expected=len(types), found=len(given))
+            pairs = zip(given, types, strict=True)
+            self.outputs = tuple(libraries.check_out(o, shape, t, self.inputs) for o, t in pairs)
+            libraries.check_apart(self.outputs)
+            self.results = [lambda o=o: o for o in given]  # type: ignore[misc]
+        for view, finish in (libraries.allocate(self.first, shape, BOOL) for _ in range(checks)):
+            self.outputs += (view,)
+            self.results.append(finish)
 
-    def _check_apart(self) -> None:
-        """Several results must not overwrite each other.
-
-        Raises:
-            ArgumentError: WF132.
-        """
-        for position, v in enumerate(self.outputs):
-            for other, w in enumerate(self.outputs[:position]):
-                (low, high), (first, last) = v.extent, w.extent
-                if max(low, first) < min(high, last):
-                    raise error("WF132", position=position, other=other)
-
-    def shapes(self, axes: tuple[int, ...]) -> tuple[Shape, ...]:
-        """Inputs and outputs as the planner sees them; outputs without the axes that ``keepdims`` left in."""
-        rank = len(self.inputs[0].shape)
-        found = [Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in self.inputs]
+    def shapes(self, axes: tuple[int, ...]) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+        """Inputs and outputs as the planner sees them: parts; outputs without the axes that ``keepdims`` left in."""
+        rank = len(self.shape)
+        inputs = [Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in self.inputs]
+        outputs = []
         for v in self.outputs:
             kept = [i for i in range(len(v.shape)) if len(v.shape) != rank or i not in axes or not axes]
             shape, strides = tuple(v.shape[i] for i in kept), tuple(v.strides[i] for i in kept)
-            found.append(Shape(shape, strides, v.address % 16, v.dtype))
-        return tuple(found)
+            outputs.append(Shape(shape, strides, v.address % 16, v.dtype))
+        return all_parts(inputs), all_parts(outputs)
+
+
+def _common_shape(views: Sequence[View]) -> tuple[int, ...]:
+    """The shape that the views broadcast to; WF126 when there is none."""
+    import numpy as np
+
+    try:
+        return np.broadcast_shapes(*(v.shape for v in views))
+    except ValueError:
+        raise error("WF126", shapes=", ".join(str(v.shape) for v in views)) from None
+
+
+def _broadcast(v: View, shape: tuple[int, ...]) -> View:
+    """``v`` seen as an array of ``shape``, to which it broadcasts: repeated dims have stride 0."""
+    missing = len(shape) - len(v.shape)
+    own = zip(v.shape, v.strides, shape[missing:], strict=True)
+    strides = (0,) * missing + tuple(0 if size == 1 and n != 1 else stride for size, stride, n in own)
+    return replace(v, shape=shape, strides=strides)
+
+
+def _mask(mask: object, shape: tuple[int, ...]) -> View:
+    """The view of a mask of elements of ``shape``; WF139 when it is none."""
+    v = libraries.view(mask)
+    fits = len(v.shape) <= len(shape) and all(
+        m in (1, n) for m, n in zip(v.shape[::-1], shape[::-1], strict=False)
+    )  # fmt: skip
+    if v.dtype != BOOL or not fits:
+        raise error("WF139", dtype=v.dtype, shape=v.shape, expected=shape)
+    return _broadcast(v, shape)
 
 
 def backend_for(views: Sequence[View], device: str) -> Backend:
@@ -121,16 +162,26 @@ def _emulator() -> Backend:
     return emulator()
 
 
-def run(arrays: Arrays, artifact: Artifact, geometry: Geometry, launch: Launch) -> Any:
-    """Launches the kernels and returns the results in the caller's library."""
+def run(
+    arrays: Arrays, artifact: Artifact, geometry: Geometry, launch: Launch, structure: Structure, checks: Sequence[str]
+) -> Any:
+    """Launches the kernels and returns the results in the caller's library, nested as ``structure`` says.
+
+    Raises:
+        ArgumentError: the code of a check that came out true; the results are then in no one's hands.
+    """
     backend, stream = arrays.backend, arrays.stream
     try:
-        bound = [backend.bind(v, write=False, stream=stream) for v in arrays.inputs]
-        bound += [backend.bind(v, write=True, stream=stream) for v in arrays.outputs]
+        bound = [backend.bind(p, write=False, stream=stream) for v in arrays.inputs for p in v.parts()]
+        bound += [backend.bind(p, write=True, stream=stream) for v in arrays.outputs for p in v.parts()]
         layout = scratch(artifact, geometry, launch)
         space = backend.workspace(layout.nbytes, layout.counters, stream)
         backend.launch(artifact, calls(artifact, geometry, launch, bound, space, layout), stream)
     finally:
         backend.finish(arrays.outputs, stream)
     found = [finish() for finish in arrays.results]
-    return found[0] if len(found) == 1 else tuple(found)
+    results = len(found) - len(checks)
+    for code, flags in zip(checks, found[results:], strict=True):
+        if libraries.to_numpy(flags).any():
+            raise error(code, name=artifact.name)
+    return nest(structure, found[:results])

@@ -14,10 +14,12 @@ from layouts import Layout, strides_of
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import ALL, F64, DType, accumulator
 from warpfold.compiler.dtypes import dtype as as_dtype
+from warpfold.compiler.fold import fold
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.graph import Program
-from warpfold.compiler.monoid import fold, monoid, program
+from warpfold.compiler.monoid import monoid
 from warpfold.compiler.planner import Task
+from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
 from warpfold.compiler.trace import cast
 

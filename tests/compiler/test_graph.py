@@ -9,8 +9,10 @@ import pytest
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import ALL, F32, F64, I32, I64
 from warpfold.compiler.errors import Location
+from warpfold.compiler.fold import fold
 from warpfold.compiler.graph import Expr, Program, walk, widest
-from warpfold.compiler.monoid import fold, monoid, program
+from warpfold.compiler.monoid import monoid
+from warpfold.compiler.programs import program
 
 
 def leaf(i: int) -> Expr:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, DType, dtype
 from warpfold.compiler.graph import MonoidGraph
-from warpfold.compiler.monoid import program
+from warpfold.compiler.programs import program
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, math.nan]
 INDEXED = ("argmin", "argmax")

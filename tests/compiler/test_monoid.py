@@ -18,8 +18,10 @@ from tasks import AFFINE, SUMS
 
 from warpfold.compiler.dtypes import BOOL, F32, F64, I8, I32, I64, U8, DType
 from warpfold.compiler.errors import TraceError, WarpfoldError
+from warpfold.compiler.fold import count, fold, index
 from warpfold.compiler.functions import maximum, minimum, where
-from warpfold.compiler.monoid import Monoid, count, fold, index, monoid, program
+from warpfold.compiler.monoid import Monoid, monoid
+from warpfold.compiler.programs import program
 from warpfold.compiler.trace import Sym, cast
 
 

@@ -16,9 +16,9 @@ from warpfold.compiler.artifact import Artifact
 from warpfold.compiler.driver import compile_program, session
 from warpfold.compiler.graph import Program
 from warpfold.compiler.mlir import gpu, ir
-from warpfold.compiler.monoid import program
 from warpfold.compiler.pipeline import run as run_steps
 from warpfold.compiler.plan import launch as plan_launch
+from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT
 from warpfold.passes import steps
 from warpfold.runtime.emulator import Memory, launch, parse

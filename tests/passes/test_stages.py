@@ -26,7 +26,8 @@ from stage_semantics import (
 
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import BOOL, F32, I32, I64
-from warpfold.compiler.monoid import fold, monoid
+from warpfold.compiler.fold import fold
+from warpfold.compiler.monoid import monoid
 from warpfold.compiler.trace import cast
 
 POINTER = "!llvm.ptr<1>"

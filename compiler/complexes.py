@@ -1,0 +1,140 @@
+"""Complex values of a traced function: a pair of floats, which is how kernels hold them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .dtypes import BOOL, C64, C128, F32, DType
+from .errors import error
+from .functions import maximum, minimum, sqrt, where
+from .trace import Sym, caller, cast, sym
+
+
+class Complex:
+    """A symbolic complex number; supports ``+ - * /``, ``==``, ``!=``, ``abs`` and ``conjugate``, but has no order."""
+
+    __slots__ = ("imag", "real")
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+    symbolic = True
+    """Tells the operators of ``Sym`` to leave the operation to this class."""
+
+    def __init__(self, real: Sym, imag: Sym) -> None:
+        self.real, self.imag = real, imag
+
+    @property
+    def dtype(self) -> DType:
+        """``c64`` or ``c128``."""
+        return C64 if self.real.dtype == F32 else C128
+
+    def __add__(self, other: Any) -> Complex:
+        a, b = _pair(self, other)
+        return Complex(a.real + b.real, a.imag + b.imag)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.real, -self.imag)
+
+    def __sub__(self, other: Any) -> Complex:
+        a, b = _pair(self, other)
+        return Complex(a.real - b.real, a.imag - b.imag)
+
+    def __rsub__(self, other: Any) -> Complex:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Complex:
+        a, b = _pair(self, other)
+        return Complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Complex:
+        if not isinstance(other, Complex | complex):
+            return Complex(self.real / other, self.imag / other)
+        return _quotient(*_pair(self, other))
+
+    def __rtruediv__(self, other: Any) -> Complex:
+        b, a = _pair(self, other)
+        return _quotient(a, b)
+
+    def __eq__(self, other: object) -> Sym:  # type: ignore[override]
+        a, b = _pair(self, other)
+        return (a.real == b.real) & (a.imag == b.imag)
+
+    def __ne__(self, other: object) -> Sym:  # type: ignore[override]
+        a, b = _pair(self, other)
+        return (a.real != b.real) | (a.imag != b.imag)
+
+    def __abs__(self) -> Sym:
+        """The modulus, scaled so that no square overflows."""
+        a, b = abs(self.real), abs(self.imag)
+        high, low = maximum(a, b), minimum(a, b)
+        ratio = where(high == 0, 0.0, low / high)
+        size = high * sqrt(ratio * ratio + 1.0)
+        return where((a == math.inf) | (b == math.inf), math.inf, size)
+
+    def conjugate(self) -> Complex:
+        """The number mirrored at the real axis."""
+        return Complex(self.real, -self.imag)
+
+    def _unordered(self, _: object) -> Any:
+        raise error("WF206", op="<, <=, > or >=", dtype=self.dtype.name, where=caller())
+
+    __lt__ = __le__ = __gt__ = __ge__ = _unordered
+
+    def __bool__(self) -> bool:
+        raise error("WF201", where=caller())
+
+    def __repr__(self) -> str:
+        return f"Complex({self.real!r}, {self.imag!r})"
+
+
+def convert(x: Any, t: DType) -> Any:
+    """``x`` as type ``t``, one of them complex: truth is not being zero, and no cast leads to a real type."""
+    if t.kind == "complex":
+        return x if isinstance(x, Complex) and x.dtype == t else to_complex(x, t)
+    if t == BOOL:
+        return x != 0
+    raise error("WF206", op=f"cast to {t.name}", dtype=x.dtype.name, where=caller())
+
+
+def choose(condition: Sym, a: Any, b: Any) -> Complex:
+    """``where`` on complex values."""
+    x, y = _pair(*((a, b) if isinstance(a, Complex) else (b, a)))
+    x, y = (x, y) if isinstance(a, Complex) else (y, x)
+    return Complex(where(condition, x.real, y.real), where(condition, x.imag, y.imag))
+
+
+def to_complex(x: Any, t: DType) -> Complex:
+    """``x``, a number or a symbolic value, as complex type ``t``."""
+    part = t.part
+    if isinstance(x, Complex | complex):
+        return Complex(cast(x.real, part), cast(x.imag, part))
+    return Complex(cast(x, part), cast(0.0, part))
+
+
+def _pair(a: Complex, b: Any) -> tuple[Complex, Complex]:
+    """Both operands as complex numbers of their common type; Python numbers take the other's."""
+    wide = getattr(b, "dtype", None) if isinstance(b, Complex | Sym) else None
+    t = C128 if C128 in (a.dtype, wide) or (wide is not None and not _fits(wide)) else C64
+    if not isinstance(b, Complex | Sym | complex | float | int):
+        b = sym(b)  # a NumPy number, or an error
+    return to_complex(a, t), to_complex(b, t)
+
+
+def _fits(t: DType) -> bool:
+    """Whether NumPy computes ``t`` with c64 in c64."""
+    return t == C64 or (t.bits <= 32 if t.is_float else t.bits <= 16)
+
+
+def _quotient(a: Complex, b: Complex) -> Complex:
+    """a / b by R. Smith's algorithm (1962): divides by the larger part first, so that no square overflows."""
+    swap = abs(b.real) < abs(b.imag)
+    high, low = where(swap, b.imag, b.real), where(swap, b.real, b.imag)
+    ratio = low / high
+    scale = high + low * ratio
+    first, second = where(swap, a.imag, a.real), where(swap, a.real, a.imag)
+    real, imag = first + second * ratio, second - first * ratio
+    return Complex(real / scale, where(swap, -imag, imag) / scale)

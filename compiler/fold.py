@@ -1,0 +1,215 @@
+"""Folding: the one way from a value per element to a value per result, and what a program may ask about elements.
+
+While a program is traced there is a *scope*: which elements take part, and how wide their numbers are. A mask in it (of
+``where=`` or ``nan="ignore"``) is seen by every fold: elements outside contribute the identity. So no reduction, a
+user's included, has code of its own for masks.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .dtypes import BOOL, F64, I32, I64, DType
+from .dtypes import dtype as as_dtype
+from .errors import error
+from .functions import isnan, where
+from .graph import Expr, widest
+from .monoid import Monoid, monoid
+from .storage import Value, element_type, join, split
+from .trace import Sym, caller, cast, constant, foreign
+
+
+@dataclass
+class Scope:
+    """What holds while one program is traced.
+
+    Attributes:
+        wide: elements are numbered in 64 bits.
+        mask: which elements take part; None for all.
+        needs_initial: the mask is a caller's ``where=``: a monoid without identity then needs an initial value.
+        checks: (code, condition per result) of what must be false once the kernels ran.
+    """
+
+    wide: bool = True
+    mask: Sym | None = None
+    needs_initial: bool = False
+    checks: list[tuple[str, Sym]] = field(default_factory=list)
+
+
+_SCOPE: ContextVar[Scope] = ContextVar("scope")
+
+
+def _held() -> Scope:
+    """The scope that holds; outside of every trace, one of its own."""
+    found = _SCOPE.get(None)
+    return Scope() if found is None else found
+
+
+@contextmanager
+def scope(found: Scope) -> Iterator[Scope]:
+    """``found`` holds inside the ``with``."""
+    token = _SCOPE.set(found)
+    try:
+        yield found
+    finally:
+        _SCOPE.reset(token)
+
+
+@contextmanager
+def leaving_out(elements: Sym | None) -> Iterator[None]:
+    """Folds inside the ``with`` leave ``elements`` out; None is no element."""
+    held = _held()
+    if elements is None:
+        yield
+        return
+    mask = ~elements if held.mask is None else held.mask & ~elements
+    with scope(replace(held, mask=mask)):  # the list of checks is shared
+        yield
+
+
+def not_a_number(values: Sequence[Value]) -> Sym | None:
+    """Whether an element is NaN in any of ``values``; None where none can be."""
+    found: Sym | None = None
+    for s in (s for v in values for s in split(v) if s.dtype.is_float):
+        found = isnan(s) if found is None else found | isnan(s)
+    return found
+
+
+def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
+    """Reduces ``values`` (one per value of the monoid's state) over the reduced axes, inside a tensor program.
+
+    Args:
+        m: the monoid.
+        values: what each element contributes; Python numbers take the type of the first symbolic value.
+        initial: a state to begin with, on the left of all elements: a number, or a tuple with one per value.
+
+    Returns:
+        The final state: a scalar of the ``kept`` space, or a tuple of them.
+
+    Raises:
+        ArgumentError: WF130 when ``m`` is no monoid, WF133 when a mask needs an initial value, WF136 when ``initial``
+            is none of the state.
+        TraceError: WF210 for a wrong count of values, WF211 when they are reduced already.
+    """
+    if not isinstance(m, Monoid):
+        raise error("WF130", kind=type(m).__name__, where=caller())
+    found = _count(m.identity)
+    if found is not None and found != len(values):
+        raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
+    held = _held()
+    if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
+        raise error("WF133", name=m.name)
+    m = m if initial is None else replace(m, has_identity=True)
+    state = _reduced(m, _typed(values), held.mask)
+    if held.mask is not None and not m.has_identity:
+        state = _or_nothing(state, held)
+    if initial is not None:
+        state = _begun(m, initial, state)
+    return state[0] if len(state) == 1 else tuple(state)
+
+
+def _typed(values: Sequence[Any]) -> list[Value]:
+    """The values as symbolic ones; numbers take the first symbolic value's type, as far as it can hold their kind."""
+    like = next((element_type(v) for v in values if isinstance(v, Sym) or foreign(v)), None)
+    return [v if isinstance(v, Sym) or foreign(v) else cast(v, _number_type(v, like)) for v in values]
+
+
+def _number_type(value: Any, like: DType | None) -> DType:
+    if isinstance(value, bool):
+        return BOOL
+    if like is not None and like.kind == "complex":
+        like = like.part
+    if isinstance(value, int):
+        return like if like is not None and like != BOOL else I64
+    return like if like is not None and like.is_float else F64
+
+
+def _reduced(m: Monoid, values: Sequence[Value], mask: Sym | None) -> list[Value]:
+    """The state that ``values`` fold to, elements outside ``mask`` left out."""
+    types = tuple(element_type(v) for v in values)
+    graph = m.typed(*types)
+    flat = [s for v in values for s in split(v)]
+    if widest(s.expr.space for s in flat) == "kept":
+        raise error("WF211", name=m.name, where=caller())
+    if mask is not None:
+        pairs = zip(flat, graph.identity, strict=True)
+        flat = [where(mask, s, constant(i, s.dtype)) for s, i in pairs]
+    exprs = tuple(s.expr for s in flat)
+    made = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
+    return join(types, [Sym(Expr("result", (made,), e.dtype, "kept", i)) for i, e in enumerate(exprs)])
+
+
+def _or_nothing(state: list[Value], held: Scope) -> list[Value]:
+    """The state of a monoid without identity where the mask may leave nothing: NaN, or a check where there is none."""
+    nothing = count(I64) == 0
+    if all(isinstance(v, Sym) and v.dtype.is_float for v in state):
+        return [where(nothing, math.nan, v) for v in state]
+    held.checks.append(("WF134", nothing))
+    return state
+
+
+def _begun(m: Monoid, initial: Any, state: list[Value]) -> list[Value]:
+    """``initial`` combined with the state of all elements."""
+    given = initial if isinstance(initial, tuple | list) else (initial,)
+    if len(given) != len(state):
+        raise error("WF136", initial=repr(initial), name=m.name, expected=f"{len(state)} value(s)")
+    first = [_initial(m, g, element_type(v), initial) for g, v in zip(given, state, strict=True)]
+    got = m(first[0], state[0]) if len(state) == 1 else m(tuple(first), tuple(state))
+    results = got if isinstance(got, tuple | list) else (got,)
+    return [cast(r, element_type(v)) for r, v in zip(results, state, strict=True)]
+
+
+def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
+    """One value of an initial state, in the type of the state."""
+    number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    kinds = bool | int | float | complex if t.kind == "complex" else bool | int | float
+    whole = not t.is_integer or (float(number).is_integer() and t.lowest <= number <= t.highest) if isinstance(
+        number, bool | int | float) else True  # fmt: skip
+    if not isinstance(number, kinds) or not whole:
+        raise error("WF136", initial=repr(initial), name=m.name, expected=f"a value of type {t.name}")
+    if t.kind == "complex":
+        return cast(number, t)
+    return constant(bool(number) if t == BOOL else number, t)
+
+
+def _count(identity: Any) -> int | None:
+    """How many values an identity has, as far as can be told before the types of the state are known."""
+    if not callable(identity):
+        return len(identity) if isinstance(identity, tuple | list) else 1
+    try:
+        parameters = inspect.signature(identity).parameters.values()
+    except ValueError:
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+
+
+@monoid(identity=0, idempotent=False)
+def TALLY(a: Any, b: Any) -> Any:  # noqa: N802 - a monoid is a value
+    """How many elements take part."""
+    return a + b
+
+
+def index(t: object = None) -> Sym:
+    """The position of an element among the reduced ones, in the caller's row-major order from 0.
+
+    Its type is ``t``; without one i32, or i64 where there are too many elements for that.
+    """
+    found = as_dtype(t) if t is not None else I64 if _held().wide else I32
+    return Sym(Expr("iota", (), found, "element"))
+
+
+def count(t: object) -> Sym:
+    """How many elements are reduced into one result (with a mask: take part in it), in type ``t``."""
+    mask = _held().mask
+    if mask is None:
+        return Sym(Expr("count", (), as_dtype(t), "scalar"))
+    (tally,) = _reduced(TALLY, [cast(mask, I64)], None)
+    return cast(tally, t)

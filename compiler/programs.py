@@ -1,0 +1,189 @@
+"""From a Python function to a ``Program``: traced once, its results named, all its folds made one.
+
+Several independent folds become one over the product of their monoids: a state with the values of all, combined side by
+side. So any number of reductions of the same arrays read them once, and what comes after knows one fold only.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from .dtypes import DType
+from .errors import error
+from .fold import Scope, fold, leaving_out, not_a_number, scope
+from .graph import Expr, MonoidGraph, Program, rewrite, walk
+from .library import ANY
+from .monoid import defined
+from .storage import Value, element_type, parts, split, value
+from .trace import Sym, foreign
+
+Nan = Literal["propagate", "ignore", "raise"]
+Structure = int | tuple[str, tuple[str, ...], tuple["Structure", ...]]
+"""How results nest: the number of one, or (name, field names, members); a plain tuple has no names."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function as a program, with what its caller gets.
+
+    Attributes:
+        program: what kernels compute: the parts of all results, then one bool per check.
+        results: the element type of each result array.
+        structure: how the results nest.
+        checks: for each trailing output the code of the error that a true value means.
+    """
+
+    program: Program
+    results: tuple[DType, ...]
+    structure: Structure
+    checks: tuple[str, ...] = ()
+
+
+def trace(
+    function: Callable[..., Any],
+    arrays: Sequence[DType],
+    params: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    masked: bool = False,
+    nan: Nan = "propagate",
+    wide: bool = True,
+) -> Traced:
+    """Traces ``function`` over one symbolic value per array.
+
+    Args:
+        function: takes a value per array and ``params`` by keyword; returns one or several results made with ``fold``
+            (a tuple of them, or a dict that names them).
+        arrays: the element type of each array; with ``masked`` a last one of bool, which says what takes part.
+        params: Python values baked into the program.
+        name: what to call it; the function's own name by default.
+        masked: whether there is such a mask.
+        nan: whether NaN elements take part, are left out, or are an error.
+        wide: whether elements are numbered in 64 bits.
+
+    Raises:
+        TraceError: WF212 when a result was never reduced, WF213 when one fold needs another's result, WF224 when a
+            name of a result is not fit for a field.
+    """
+    types = [p for t in arrays for p in parts(t)]
+    nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(types)])
+    values = [value(t, [next(nodes) for _ in parts(t)]) for t in arrays]
+    mask = values.pop() if masked else None
+    label = str(name or getattr(function, "__name__", "reduction"))
+    bad = not_a_number(values) if nan != "propagate" else None
+    held = Scope(wide, mask, needs_initial=masked)
+    with scope(held), leaving_out(bad if nan == "ignore" else None):
+        got = function(*values, **params)
+        leaves: list[Value] = []
+        structure = _structure(label, got, leaves, function)
+        if nan == "raise" and bad is not None:
+            held.checks.append(("WF135", fold(ANY, bad)))
+    for position, r in enumerate(leaves):
+        if any(s.expr.space == "element" for s in split(r)):
+            raise error("WF212", name=label, position=position, where=defined(function))
+    outputs = [s.expr for r in leaves for s in split(r)] + [c.expr for _, c in held.checks]
+    if not any(e.op == "reduce" for e in walk(tuple(outputs))):
+        raise error("WF212", name=label, position=0, where=defined(function))
+    made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function))
+    return Traced(made, tuple(element_type(r) for r in leaves), structure, tuple(code for code, _ in held.checks))
+
+
+def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | None = None, **params: Any) -> Program:
+    """The program alone of ``trace``."""
+    return trace(function, inputs, params, name=name).program
+
+
+# --- results -------------------------------------------------------------------------------------------------------
+def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Structure:
+    """How ``got`` nests; appends its values to ``leaves``."""
+    if isinstance(got, Mapping):
+        for key in got:
+            if not isinstance(key, str) or not key.isidentifier() or key.startswith("_"):
+                raise error("WF224", name=name, key=repr(key), where=defined(function))
+        members = tuple(_structure(key, v, leaves, function) for key, v in got.items())
+        return (name, tuple(got), members)
+    if isinstance(got, tuple | list):
+        fields = tuple(getattr(got, "_fields", ()))
+        return (
+            type(got).__name__ if fields else name,
+            fields,
+            tuple(_structure(name, v, leaves, function) for v in got),
+        )
+    if not isinstance(got, Sym) and not foreign(got):
+        raise error("WF212", name=name, position=len(leaves), where=defined(function))
+    leaves.append(got)
+    return len(leaves) - 1
+
+
+def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """``leaves`` as the caller gets them."""
+    if isinstance(structure, int):
+        return leaves[structure]
+    name, fields, members = structure
+    found = [nest(m, leaves) for m in members]
+    return _named(name, fields)(*found) if fields else tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _named(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name if name.isidentifier() else "results", fields)
+
+
+# --- folds ---------------------------------------------------------------------------------------------------------
+def _one_fold(name: str, outputs: tuple[Expr, ...], function: Any) -> tuple[Expr, ...]:
+    """The outputs with all their folds in one.
+
+    Raises:
+        TraceError: WF213 when a fold needs the result of another.
+    """
+    reduces = [e for e in walk(outputs) if e.op == "reduce"]
+    for e in reduces:
+        for inner in walk(e.args):
+            if inner.op == "reduce":
+                facts = {"outer": _monoid(e).name, "inner": _monoid(inner).name}
+                raise error("WF213", name=name, where=e.where or defined(function), **facts)
+    if len(reduces) < 2:
+        return outputs
+    graph = _product([_monoid(e) for e in reduces])
+    args = tuple(a for e in reduces for a in e.args)
+    whole = Expr("reduce", args, args[0].dtype, "kept", graph, reduces[0].where)
+    swapped: dict[str, Expr] = {}
+    offset = 0
+    for e in reduces:
+        for i, a in enumerate(e.args):
+            own = Expr("result", (e,), a.dtype, "kept", i)
+            swapped[own.digest] = Expr("result", (whole,), a.dtype, "kept", offset + i)
+        offset += len(e.args)
+    return rewrite(outputs, swapped)
+
+
+def _monoid(e: Expr) -> MonoidGraph:
+    assert isinstance(e.value, MonoidGraph)
+    return e.value
+
+
+def _product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
+    """The product monoid: the values of all states side by side."""
+    n = sum(len(g.state) for g in graphs)
+    combine: list[Expr] = []
+    offset = 0
+    for g in graphs:
+        own = len(g.state)
+        moved: dict[str, Expr] = {}
+        for i, t in enumerate(g.state + g.state):
+            place = offset + i if i < own else n + offset + i - own
+            moved[Expr("param", (), t, "scalar", i).digest] = Expr("param", (), t, "scalar", place)
+        combine += rewrite(g.combine, moved)
+        offset += own
+    return MonoidGraph(
+        "+".join(g.name for g in graphs),
+        tuple(t for g in graphs for t in g.state),
+        tuple(v for g in graphs for v in g.identity),
+        tuple(combine),
+        all(g.commutative for g in graphs),
+        all(g.has_identity for g in graphs),
+    )

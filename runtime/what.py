@@ -1,0 +1,163 @@
+"""What a caller may name as a reduction (a built-in's name, a monoid, a function, or several) as one tensor program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import Any, Union
+
+from ..compiler import library
+from ..compiler.dtypes import compute
+from ..compiler.dtypes import dtype as as_dtype
+from ..compiler.errors import error
+from ..compiler.fold import fold
+from ..compiler.monoid import Monoid, keywords
+from ..compiler.trace import cast
+
+What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
+Params = tuple[tuple[str, Any, str], ...]
+"""(name, value, the value's text): 1, 1.0 and True are equal and hash alike, but are different programs."""
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def params_of(what: What, params: Mapping[str, Any]) -> Params:
+    """Keyword parameters as a hashable value; a dtype left at None keeps its default.
+
+    Raises:
+        ArgumentError: WF128 for a value that cannot be baked in.
+        DTypeError: WF105 for what is no element type.
+    """
+    found = []
+    for name, value in sorted(params.items()):
+        if not isinstance(value, Hashable):
+            raise error("WF128", parameter=name, name=label(what), kind=type(value).__name__)
+        if name in ("dtype", "accumulate") and value not in (None, "compensated"):
+            value = as_dtype(value)
+        if value is not None or name not in ("dtype", "accumulate", "initial"):
+            found.append((name, value, repr(value)))
+    return tuple(found)
+
+
+def label(what: What) -> str:
+    """What messages call it."""
+    if isinstance(what, tuple):
+        return "_".join(label(w) for w in what)
+    return what if isinstance(what, str) else str(getattr(what, "__name__", getattr(what, "name", "the reduction")))
+
+
+@lru_cache(maxsize=1024)
+def function_of(what: What) -> Callable[..., Any]:
+    """The tensor program that ``what`` names: a library function, a user's one, a fold with a monoid, or several.
+
+    Raises:
+        ArgumentError: WF120 no such name, WF130 nothing that reduces.
+    """
+    if isinstance(what, tuple) and what:
+        return _several(what)
+    if isinstance(what, str):
+        if what not in library.FUNCTIONS:
+            raise error("WF120", name=what, known=" ".join(library.FUNCTIONS))
+        return library.FUNCTIONS[what]
+    if isinstance(what, Monoid):
+        return library.OF_MONOID.get(what) or _folding(what)
+    if isinstance(what, tuple) or not callable(what):
+        raise error("WF130", kind=type(what).__name__)
+    return what
+
+
+def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
+    """The program that computes several of the same arrays; parameters go to those that take them."""
+    functions = [function_of(w) for w in whats]
+    taken = [keywords(f) for f in functions]
+
+    def several(*xs: Any, **params: Any) -> Any:
+        own = [{k: v for k, v in params.items() if k in names} for names in taken]
+        return tuple(f(*xs, **p) for f, p in zip(functions, own, strict=True))
+
+    positional = _positional(functions[0])
+    merged = {k: v for names in taken for k, v in names.items()}
+    return _described(several, label(whats), positional, merged)
+
+
+def _folding(m: Monoid) -> Callable[..., Any]:
+    """The program that lifts, folds with ``m`` and finishes.
+
+    Without a lift the elements are the state, mapped to the width of registers and back at the end.
+    """
+
+    def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
+        bound = m.given(params)
+        lifted = bound.lift(*xs) if bound.lift else tuple(cast(x, compute(x.dtype)) for x in xs)
+        got = fold(bound, *(lifted if isinstance(lifted, tuple | list) else (lifted,)), initial=initial)
+        state = got if isinstance(got, tuple) else (got,)
+        if bound.finish:
+            return bound.finish(*state)
+        if bound.lift:
+            return got
+        results = tuple(cast(r, x.dtype) for r, x in zip(state, xs, strict=True))
+        return results[0] if len(results) == 1 else results
+
+    positional = _positional(m.lift) if m.lift else None
+    return _described(folding, m.name, positional, m.parameters | {"initial": None})
+
+
+def _positional(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """The parameters that stand for arrays; None for any number of them."""
+    found = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in found):
+        return None
+    return [p for p in found if p.kind in _POSITIONAL and p.default is p.empty]
+
+
+def _described(
+    function: Callable[..., Any], name: str, positional: list[inspect.Parameter] | None, named: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """``function`` with a name and a signature that says what it takes."""
+    if positional is None:
+        positional = [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
+    else:
+        positional = [p.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for p in positional]
+    own = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v) for k, v in named.items()]
+    function.__name__ = name
+    function.__signature__ = inspect.Signature([*positional, *own])  # type: ignore[attr-defined]
+    return function
+
+
+def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str, Any]:
+    """The keyword parameters of one call, checked against what ``function`` takes.
+
+    Raises:
+        ArgumentError: WF124 for a wrong number of arrays, WF127 for an unknown parameter, WF130 for what is no Python
+            function, WF148 for a value of another type than the default's, WF151 for a missing one.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        accepted = inspect.signature(function).parameters.values()
+    except ValueError:  # a built-in type or function that does not tell
+        raise error("WF130", kind=type(function).__name__) from None
+    named = {p.name: p.default for p in accepted if p.kind is p.KEYWORD_ONLY}
+    found: dict[str, Any] = {}
+    for key, value, _ in params:
+        if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
+            raise error("WF127", name=name, parameter=key, known=" ".join(named) or "none")
+        found[key] = _like_default(name, key, value, named.get(key))
+    for key, default in named.items():
+        if default is inspect.Parameter.empty and key not in found:
+            raise error("WF151", name=name, parameter=key)
+    positional = _positional(function)
+    if positional is not None and len(positional) != arrays:
+        raise error("WF124", name=name, expected=len(positional), found=arrays)
+    return found
+
+
+def _like_default(name: str, key: str, value: Any, default: Any) -> Any:
+    """``value`` in the type of its default: a whole number may stand for a float, nothing else changes."""
+    if not isinstance(default, bool | int | float) or type(value) is type(default):
+        return value
+    number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    if type(default) is float and type(number) in (int, float):
+        return float(number)
+    if type(number) is type(default):
+        return number
+    raise error("WF148", name=name, parameter=key, value=value, expected=type(default).__name__, default=default)
