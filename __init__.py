@@ -31,6 +31,7 @@ _HOME = {
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
+    **dict.fromkeys(("unique",), ".runtime.unique"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
     **dict.fromkeys(("count", "fold", "index"), ".compiler.fold"),
     **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),

@@ -99,6 +99,10 @@ def of_what(command: F) -> F:
         click.option("--dtype", metavar="f32", help="Its element type, f32 by default; f32,i64 for two inputs."),
         click.option("--axis", metavar="1", help="Axis to reduce, or several: 0,2. All by default."),
         click.option(
+            "--param", "param_texts", multiple=True, metavar="KEY=VALUE",
+            help="A keyword parameter of OP, such as correction=1; repeat it for several.",
+        ),
+        click.option(
             "--plan", default="", metavar="KEY=VALUE,...",
             help="In place of the planner's own choices, which explain prints in this form.",
         ),
@@ -109,11 +113,11 @@ def of_what(command: F) -> F:
 
 
 def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | None, axis: str | None, plan: str,
-               seed: int = 0) -> Request:  # fmt: skip
+               param_texts: tuple[str, ...], seed: int = 0) -> Request:  # fmt: skip
     """The options of ``of_what`` as one value."""
     from .commands.request import Request
 
-    return Request(op, files, shape, dtype, axis, plan, seed)
+    return Request(op, files, shape, dtype, axis, plan, seed, param_texts)
 
 
 @cli.command(
@@ -137,7 +141,7 @@ def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | 
 def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, **what: Any) -> None:
     """Compile and run OP, and check the result against NumPy.
 
-    OP is a reduction (sum, prod, min, max, argmin, argmax, any, all, mean, var, norm, logsumexp) or file.py:name, a
+    OP is a reduction (sum, max, argmin, mean_var, norm, describe, ...; a wrong name lists all) or file.py:name, a
     monoid or a tensor program of yours. Exits with 1 when the result is not NumPy's, with 2 when the request is wrong.
     """
     from .commands import run as command

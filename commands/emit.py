@@ -43,7 +43,8 @@ def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool
 def _compiled(request: Request, arch: str) -> Any:
     shape, types, _ = request.kind()
     with request.users_code():
-        return api.compile(request.what, shape, types, axis=request.axis, arch=arch, plan=request.plan)
+        how = {"axis": request.axis, "arch": arch, "plan": request.plan, **request.params}
+        return api.compile(request.what, shape, types, **how)
 
 
 def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:

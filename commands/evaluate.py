@@ -13,6 +13,8 @@ from math import prod
 
 import numpy as np
 
+from ..compiler import storage
+from ..compiler.dtypes import dtype
 from ..compiler.graph import Expr, MonoidGraph, Program, walk
 from ..compiler.numeric import Array, apply, combine, wide
 
@@ -33,6 +35,13 @@ class State:
 
     values: list[Array]
     peaks: list[Array]
+
+
+def parts(x: Array) -> list[Array]:
+    """The arrays that a kernel sees in place of ``x``: two of floats for a complex one, bytes for 8-bit floats."""
+    if x.dtype.kind == "c":
+        return [x.real, x.imag]
+    return [x.view(t.numpy) for t in storage.parts(dtype(x.dtype))]
 
 
 def rows(x: Array, axes: Sequence[int]) -> Array:

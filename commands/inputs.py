@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from math import prod
 from typing import Any
@@ -40,6 +41,24 @@ def axis_of(text: str | None) -> tuple[int, ...] | None:
         return tuple(int(a) for a in text.split(","))
     except ValueError:
         raise error("WF803", text=text) from None
+
+
+def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
+    """``key=value`` each: values are Python literals, or else the words themselves.
+
+    Raises:
+        ArgumentError: WF815 when there is no key.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise error("WF815", text=text)
+        try:
+            found[key] = float(value) if value in ("inf", "-inf") else ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[key] = value
+    return found
 
 
 def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
@@ -95,6 +114,9 @@ def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> li
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
+    if t.kind == "complex":
+        real, imag = (_random(rng, shape, t.part) for _ in range(2))
+        return (real + 1j * imag).astype(t.numpy, copy=False)
     if t.kind == "bool":
         return rng.random(shape) < 0.5
     if t.is_integer:

@@ -49,15 +49,16 @@ def label(what: What) -> str:
 
 
 def input_count(what: What, given: int = 1) -> int:
-    """How many input arrays ``what`` takes: one per value of a monoid's state, one per argument of a function.
+    """How many input arrays ``what`` takes: one per argument of a function or a lift, else one per value of a state.
 
     A function with ``*args`` takes as many as are ``given``, but no fewer than its other arguments.
     """
-    if isinstance(what, Monoid):
+    if isinstance(what, Monoid) and what.lift is None:
         if callable(what.identity):
             return len(inspect.signature(what.identity).parameters)
         return len(what.identity) if isinstance(what.identity, tuple) else 1
-    function = library.FUNCTIONS[what] if isinstance(what, str) else what
+    lift = what.lift if isinstance(what, Monoid) else None
+    function = lift or (library.FUNCTIONS[what] if isinstance(what, str) else what)
     parameters = inspect.signature(function).parameters.values()
     needed = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
     return max(needed, given) if any(p.kind is p.VAR_POSITIONAL for p in parameters) else needed

@@ -122,6 +122,11 @@ def check(
         return [_compare(g, o, a, e) for g, o, a, e in zip(got, outputs, allowances, exprs, strict=True)]
 
 
+def worst(checks: Sequence[Check]) -> Check:
+    """The check of a result from those of its parts: one that failed, or the one with the greatest error."""
+    return max(checks, key=lambda c: (not c.passed, c.error))
+
+
 def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
     """How far each result may lie from its reference; None where it must be equal."""
     base = evaluator.outputs()
@@ -162,7 +167,7 @@ def _allowance(expr: Expr, size: Array, off: Array) -> Array | None:
     after = [n for n in walk((expr,)) if n.space != "element"]
     if not expr.dtype.is_float:
         return off if off.any() else None
-    if not rounds(after) and not any(_rounds(n.value) for n in after if n.op == "reduce"):
+    if not rounds(after) and not off.any():
         return None
     return off + (unit(expr.dtype) + 8 * _coarsest(after)) * size + _TINY[expr.dtype.name]
 
@@ -183,7 +188,7 @@ def _shifted(states: dict[str, State], e: Expr, levels: int) -> Iterator[list[di
     if not _rounds(graph):
         return
     for i, t in enumerate(graph.state):
-        if t.is_float:
+        if t.is_float and rounds(walk((graph.combine[i],))):
             step = unit(t) * (4 + 2 * levels) * state.peaks[i] + _TINY[t.name]
             moved = ([v + s if j == i else v for j, v in enumerate(state.values)] for s in (step, -step))
             yield [{**states, e.digest: State(values, state.peaks)} for values in moved]

@@ -25,6 +25,7 @@ class Request:
         files: the arrays of ``--input``; when there are none, ``shape``, ``dtype`` and ``seed`` describe them.
         axis_text: the axes, None for all.
         plan: ``key=value,...``.
+        param_texts: ``key=value`` each, keyword parameters of the operation.
     """
 
     op: str
@@ -34,6 +35,7 @@ class Request:
     axis_text: str | None = None
     plan: str = ""
     seed: int = 0
+    param_texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for option, value in (("--shape", self.shape), ("--dtype", self.dtype)):
@@ -49,6 +51,11 @@ class Request:
     def axis(self) -> tuple[int, ...] | None:
         """The axes, None for all."""
         return inputs.axis_of(self.axis_text)
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The keyword parameters."""
+        return inputs.params_of(self.param_texts)
 
     @property
     def name(self) -> str:
@@ -80,7 +87,7 @@ class Request:
         """Program, geometry and plan for arrays of this kind."""
         shape, types, _ = self.kind()
         with self.users_code():
-            found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan)
+            found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan, **self.params)
         return found  # type: ignore[no-any-return]
 
     def title(self) -> str:

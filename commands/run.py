@@ -10,13 +10,16 @@ import numpy as np
 
 from ..compiler.artifact import Artifact
 from ..compiler.errors import WarpfoldError
+from ..compiler.geometry import normalize_axes
+from ..compiler.programs import names
 from ..runtime import cache
 from ..runtime.execute import Arrays
 from ..runtime.execute import run as execute
-from ..runtime.prepare import Prepared, Shape, artifact, axes_of, outputs_of, prepare
+from ..runtime.prepare import Prepared, artifact, prepare, traced
 from ..runtime.prepare import Request as Wanted
+from ..runtime.what import params_of
 from . import emit, levels, reference, screen
-from .evaluate import Evaluator
+from .evaluate import Evaluator, parts
 from .files import Output
 from .request import Array, Request
 
@@ -82,9 +85,9 @@ def _run(request: Request, xs: list[Array], keepdims: bool, device: str) -> Outc
         compile_s = time.perf_counter() - started
     with screen.progress(f"running on the {arrays.backend.name}"):
         started = time.perf_counter()
-        got = execute(arrays, compiled, ready.geometry, ready.choice.run)
+        got = _launch(arrays, compiled, ready)
         run_s = time.perf_counter() - started
-    results = [np.asarray(r) for r in (got if isinstance(got, tuple) else (got,))]
+    results = [np.asarray(r) for r in got]
     outcome = Outcome(ready, arrays, results, cached, compile_s, run_s)
     outcome.device_us = _device_time(outcome, compiled)
     return outcome
@@ -92,13 +95,19 @@ def _run(request: Request, xs: list[Array], keepdims: bool, device: str) -> Outc
 
 def _prepare(request: Request, arrays: Arrays, keepdims: bool) -> Prepared:
     """Program, geometry and plan for the arrays, with memory for the results."""
-    wanted = Wanted(request.what, axes_of(request.axis, len(arrays.inputs[0].shape)), (), request.plan)
-    inputs = tuple(Shape(v.shape, v.strides, v.address % 16, v.dtype) for v in arrays.inputs)
-    program, _ = outputs_of(wanted, inputs)
-    arrays.allocate(wanted.axes, [o.dtype for o in program.outputs], None, keepdims)
-    shapes = arrays.shapes(wanted.axes)
-    backend, n = arrays.backend, len(inputs)
-    return prepare(wanted, shapes[:n], shapes[n:], backend.target, backend.sms)
+    axes = normalize_axes(request.axis, len(arrays.shape))
+    wanted = Wanted(request.what, axes, params_of(request.what, request.params), request.plan)
+    found, _ = traced(wanted, arrays.types, arrays.shape)
+    arrays.allocate(wanted.axes, found.results, None, keepdims, len(found.checks))
+    inputs, outputs = arrays.shapes(wanted.axes)
+    backend = arrays.backend
+    return prepare(wanted, arrays.types, inputs, outputs, backend.target, backend.sms)
+
+
+def _launch(arrays: Arrays, compiled: Artifact, ready: Prepared) -> Any:
+    """The results side by side, however the program nests them."""
+    flat = ("results", (), tuple(range(len(ready.traced.results))))
+    return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, ready.traced.checks)
 
 
 def _compile(ready: Prepared) -> tuple[Artifact, bool]:
@@ -130,21 +139,26 @@ def _device_time(outcome: Outcome, compiled: Artifact) -> float | None:
         return None
     timed: Any = _Timed(arrays.backend)
     arrays.backend = timed
-    execute(arrays, compiled, outcome.ready.geometry, outcome.ready.choice.run)
+    _launch(arrays, compiled, outcome.ready)
     return float(timed.microseconds)
 
 
 def _check(request: Request, outcome: Outcome) -> None:
     ready = outcome.ready
-    axes = axes_of(request.axis, request.arrays[0].ndim)
-    evaluator = Evaluator(ready.program, request.arrays, axes)
+    axes = normalize_axes(request.axis, request.arrays[0].ndim)
+    inputs = [p for x in request.arrays for p in parts(x)]
+    evaluator = Evaluator(ready.program, inputs, axes)
     levels_ = reference.depth(ready.choice.plan, ready.choice.run)
-    outcome.checks = reference.check(request.what, evaluator, request.arrays, axes, outcome.results, levels_)
+    got = [p for r in outcome.results for p in parts(r)]
+    plain = len(inputs) == len(request.arrays) and not request.params
+    name = request.what if plain else None
+    checks = iter(reference.check(name, evaluator, request.arrays, axes, got, levels_))
+    outcome.checks = [reference.worst([next(checks) for _ in parts(r)]) for r in outcome.results]
 
 
 def _save(f: Any, results: list[Array]) -> None:
     """One result as an array, several as rows of the common type; bf16, which has no form in .npy, as f32."""
-    exact = [r.astype(np.float32) if r.dtype.kind not in "fiub" else r for r in results]
+    exact = [r.astype(np.float32) if r.dtype.kind not in "fiubc" else r for r in results]
     np.save(f, exact[0] if len(exact) == 1 else np.stack(exact), allow_pickle=False)
 
 
@@ -171,11 +185,13 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         ("run", f"{request.title()} ({request.kind()[2]})"),
         ("on", why(outcome, device)),
     ]
-    for i, (result, check) in enumerate(zip(outcome.results, outcome.checks, strict=True)):
-        number = f" {i}" if len(outcome.results) > 1 else ""
-        lines.append((f"result{number}", f"{outcome.ready.program.outputs[i].dtype.name}{list(result.shape)}"))
-        lines.append((f"value{number}", _value(result)))
-        lines.append((f"check{number}", _verdict(result, check)))
+    found = outcome.ready.traced
+    for name, t, result, check in zip(
+        names(found.structure), found.results, outcome.results, outcome.checks, strict=True
+    ):
+        lines.append((f"result {name}".rstrip(), f"{t.name}{list(result.shape)}"))
+        lines.append((f"value {name}".rstrip(), _value(result)))
+        lines.append((f"check {name}".rstrip(), _verdict(result, check)))
     stages = [stage for level in levels.levels(plan, run_) for stage, _ in level.stages]
     lines.append(("plan", levels.plan_words(plan)))
     finish = f" ({plan.finish})" if plan.finish != "cta" else ""
@@ -216,15 +232,21 @@ def _verdict(result: Array, check: reference.Check) -> str:
     return f"FAILED: {said}\nat {index}: got {got}, NumPy says {expected}"
 
 
+def _plain(result: Array) -> Any:
+    """A result as JSON can hold it: a complex number is the list of its two parts."""
+    return np.stack(parts(result), axis=-1).tolist() if result.dtype.kind == "c" else result.tolist()
+
+
 def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
     """The whole screen as plain values."""
+    found = outcome.ready.traced
     shape, types, source = request.kind()
     results = [
         {
-            "dtype": e.dtype.name, "shape": list(r.shape), "value": r.tolist() if r.size <= SMALL else None,
+            "name": n, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= SMALL else None,
             "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
         }
-        for e, r, c in zip(outcome.ready.program.outputs, outcome.results, outcome.checks, strict=True)
+        for n, t, r, c in zip(names(found.structure), found.results, outcome.results, outcome.checks, strict=True)
     ]  # fmt: skip
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],

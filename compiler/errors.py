@@ -172,8 +172,8 @@ _rows(
         "WF107": ("the inputs lie on different devices: {devices}", "move them to one device first"),
         "WF108": ("out has shape {found}: expected {expected}", "pass an array of that shape, or leave out= away"),
         "WF110": (
-            "out is not contiguous: its strides are {strides} elements for shape {shape}, expected {expected}",
-            "reduce into a contiguous array and copy it over",
+            "elements of out share memory: its strides are {strides} elements for shape {shape}",
+            "pass an array whose elements lie apart: results would overwrite each other",
         ),
         "WF111": ("out shares memory with input {position}", "pass an array of its own: results would overwrite input"),
         "WF112": ("out lies on {found}: the inputs lie on {expected}", "move out to the device of the inputs"),
@@ -266,9 +266,14 @@ _rows(
             "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
             "convert it first",
         ),
-        "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
         "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
         "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=..."),
+    },
+)
+_rows(
+    DTypeError,
+    {
+        "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
     },
 )
 _rows(
@@ -412,6 +417,7 @@ _rows(
         ),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
+        "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
     },
 )

@@ -128,6 +128,16 @@ def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
     return _named(name, fields)(*found) if fields else tuple(found)
 
 
+def names(structure: Structure, prefix: str = "") -> list[str]:
+    """What each leaf is called: the fields (or positions) that lead to it; nothing for a single result."""
+    if isinstance(structure, int):
+        return [prefix]
+    _, fields, members = structure
+    keys = fields or tuple(map(str, range(len(members))))
+    found = [names(m, f"{prefix}.{k}" if prefix else k) for k, m in zip(keys, members, strict=True)]
+    return [n for group in found for n in group]
+
+
 @lru_cache(maxsize=256)
 def _named(name: str, fields: tuple[str, ...]) -> Any:
     return namedtuple(name if name.isidentifier() else "results", fields)

@@ -26,8 +26,9 @@ from warpfold.commands.request import Request
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.library import FUNCTIONS
 from warpfold.compiler.plan import Launch, Plan
-from warpfold.runtime.prepare import trace
+from warpfold.compiler.programs import program
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MONOIDS = EXAMPLES / "monoids.py"
@@ -546,7 +547,7 @@ def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPath
 @pytest.mark.parametrize("name", list(library.FUNCTIONS))
 def test_the_evaluator_agrees_with_numpy(name: str, kind: str) -> None:
     x = inputs.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
-    evaluator = Evaluator(trace(name, (dtype(kind),), (), False), [x], (0, 2))
+    evaluator = Evaluator(program(FUNCTIONS[name], (dtype(kind),)), [x], (0, 2))
     with np.errstate(all="ignore"):
         expected = reference.BUILT_IN[name](rows(x, (0, 2)))
     (found,) = evaluator.outputs()
@@ -560,7 +561,13 @@ def test_the_evaluator_folds_in_order_and_in_pieces(monkeypatch: pytest.MonkeyPa
 
     rng = np.random.default_rng(0)
     s, t = rng.uniform(0.5, 1.5, (3, 101)), rng.standard_normal((3, 101))
-    program = trace(affine, (dtype("f64"), dtype("f64")), (), False)
+    found = program(
+        affine,
+        (
+            dtype("f64"),
+            dtype("f64"),
+        ),
+    )
     scale, shift = np.ones(3), np.zeros(3)
     for i in range(101):
         scale, shift = scale * s[:, i], shift * s[:, i] + t[:, i]
@@ -572,13 +579,13 @@ def test_the_evaluator_folds_in_order_and_in_pieces(monkeypatch: pytest.MonkeyPa
 
 def test_an_empty_fold_is_the_identity() -> None:
     x = np.zeros((3, 0), np.float32)
-    assert Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (1,)).outputs()[0].tolist() == [0.0] * 3
+    assert Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (1,)).outputs()[0].tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
 def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
     x = inputs.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
-    evaluator = Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (0,))
+    evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (0,))
     got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
     (check,) = reference.check("sum", evaluator, [x], (0,), [got], 24)
     assert check.passed is passes
@@ -586,7 +593,7 @@ def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
 
 def test_nan_and_infinity_must_be_where_numpy_has_them() -> None:
     x = np.array([[1, np.nan], [np.inf, 1], [1, 2]], np.float32)
-    evaluator = Evaluator(trace("sum", (dtype("f32"),), (), False), [x], (1,))
+    evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (1,))
     for got, passed in (([np.nan, np.inf, 3], True), ([1, np.inf, 3], False), ([np.nan, np.nan, 3], False)):
         (check,) = reference.check("sum", evaluator, [x], (1,), [np.array(got, np.float32)], 4)
         assert check.passed is passed
