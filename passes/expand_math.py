@@ -1,12 +1,11 @@
 """Replaces the math functions that no instruction computes accurately by arithmetic that does.
 
-``math.exp`` and ``math.log`` on f32 and f64 become range reduction and a polynomial in fused multiply-adds, within
-1 ulp, the same bits on every machine. Nothing is left that would become a call of a library that is not linked.
+Functions on f32 and f64 become range reduction and a polynomial in fused multiply-adds: within 2 ulp, the same bits on
+every machine. Nothing is left that would become a call of a library that is not linked. The methods and their sources
+are in the files beside this one (``_exponential.py`` and so on). Short code takes the place of the op; long code
+becomes a function of the module, which is called for each element.
 
-exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r), P the Taylor polynomial (its error is
-below half an ulp at that degree); 2^n is applied in two halves, so that subnormal results round once. log:
-x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in
-W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
+An op on f32 with ``fastmath<afn>`` becomes the instruction that approximates it; on f64 there is none.
 
 exp on f32:
 
@@ -71,148 +70,111 @@ func.func @exponential(%x: f32) -> f32 {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import factorial, isqrt
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.build import before, find, replace
-from ..compiler.combine import width, with_shape
+from ..compiler.build import before, replace
+from ..compiler.combine import elements, fragment
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
-from ..compiler.mlir import arith, ir, llvm, math
+from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
+from ._arithmetic import Builder, intrinsic
+from ._error_function import erf
+from ._exponential import exp, exp2, expm1, tanh
+from ._logarithm import log, log1p, log2
+from ._power import integer_power, power
+from ._remainder import remainder
+from ._symbols import call_of
+from ._trigonometric import cos, sin
+
+Expand = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Format:
-    """A float format's numbers: widths in bits, ln2 cut in two so that n times the first part is exact."""
-
-    bits: int
-    mantissa: int
-    ln2_high: float
-    ln2_low: float
-    exp_terms: int
-    log_terms: int
-    exp_low: float
-    exp_high: float
-
-    @property
-    def bias(self) -> int:
-        return (1 << (self.bits - self.mantissa - 2)) - 1
+def _rsqrt(x: Any) -> Any:
+    """1 / sqrt(x), each rounded."""
+    b = Builder(x.type)
+    return arith.divf(b.number(1.0), intrinsic(x.type, "llvm.sqrt", x))
 
 
-F32 = Format(32, 23, 0.693359375, -2.12194440054690583e-4, 8, 6, -110.0, 100.0)
-F64 = Format(64, 52, 0.6931471803691238, 1.9082149292705877e-10, 14, 12, -760.0, 720.0)
-LOG2E = 1.4426950408889634
-
-
-class _Builder:
-    """Arithmetic on fragments of one format at the insertion point."""
-
-    def __init__(self, t: Any) -> None:
-        self.scalar, self.lanes = element(t), width(t)
-        self.format = F32 if self.scalar.width == 32 else F64
-        self.type = t
-        self.int_scalar = ir.IntegerType.get_signless(self.format.bits)
-        self.int = with_shape(self.int_scalar, self.lanes)
-
-    def number(self, value: float) -> Any:
-        return self._constant(self.type, ir.FloatAttr.get(self.scalar, value))
-
-    def integer(self, value: int) -> Any:
-        return self._constant(self.int, ir.IntegerAttr.get(self.int_scalar, value))
-
-    def _constant(self, t: Any, attribute: Any) -> Any:
-        return arith.constant(t, attribute if self.lanes == 1 else ir.DenseElementsAttr.get_splat(t, attribute))
-
-    def horner(self, x: Any, coefficients: list[float]) -> Any:
-        """c0 + x (c1 + x (c2 + ...)), each step one fused multiply-add."""
-        value = self.number(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            value = math.fma(value, x, self.number(c))
-        return value
-
-    def power_of_two(self, n: Any) -> Any:
-        """2^n for n in the normal range."""
-        biased = arith.addi(n, self.integer(self.format.bias))
-        return arith.bitcast(self.type, arith.shli(biased, self.integer(self.format.mantissa)))
-
-
-def _exp(x: Any) -> Any:
-    b = _Builder(x.type)
-    f = b.format
-    x = arith.minimumf(arith.maximumf(x, b.number(f.exp_low)), b.number(f.exp_high))
-    magic = b.number(1.5 * 2.0**f.mantissa)  # adding it leaves the rounded integer in the low mantissa bits
-    shifted = math.fma(x, b.number(LOG2E), magic)
-    n_float = arith.subf(shifted, magic)
-    n = arith.subi(arith.bitcast(b.int, shifted), arith.bitcast(b.int, magic))
-    r = math.fma(n_float, b.number(-f.ln2_high), x)
-    r = math.fma(n_float, b.number(-f.ln2_low), r)
-    p = b.horner(r, [1.0 / factorial(k) for k in range(f.exp_terms)])
-    half = arith.shrsi(n, b.integer(1))
-    return arith.mulf(arith.mulf(p, b.power_of_two(half)), b.power_of_two(arith.subi(n, half)))
-
-
-def _log(x: Any) -> Any:
-    b = _Builder(x.type)
-    f = b.format
-    tiny = arith.cmpf(arith.CmpFPredicate.OLT, x, b.number(2.0 ** (1 - f.bias)))
-    scaled = arith.select(tiny, arith.mulf(x, b.number(2.0 ** (f.mantissa + 1))), x)
-    bits = arith.bitcast(b.int, scaled)
-    # adding the distance from sqrt(1/2) to 1 carries into the exponent for mantissas above sqrt(2)
-    root = _bits_of_root_half(f)
-    one = f.bias << f.mantissa
-    moved = arith.addi(bits, b.integer(one - root))
-    e = arith.subi(arith.shrsi(moved, b.integer(f.mantissa)), b.integer(f.bias))
-    e = arith.select(tiny, arith.subi(e, b.integer(f.mantissa + 1)), e)
-    low = arith.andi(moved, b.integer((1 << f.mantissa) - 1))
-    m = arith.bitcast(b.type, arith.addi(low, b.integer(root)))
-    value = _log_of(b, arith.subf(m, b.number(1.0)), arith.sitofp(b.type, e))
-    zero, inf = b.number(0.0), b.number(float("inf"))
-    value = arith.select(arith.cmpf(arith.CmpFPredicate.OEQ, x, inf), inf, value)
-    value = arith.select(arith.cmpf(arith.CmpFPredicate.OEQ, x, zero), b.number(float("-inf")), value)
-    bad = arith.cmpf(arith.CmpFPredicate.ULT, x, zero)
-    return arith.select(bad, b.number(float("nan")), value)
-
-
-def _log_of(b: _Builder, f: Any, e: Any) -> Any:
-    """log((1 + f) 2^e) for 1 + f near 1."""
-    s = arith.divf(f, arith.addf(b.number(2.0), f))
-    z = arith.mulf(s, s)
-    series = b.horner(z, [2.0 / (2 * k + 3) for k in range(b.format.log_terms)])
-    half = arith.mulf(b.number(0.5), arith.mulf(f, f))
-    correction = math.fma(s, arith.addf(half, arith.mulf(z, series)), arith.mulf(e, b.number(b.format.ln2_low)))
-    return math.fma(e, b.number(b.format.ln2_high), arith.subf(f, arith.subf(half, correction)))
-
-
-def _bits_of_root_half(f: Format) -> int:
-    """The bits of sqrt(1/2) in the format, rounded down: mantissa floor(sqrt(2) 2^m) with the exponent of 1/2."""
-    root = isqrt(2 << (2 * f.mantissa))
-    return ((f.bias - 1) << f.mantissa) + root - (1 << f.mantissa)
-
-
-_EXPANSIONS = {"math.exp": _exp, "math.log": _log}
+_SHORT: dict[str, Expand] = {
+    "math.exp": exp, "math.exp2": exp2, "math.log": log, "math.log2": log2, "math.rsqrt": _rsqrt,
+}  # fmt: skip
+_LONG: dict[str, Expand] = {
+    "math.expm1": expm1, "math.log1p": log1p, "math.tanh": tanh, "math.erf": erf, "math.sin": sin, "math.cos": cos,
+    "math.powf": power, "math.ipowi": integer_power, "arith.remf": remainder,
+}  # fmt: skip
+"""Functions of scalars, that are called."""
 _INTRINSICS = {
     "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
-    "math.floor": "llvm.floor", "math.ceil": "llvm.ceil",
+    "math.floor": "llvm.floor", "math.ceil": "llvm.ceil", "math.trunc": "llvm.trunc",
 }  # fmt: skip
 """Functions that one instruction computes exactly. Named here, since upstream's conversion for NVIDIA GPUs would turn
 them into calls of a library that nothing links."""
+_FAST = {
+    "math.exp2": "llvm.nvvm.ex2.approx", "math.log2": "llvm.nvvm.lg2.approx.f", "math.sin": "llvm.nvvm.sin.approx.f",
+    "math.cos": "llvm.nvvm.cos.approx.f", "math.rsqrt": "llvm.nvvm.rsqrt.approx.f",
+    "math.sqrt": "llvm.nvvm.sqrt.approx.f", "math.exp": "llvm.nvvm.ex2.approx", "math.log": "llvm.nvvm.lg2.approx.f",
+    "math.tanh": "llvm.tanh",
+}  # fmt: skip
+"""Instructions that approximate a function of f32. LLVM has no name for that of tanh, and takes it when afn is set."""
+_LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
+
+
+def _ops(module: Any, names: Sequence[str]) -> list[Any]:
+    """Every op with one of these names, inner ones first."""
+    wanted, found = set(names), []
+
+    def visit(op: Any) -> Any:
+        if op.name in wanted:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
+
+
+def _is_fast(op: Any) -> bool:
+    """Whether ``op`` may be, and can be, approximated."""
+    if op.name not in _FAST or "fastmath" not in op.attributes:
+        return False
+    return "afn" in str(op.attributes["fastmath"]) and element(op.operands[0].type).width == 32
+
+
+def _approximated(op: Any) -> Any:
+    """The approximation of ``op``, element by element: exp and log through those to base two."""
+    flags = ir.Attribute.parse("#llvm.fastmath<afn>")
+
+    def one(x: Any) -> Any:
+        b = Builder(x.type)
+        x = arith.mulf(x, b.number(_LOG2E)) if op.name == "math.exp" else x
+        y = llvm.call_intrinsic(x.type, _FAST[op.name], [x], [], [], fastmath_flags=flags)
+        return arith.mulf(y, b.number(_LN2)) if op.name == "math.log" else y
+
+    return fragment([one(x) for x in elements(op.operands[0])])
+
+
+def _expanded(op: Any) -> Any:
+    """What ``op`` becomes."""
+    operands, scalar = list(op.operands), element(op.operands[0].type)
+    if scalar.width not in (32, 64):
+        raise error("WF321", stage="expand-math", op=op.name, dtype=str(scalar))
+    if _is_fast(op):
+        return _approximated(op)
+    if op.name in _SHORT:
+        return _SHORT[op.name](*operands)
+    return call_of(op.name.partition(".")[2], _LONG[op.name], operands)
 
 
 def _run(module: Any) -> None:
-    for name, expand in _EXPANSIONS.items():
-        for op in find(module, name):
-            x = op.operands[0]
-            if element(x.type).width not in (32, 64):
-                raise error("WF321", stage="expand-math", op=name, dtype=str(element(x.type)))
-            with before(op):
-                replace(op, [expand(x)])
-    for name, intrinsic in _INTRINSICS.items():
-        for op in find(module, name):
-            with before(op):
-                t = op.results[0].type
-                replace(op, [llvm.call_intrinsic(t, intrinsic, list(op.operands), [], [])])
+    for op in _ops(module, [*_SHORT, *_LONG]):
+        with before(op):
+            replace(op, [_expanded(op)])
+    for op in _ops(module, list(_INTRINSICS)):
+        with before(op):
+            t = op.results[0].type
+            fast = _is_fast(op)
+            replace(op, [_approximated(op) if fast else intrinsic(t, _INTRINSICS[op.name], *op.operands)])
 
 
-PASS = Pass("expand-math", _run, (*_EXPANSIONS, *_INTRINSICS), "expand exp and log into arithmetic")
+PASS = Pass("expand-math", _run, (*_SHORT, *_LONG, *_INTRINSICS), "expand math functions into arithmetic")

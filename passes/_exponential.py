@@ -1,0 +1,101 @@
+"""exp, exp2, expm1 and tanh.
+
+exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r), P the Taylor polynomial (its error is
+below half an ulp at that degree). exp2 is the same with r = x - n, which is exact. Range reduction with ln2 cut in two,
+so that n times the first part is exact: W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
+
+tanh near zero is x + x^3 T(x^2), T fitted at Chebyshev nodes; beyond, 1 - 2 / (exp(2x) + 1) loses nothing.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+from math import log as _log
+from typing import Any
+
+from ..compiler.mlir import arith, math
+from ._arithmetic import Builder
+
+_LOG2E = 1.4426950408889634
+_LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
+_TERMS = {32: 8, 64: 14}
+_EXP_RANGE = {32: (-110.0, 100.0), 64: (-760.0, 720.0)}
+"""Arguments outside have the result of the bound: zero, or infinity."""
+_EXP2_RANGE = {32: (-160.0, 140.0), 64: (-1100.0, 1030.0)}
+_EXPM1_RANGE = {32: (-30.0, 89.0), 64: (-60.0, 710.0)}
+_TANH_RANGE = {32: 10.0, 64: 20.0}
+"""From here on tanh is one."""
+_TANH_SMALL = 0.55
+_TANH = {
+    32: [
+        -0.33333333294954137, 0.1333332418591519, -0.05396469612817426, 0.02181840370577729, -0.008526140804281013,
+        0.002526109195335942,
+    ],
+    64: [
+        -0.3333333333333333, 0.1333333333333331, -0.05396825396822027, 0.021869488534068168, -0.008863235462984688,
+        0.0035921267673025663, -0.0014558190700396025, 0.0005899051200674843, -0.00023847198564355907,
+        9.454941758935152e-05, -3.3718010044053525e-05, 7.872519584876026e-06,
+    ],
+}  # fmt: skip
+"""(tanh(x) - x) / x^3 as a polynomial in x^2, for x up to 0.55."""
+
+
+def _clamped(b: Builder, x: Any, bounds: tuple[float, float]) -> Any:
+    """``x`` within bounds; NaN stays."""
+    return arith.minimumf(arith.maximumf(x, b.number(bounds[0])), b.number(bounds[1]))
+
+
+def _reduced(b: Builder, x: Any) -> tuple[Any, Any]:
+    """n and r with x = n ln2 + r."""
+    n_float, n = b.nearest(x, _LOG2E)
+    high, low = _LN2[b.format.bits]
+    r = math.fma(n_float, b.number(-high), x)
+    return n, math.fma(n_float, b.number(-low), r)
+
+
+def exp(x: Any) -> Any:
+    """The exponential."""
+    b = Builder(x.type)
+    n, r = _reduced(b, _clamped(b, x, _EXP_RANGE[b.format.bits]))
+    return b.scaled(b.horner(r, [1.0 / factorial(k) for k in range(_TERMS[b.format.bits])]), n)
+
+
+def exp2(x: Any) -> Any:
+    """Two to the power of x; exact for integers."""
+    b = Builder(x.type)
+    return exp2_of(b, x, None)
+
+
+def exp2_of(b: Builder, x: Any, low: Any) -> Any:
+    """2^(x + low), for a ``low`` far below one that is zero where x lies out of range."""
+    x = _clamped(b, x, _EXP2_RANGE[b.format.bits])
+    n_float, n = b.nearest(x, 1.0)
+    r = arith.subf(x, n_float)
+    r = r if low is None else arith.addf(r, low)
+    return b.scaled(b.horner(r, [_log(2.0) ** k / factorial(k) for k in range(_TERMS[b.format.bits])]), n)
+
+
+def expm1(x: Any) -> Any:
+    """exp(x) - 1: with q = exp(r) - 1, it is 2^n q + (2^n - 1), of which the last part is nearly exact."""
+    b = Builder(x.type)
+    n, r = _reduced(b, _clamped(b, x, _EXPM1_RANGE[b.format.bits]))
+    series = b.horner(r, [1.0 / factorial(k + 2) for k in range(_TERMS[b.format.bits] - 1)])
+    q = math.fma(arith.mulf(r, r), series, r)
+    # of all terms half, since 2^n itself may be too great
+    power = b.power_of_two(arith.subi(n, b.integer(1)))
+    halved = math.fma(power, q, arith.subf(power, b.number(0.5)))
+    value = arith.addf(halved, halved)
+    tiny = b.test(math.absf(x), "olt", 2.0 ** -(b.format.mantissa + 2))
+    return b.pick(tiny, x, value)  # halving loses a bit of a subnormal, and the sign of zero
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    b = Builder(x.type)
+    size = math.absf(x)
+    z = arith.mulf(size, size)
+    near = math.fma(arith.mulf(size, z), b.horner(z, _TANH[b.format.bits]), size)
+    bounded = arith.minimumf(size, b.number(_TANH_RANGE[b.format.bits]))
+    above = arith.addf(exp(arith.addf(bounded, bounded)), b.number(1.0))
+    far = arith.subf(b.number(1.0), arith.divf(b.number(2.0), above))
+    return b.with_sign(b.pick(b.test(size, "olt", _TANH_SMALL), near, far), x)
