@@ -125,7 +125,7 @@ def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
         return leaves[structure]
     name, fields, members = structure
     found = [nest(m, leaves) for m in members]
-    return _named(name, fields)(*found) if fields else tuple(found)
+    return named(name, fields)(*found) if fields else tuple(found)
 
 
 def names(structure: Structure, prefix: str = "") -> list[str]:
@@ -139,7 +139,8 @@ def names(structure: Structure, prefix: str = "") -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _named(name: str, fields: tuple[str, ...]) -> Any:
+def named(name: str, fields: tuple[str, ...]) -> Any:
+    """A tuple type with these fields."""
     return namedtuple(name if name.isidentifier() else "results", fields)
 
 

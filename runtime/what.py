@@ -13,6 +13,7 @@ from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.fold import fold
 from ..compiler.monoid import Monoid, keywords
+from ..compiler.programs import named
 from ..compiler.trace import cast
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
@@ -73,11 +74,17 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
 
     def several(*xs: Any, **params: Any) -> Any:
         own = [{k: v for k, v in params.items() if k in names} for names in taken]
-        return tuple(f(*xs, **p) for f, p in zip(functions, own, strict=True))
+        got = [f(*xs, **p) for f, p in zip(functions, own, strict=True)]
+        return tuple(_named(f, r) for f, r in zip(functions, got, strict=True))
 
     positional = _positional(functions[0])
     merged = {k: v for names in taken for k, v in names.items()}
     return _described(several, label(whats), positional, merged)
+
+
+def _named(function: Callable[..., Any], got: Any) -> Any:
+    """Named results under the name of their own function."""
+    return named(function.__name__, tuple(got))(*got.values()) if isinstance(got, Mapping) else got
 
 
 def _folding(m: Monoid) -> Callable[..., Any]:
