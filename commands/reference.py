@@ -20,8 +20,9 @@ import numpy as np
 
 from ..compiler.dtypes import DType
 from ..compiler.graph import Expr, MonoidGraph, walk
+from ..compiler.numeric import Array
 from ..compiler.plan import Launch, Plan
-from .evaluate import Array, Evaluator, State, rounds, rows
+from .evaluate import Evaluator, State, rounds, rows
 
 _BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 _TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}

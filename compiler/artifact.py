@@ -62,6 +62,7 @@ class Artifact:
         results: the element types of the arrays that the caller gets; the outputs are their parts, then the checks.
         structure: how the results nest, see ``programs.py``.
         checks: for each trailing output the code of the error that a true value means.
+        masked: whether the last input is a mask.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Artifact:
     results: tuple[DType, ...] = ()
     structure: Any = 0
     checks: tuple[str, ...] = ()
+    masked: bool = False
 
     @property
     def indexed(self) -> bool:
@@ -134,6 +136,7 @@ class Artifact:
             "results": [t.name for t in self.results],
             "structure": self.structure,
             "checks": list(self.checks),
+            "masked": self.masked,
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -171,7 +174,7 @@ def _from_json(j: dict[str, Any]) -> Artifact:
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
         j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
         None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
-        tuple(j["checks"]),
+        tuple(j["checks"]), j["masked"],
     )  # fmt: skip
 
 

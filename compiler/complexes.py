@@ -42,7 +42,7 @@ class Complex:
         return Complex(a.real - b.real, a.imag - b.imag)
 
     def __rsub__(self, other: Any) -> Complex:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> Complex:
         a, b = _pair(self, other)

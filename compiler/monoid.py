@@ -213,5 +213,5 @@ def _neutral(m: Monoid, value: Any, t: DType) -> tuple[float | int | bool, ...]:
         raise error("WF205", kind=type(value).__name__, where=m.location)
     if pair:
         return (float(number.real), float(number.imag))
-    found: Any = constant(number, t, m.location).expr.value
+    found: Any = constant(number, t, m.location).expr.value  # type: ignore[arg-type]
     return (found,)

@@ -72,7 +72,7 @@ def trace(
     types = [p for t in arrays for p in parts(t)]
     nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(types)])
     values = [value(t, [next(nodes) for _ in parts(t)]) for t in arrays]
-    mask = values.pop() if masked else None
+    mask = split(values.pop())[0] if masked else None
     label = str(name or getattr(function, "__name__", "reduction"))
     bad = not_a_number(values) if nan != "propagate" else None
     held = Scope(wide, mask, needs_initial=masked)

@@ -109,6 +109,12 @@ class Sym:
     def __rmod__(self, other: Any) -> Sym:
         return _modulo(other, self)
 
+    def __pow__(self, other: Any) -> Sym:
+        return _power(self, other)
+
+    def __rpow__(self, other: Any) -> Sym:
+        return _power(other, self)
+
     def __and__(self, other: Any) -> Sym:
         return _bitwise("and", self, other)
 
@@ -245,9 +251,9 @@ def sym(value: Any, like: DType | None = None) -> Sym:
     return constant(value, like)
 
 
-def node(op: str, t: DType, *args: Sym) -> Sym:
+def node(op: str, t: DType, *args: Sym, value: object = None) -> Sym:
     exprs = tuple(a.expr for a in args)
-    return Sym(Expr(op, exprs, t, widest(e.space for e in exprs), where=caller()))
+    return Sym(Expr(op, exprs, t, widest(e.space for e in exprs), value, caller()))
 
 
 def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
@@ -260,7 +266,7 @@ def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
 
 def _arithmetic(op: str, a: Any, b: Any) -> Sym:
     if foreign(a, b):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     x, y = pair(a, b)
     if x.dtype == BOOL:
         if op == "sub":
@@ -271,7 +277,7 @@ def _arithmetic(op: str, a: Any, b: Any) -> Sym:
 
 def _divide(a: Any, b: Any) -> Sym:
     if foreign(a, b):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     x, y = pair(a, b)
     if not x.dtype.is_float:
         x, y = cast(x, F64), cast(y, F64)
@@ -282,8 +288,6 @@ def _floordiv(a: Any, b: Any) -> Sym:
     x, y = pair(a, b)
     if x.dtype == BOOL:
         raise error("WF206", op="//", dtype="bool", where=caller())
-    if x.dtype.is_float:
-        return node("floor", x.dtype, node("div", x.dtype, x, y))
     return node("floordiv", x.dtype, x, y)
 
 
@@ -291,7 +295,35 @@ def _modulo(a: Any, b: Any) -> Sym:
     x, y = pair(a, b)
     if x.dtype == BOOL:
         raise error("WF206", op="%", dtype="bool", where=caller())
-    return x - (x // y) * y
+    return node("mod", x.dtype, x, y)
+
+
+def _power(a: Any, b: Any) -> Sym:
+    """``a ** b``: small whole exponents, and constant ones of integers, by multiplication."""
+    if isinstance(a, Sym) and a.dtype.is_integer and isinstance(b, int) and b < 0:
+        raise error("WF214", exponent=b, dtype=a.dtype.name, where=caller())
+    x, y = pair(a, b)
+    if x.dtype == BOOL:
+        raise error("WF206", op="**", dtype="bool", where=caller())
+    n: Any = y.expr.value if y.expr.op == "const" else None
+    if x.dtype.is_integer and n is not None:
+        if n < 0:
+            raise error("WF214", exponent=n, dtype=x.dtype.name, where=caller())
+        return _repeated(x, n)
+    if n in (0, 1, 2, 3, 4):  # at most two roundings
+        return _repeated(x, int(n))
+    return node("pow" if x.dtype.is_float else "ipow", x.dtype, x, y)
+
+
+def _repeated(x: Sym, n: int) -> Sym:
+    """The product of ``n`` factors ``x``, by squaring."""
+    if n == 0:
+        return constant(1, x.dtype)
+    if n == 1:
+        return x
+    half = _repeated(x, n // 2)
+    square = node("mul", x.dtype, half, half)
+    return node("mul", x.dtype, square, x) if n % 2 else square
 
 
 def _bitwise(op: str, a: Any, b: Any) -> Sym:
@@ -304,7 +336,7 @@ def _bitwise(op: str, a: Any, b: Any) -> Sym:
 
 def _compare(op: str, a: Any, b: Any) -> Sym:
     if foreign(a, b):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     x, y = pair(a, b)
     return node(op, BOOL, x, y)
 
@@ -314,7 +346,11 @@ _ROUNDED = (F16, BF16, F32)
 
 
 def cast(x: Any, t: object) -> Sym:
-    """``x`` converted to type ``t``; floats to integers truncate, anything to bool tests for non-zero."""
+    """``x`` converted to type ``t``.
+
+    Floats to integers truncate; beyond the range they become the nearest bound, and NaN becomes 0. Integers to narrower
+    ones keep their low bits. Anything to bool tests for non-zero.
+    """
     to = dtype(t)
     if to.kind == "complex" or foreign(x):
         from .complexes import convert

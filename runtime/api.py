@@ -184,7 +184,10 @@ def compile(
     dtype: Any = "f32",
     *,
     axis: Axis = None,
-    arch: str | None = None,
+    where: bool = False,
+    nan: str = "propagate",
+    determinism: str = "run",
+    arch: str = DEFAULT.arch,
     plan: str = "",
     **params: Any,
 ) -> Compiled:
@@ -193,32 +196,38 @@ def compile(
     The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123.
 
     Args:
-        what: a monoid, a tensor program or the name of a built-in one.
+        what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.
         shape: the shape to plan for.
         dtype: element type of the input, or a tuple with one per input array.
         axis: the axes to reduce; None for all.
-        arch: the architecture, ``sm_90a``; the one of the device that is there by default, else ``sm_90a``.
+        where: whether calls will give a mask.
+        nan: as in ``reduce``.
+        determinism: as in ``reduce``.
+        arch: the architecture to compile for.
         plan: ``key=value,...`` in place of the planner's own choices.
         params: passed to the tensor program and baked in.
     """
-    chosen = target(arch) if arch else DEFAULT
-    ready = plan_for(what, shape, dtype, axis=axis, arch=chosen.arch, plan=plan, **params)
+    how = {"where": where, "nan": nan, "determinism": determinism}
+    ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
-    made = artifact(ready)
-    return Compiled(replace(made, axis=axes, results=found.results, structure=found.structure, checks=found.checks))
+    facts = {"results": found.results, "structure": found.structure, "checks": found.checks, "masked": where}
+    return Compiled(replace(artifact(ready), axis=axes, **facts))
 
 
 def plan_for(
-    what: Any, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, arch: str = DEFAULT.arch,
-    plan: str = "", **params: Any,
+    what: Any, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, where: bool = False,
+    nan: str = "propagate", determinism: str = "run", arch: str = DEFAULT.arch, plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
+    _check_options(nan=nan, determinism=determinism)
     chosen, full = target(arch), _sizes(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:
         raise error("WF124", name="a reduction", expected="at least 1", found=0)
-    request = Request(what, normalize_axes(axis, len(full)), params_of(what, params), _plan(plan))
+    types += (BOOL,) if where else ()
+    axes, given = normalize_axes(axis, len(full)), params_of(what, params)
+    request = Request(what, axes, given, _plan(plan), where, nan, determinism)  # type: ignore[arg-type]
     found, kept = traced(request, types, full)
     inputs = [Shape(full, contiguous(full), 0, t) for t in types]
     results = [Shape(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]

@@ -69,10 +69,14 @@ class Compiled:
             made[arch] = assemble(self.artifact.ptx, arch).cubin
         replace(self.artifact, cubins=made).save(path)
 
-    def __call__(self, *xs: object, out: Any = None, keepdims: bool = False, device: str = "auto") -> Any:
+    def __call__(
+        self, *xs: object, out: Any = None, keepdims: bool = False, where: Any = None, device: str = "auto"
+    ) -> Any:
         """Reduces ``xs``; see ``wf.reduce``."""
         a = self.artifact
-        arrays = Arrays.of(xs, device)
+        if self.artifact.masked != (where is not None):
+            raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
+        arrays = Arrays.of(xs, device, where)
         found = tuple(p for t in arrays.types for p in parts(t))
         if len(found) != len(a.inputs):
             raise error("WF124", name=a.name, expected=len(a.inputs), found=len(found))
