@@ -8,8 +8,8 @@
 // CHECK-SAME:    (%[[X:.*]]: f32)
 func.func @exp_f32(%x: f32) -> f32 {
   // Everything past these bounds is infinite or zero anyway; a NaN goes through.
-  // CHECK:      %[[ABOVE:.*]] = arith.maximumf %[[X]], %{{.*}} : f32
-  // CHECK:      %[[IN:.*]] = arith.minimumf %[[ABOVE]], %{{.*}} : f32
+  // CHECK:      %[[ABOVE:.*]] = llvm.call_intrinsic "llvm.maximum"(%[[X]], %{{.*}})
+  // CHECK:      %[[IN:.*]] = llvm.call_intrinsic "llvm.minimum"(%[[ABOVE]], %{{.*}})
   // 1.5 x 2^23: adding it leaves the rounded integer in the low bits.
   // CHECK:      %[[MAGIC:.*]] = arith.constant 0x4B400000 : f32
   // CHECK:      %[[SHIFTED:.*]] = llvm.call_intrinsic "llvm.fma"(%[[IN]], %{{.*}}, %[[MAGIC]])
@@ -81,4 +81,14 @@ func.func @instructions(%x: f64, %v: vector<2xf32>) -> (f64, f64, f64, vector<2x
   // CHECK-NEXT: llvm.call_intrinsic "llvm.fabs"(%{{.*}}) : (vector<2xf32>) -> vector<2xf32>
   %d = math.absf %v : vector<2xf32>
   return %a, %b, %c, %d : f64, f64, f64, vector<2xf32>
+}
+
+// Of two zeros the negative one is less: upstream's expansion would return whichever comes second.
+// CHECK-LABEL: func.func @extremes
+func.func @extremes(%x: f32, %y: f32) -> (f32, f32) {
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.minimum"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+  %a = arith.minimumf %x, %y : f32
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.maximum"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+  %b = arith.maximumf %x, %y : f32
+  return %a, %b : f32, f32
 }
