@@ -8,16 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import warpfold as wf
-from warpfold.compiler.dtypes import ALL, dtype
+from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, dtype
 
 EXACT = ("sum", "prod", "min", "max", "argmin", "argmax")
 ROUNDED = ("mean", "var", "norm", "logsumexp")
+MERGED = ("describe", "minmax", "mean_var", "nansum", "nanmean", "nanargmax", "compensated")
+COMPLEX = ("sum", "prod", "mean", "norm")
 LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
     ((4096,), None),
     ((300_007,), None),
@@ -27,6 +31,40 @@ LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
     ((9, 130, 33), 1),
     ((5, 6, 7, 8), (0, 2)),
 )
+FUNCTIONS = (
+    "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "sqrt", "rsqrt", "floor", "ceil",
+)  # fmt: skip
+
+
+@wf.monoid(identity=0)
+def XOR(a: Any, b: Any) -> Any:  # noqa: N802
+    """One wrong bit in any element changes it."""
+    return a ^ b
+
+
+def bits(function: str) -> Callable[[Any], Any]:
+    """The bits of all values of an elementwise function, folded into one word."""
+
+    def folded(x: Any) -> Any:
+        y = x**1.7 if function == "pow" else getattr(wf, function)(x)
+        word = wf.bitcast(wf.where(wf.isnan(y), 0.0, y), "u32" if x.dtype == F32 else "u64")
+        return wf.fold(XOR, word * (2 * wf.index(word.dtype) + 1))
+
+    folded.__name__ = function
+    return folded
+
+
+@dataclass(frozen=True)
+class Case:
+    """One digest: its name, its group, what is computed of which input, and the arguments."""
+
+    name: str
+    group: str
+    what: str | Callable[[Any], Any]
+    x: np.ndarray
+    axis: int | tuple[int, ...] | None = None
+    determinism: str = "run"
+    shift: int = 0
 
 
 def values(shape: tuple[int, ...], name: str, op: str, *, special: bool) -> np.ndarray:
@@ -38,6 +76,8 @@ def values(shape: tuple[int, ...], name: str, op: str, *, special: bool) -> np.n
     if t.is_integer:
         return np.frombuffer(rng.bytes(t.itemsize * int(np.prod(shape))), t.numpy).reshape(shape)
     x = 1 + rng.standard_normal(shape) * 0.001 if op == "prod" else rng.standard_normal(shape) * 3
+    if t.kind == "complex":
+        return (x + 0.001j * x[::-1]).astype(t.numpy)
     if special:
         flat = x.reshape(-1)
         flat[rng.integers(0, flat.size, 7)] = [np.inf, -np.inf, -0.0, 0.0, np.inf, 1e-40, -1e-40]
@@ -45,29 +85,77 @@ def values(shape: tuple[int, ...], name: str, op: str, *, special: bool) -> np.n
     return x.astype(t.numpy)
 
 
-def cases() -> Iterator[tuple[str, str, np.ndarray, int | tuple[int, ...] | None]]:
-    """(name, operation, input, axis) of every digest."""
+def patterns(name: str) -> np.ndarray:
+    """Floats of every sign and exponent, special ones among them."""
+    t = dtype(name)
+    rng = np.random.default_rng(len(name))
+    word = np.frombuffer(rng.bytes(t.itemsize << 17), f"u{t.itemsize}")
+    near = (rng.standard_normal(1 << 15) * 4).astype(t.numpy)
+    return np.concatenate([word.view(t.numpy), near, np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1], t.numpy)])
+
+
+def cases() -> Iterator[Case]:
+    """Every digest."""
     for shape, axis in LAYOUTS:
-        size = "x".join(map(str, shape))
-        where = "all" if axis is None else str(axis).replace(" ", "")
-        for t in ALL:
-            floats = t.is_float
-            for op in (*EXACT, *(ROUNDED if floats and t.bits >= 32 else ())):
-                for special in (False, True) if floats and op in EXACT else (False,):
-                    label = f"{op}-{size}-{where}-{t.name}" + ("-special" if special else "")
-                    yield label, op, values(shape, t.name, op, special=special), axis
+        size = "x".join(map(str, shape)) + "-" + ("all" if axis is None else str(axis).replace(" ", ""))
+        yield from _plain(size, shape, axis)
+        for op in MERGED:
+            yield Case(f"{op}-{size}", "merged", op, values(shape, "f32", op, special=False), axis)
+        for op, t in ((op, t) for op in COMPLEX for t in (C64, C128)):
+            yield Case(f"{op}-{size}-{t.name}", "complex", op, values(shape, t.name, op, special=False), axis)
+        for t in (F8E4M3FN, F8E5M2):
+            yield Case(f"sum-{size}-{t.name}", "f8", "sum", values(shape, t.name, "sum", special=False), axis)
+        for op in ("sum", "mean", "var", "logsumexp"):
+            x = values(shape, "f32", op, special=False)
+            for shift in (0, 1, 3):  # one name for all: the bits do not depend on the address
+                yield Case(f"{op}-{size}-portable", "portable", op, x, axis, "portable", shift)
+    for function, t in ((f, t) for f in (*FUNCTIONS, "pow") for t in (F32, F64)):
+        yield Case(f"{function}-{t.name}", "functions", bits(function), patterns(t.name))
 
 
-def digest(op: str, x: np.ndarray, axis: int | tuple[int, ...] | None, device: str) -> str:
-    """The first 16 hex digits of the SHA-256 of the result's bytes.
+def _plain(size: str, shape: tuple[int, ...], axis: int | tuple[int, ...] | None) -> Iterator[Case]:
+    """The reductions of every element type."""
+    for t in ALL:
+        for op in (*EXACT, *(ROUNDED if t.is_float and t.bits >= 32 else ())):
+            for special in (False, True) if t.is_float and op in EXACT else (False,):
+                label = f"{op}-{size}-{t.name}" + ("-special" if special else "")
+                yield Case(label, op, op, values(shape, t.name, op, special=special), axis)
+
+
+def digest(case: Case, device: str) -> str:
+    """The first 16 hex digits of the SHA-256 of the results' bytes.
 
     A NaN counts as a NaN: which one of two an operation passes on depends on the order in which the assembler puts
     its operands, and the ISA leaves it open.
     """
-    result = np.array(getattr(wf, op)(x, axis, device=device))
-    if result.dtype.kind not in "biu":
-        result[np.isnan(result)] = np.nan
-    return hashlib.sha256(result.tobytes()).hexdigest()[:16]
+    found = hashlib.sha256()
+    for result in results(case, device):
+        flat = np.atleast_1d(np.array(result))
+        if flat.dtype.kind == "c":
+            flat = flat.view(f"f{flat.itemsize // 2}")
+        if flat.dtype.kind not in "biu":
+            flat[np.isnan(flat)] = np.nan
+        found.update(flat.tobytes())
+    return found.hexdigest()[:16]
+
+
+def results(case: Case, device: str) -> tuple[Any, ...]:
+    """The results of a case, as a tuple."""
+    how: dict[str, Any] = {"axis": case.axis, "device": device, "determinism": case.determinism}
+    what = case.what
+    if what == "compensated":
+        what, how["accumulate"] = "sum", "compensated"
+    got = wf.reduce(shifted(case.x, case.shift), what, **how)
+    return got if isinstance(got, tuple) else (got,)
+
+
+def shifted(x: np.ndarray, by: int) -> np.ndarray:
+    """A copy of ``x`` that begins ``by`` elements after a boundary of 64 bytes."""
+    memory = np.empty(x.size + 64, x.dtype)
+    start = -memory.ctypes.data % 64 // x.itemsize + by
+    copy = memory[start : start + x.size].reshape(x.shape)
+    copy[...] = x
+    return copy
 
 
 def _numpy(op: str, x: np.ndarray, axis: int | tuple[int, ...] | None) -> np.ndarray:
@@ -82,14 +170,16 @@ def _numpy(op: str, x: np.ndarray, axis: int | tuple[int, ...] | None) -> np.nda
 
 def table(device: str) -> dict[str, str]:
     """Every digest on a device; a case is run twice and must give the same bits."""
-    found = {}
-    for name, op, x, axis in cases():
-        first, second = digest(op, x, axis, device), digest(op, x, axis, device)
-        if first != second:
-            raise AssertionError(f"{name} gave different bits on two runs")
-        if op.startswith("arg") and not np.array_equal(getattr(wf, op)(x, axis, device=device), _numpy(op, x, axis)):
-            raise AssertionError(f"{name} is not what NumPy finds")
-        found[name] = first
+    found: dict[str, str] = {}
+    for case in cases():
+        first, second = digest(case, device), digest(case, device)
+        if first != second or found.get(case.name, first) != first:
+            raise AssertionError(f"{case.name} gave different bits on two runs")
+        if case.what in ("argmin", "argmax"):
+            (at,) = results(case, device)
+            if not np.array_equal(at, _numpy(str(case.what), case.x, case.axis)):
+                raise AssertionError(f"{case.name} is not what NumPy finds")
+        found[case.name] = first
     return found
 
 
