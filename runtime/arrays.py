@@ -12,8 +12,8 @@ import numpy as np
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from .backend import Device, View
-from .dlpack import contiguous
 from .libraries import library_of
+from .memory import as_array, overlaps_itself, share
 
 MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
 _MAGIC = b"\x93NUMPY"
@@ -30,7 +30,12 @@ def view(x: object) -> View:
         DTypeError: WF105 for elements without a rule, WF114 for what is no dense array (sparse, masked, traced).
         ArgumentError: WF106 when elements are not aligned.
     """
-    return library_of(x).read(x)
+    v = library_of(x).read(x)
+    t = v.dtype
+    offset = v.address % (t.itemsize // 2 if t.kind == "complex" else t.itemsize)
+    if offset and 0 not in v.shape:
+        raise error("WF106", what="an address at an offset", bytes=offset, itemsize=t.itemsize, dtype=t)
+    return v
 
 
 def allocate(like: object, shape: tuple[int, ...], dtype: DType) -> tuple[View, Callable[[], Any]]:
@@ -44,6 +49,32 @@ def allocate(like: object, shape: tuple[int, ...], dtype: DType) -> tuple[View, 
         DTypeError: WF115 when the library has no such element type.
     """
     return library_of(like).allocate(like, shape, dtype)
+
+
+def from_numpy(like: object, a: np.ndarray[Any, Any]) -> Any:
+    """``a`` in the library and on the device of ``like``.
+
+    Raises:
+        DTypeError: WF105 or WF115 when warpfold or the library has no such element type.
+    """
+    made, finish = allocate(like, a.shape, view(a).dtype)
+    if made.device.kind == "cpu":
+        as_array(made)[...] = a
+    else:
+        from .cuda_backend import backend
+
+        backend(made.device.number).put(made, a, stream_of(like))
+    return finish()
+
+
+def to_numpy(x: object) -> np.ndarray[Any, Any]:
+    """The elements of ``x``, copied to a NumPy array; waits for the device that it lies on."""
+    v = view(x)
+    if v.device.kind == "cpu":
+        return as_array(v).copy()
+    from .cuda_backend import backend
+
+    return backend(v.device.number).get(v, stream_of(x))
 
 
 def stream_of(x: object) -> int:
@@ -67,8 +98,8 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequenc
     """The view of ``out``, an array of the caller's that takes a result.
 
     Raises:
-        ArgumentError: WF108 for its shape, WF110 when it is not contiguous, WF111 when it overlaps an input,
-            WF112 for its device, WF113 when it cannot be written (read-only, immutable, or not an array).
+        ArgumentError: WF108 for its shape, WF110 when its elements share memory, WF111 when it shares memory with an
+            input, WF112 for its device, WF113 when it cannot be written (read-only, immutable, or not an array).
         DTypeError: WF109 for its element type.
     """
     v = view(out)
@@ -78,23 +109,26 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequenc
         raise error("WF109", found=v.dtype, expected=dtype)
     if inputs and v.device != inputs[0].device:
         raise error("WF112", found=v.device, expected=inputs[0].device)
-    if v.read_only:
+    if v.read_only or getattr(out, "requires_grad", False):
         raise error("WF113", reason=_why_read_only(out))
-    if not _is_contiguous(v):
-        raise error("WF110", strides=v.strides, shape=shape, expected=contiguous(shape))
-    low, high = v.extent
+    if overlaps_itself(v):
+        raise error("WF110", strides=v.strides, shape=shape)
     for position, other in enumerate(inputs):
-        first, last = other.extent
-        if v.device == other.device and max(low, first) < min(high, last):
+        if share(v, other):
             raise error("WF111", position=position)
     return v
 
 
-def _is_contiguous(v: View) -> bool:
-    if 0 in v.shape:
-        return True
-    pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)
-    return all(size == 1 or stride == expected for stride, expected, size in pairs)
+def check_apart(outputs: Sequence[View]) -> None:
+    """Several results must not overwrite each other.
+
+    Raises:
+        ArgumentError: WF132.
+    """
+    for position, v in enumerate(outputs):
+        for other, w in enumerate(outputs[:position]):
+            if share(v, w):
+                raise error("WF132", position=position, other=other)
 
 
 def _why_read_only(out: object) -> str:
@@ -103,6 +137,8 @@ def _why_read_only(out: object) -> str:
     library = type(out).__module__.partition(".")[0]
     if library in ("jax", "jaxlib"):
         return "a JAX array, which never changes"
+    if library == "torch":
+        return "part of PyTorch's gradients" if out.requires_grad else "a lazy view (negated or conjugated)"  # type: ignore[attr-defined]
     return f"a {type(out).__qualname__}, not a writable array"
 
 

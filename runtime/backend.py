@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import DType
+from ..compiler.storage import parts
 from ..compiler.target import Target
 
 Kind = Literal["cpu", "cuda"]
@@ -55,6 +56,15 @@ class View:
         low, high = sum(min(0, r) for r in reach), sum(max(0, r) for r in reach)
         item = self.dtype.itemsize
         return self.address + low * item, self.address + (high + 1) * item
+
+    def parts(self) -> tuple[View, ...]:
+        """The views of what kernels see in its place: a complex array is two of floats, 8-bit floats are bytes."""
+        types = parts(self.dtype)
+        if types == (self.dtype,):
+            return (self,)
+        strides = tuple(s * len(types) for s in self.strides)
+        places = [(self.address + i * t.itemsize, t) for i, t in enumerate(types)]
+        return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in places)
 
 
 @dataclass(frozen=True)

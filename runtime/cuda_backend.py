@@ -16,13 +16,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from ..compiler.abi import POINTERS
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.target import for_capability
 from .backend import Call, Device, View, Workspace
+from .memory import as_array
 
 ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
 SMALLEST = 64 << 10
@@ -274,16 +278,52 @@ class CudaBackend:
             return
         made, launched = copies.made, copies.launched
         copies.made, copies.launched = [], False
+        written = [(view, base) for view, base, write in made if write and launched]
         with self._current():
             try:
-                for view, base, write in made:
-                    low, high = view.extent
-                    if write and launched:
-                        self._call("cuMemcpyDtoHAsync", low, base, high - low, stream)
+                arrived = [self._download(view, base, stream) for view, base in written]
                 self._call("cuStreamSynchronize", stream)
             finally:
                 for _, base, _ in made:
                     self._d.cuMemFreeAsync(base // ALIGN * ALIGN, stream)
+        for (view, _), elements in zip(written, arrived, strict=True):
+            if elements is not None:
+                as_array(view)[...] = elements
+
+    def _download(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any] | None:
+        """Queues the copy of a host view's bytes from ``base``: in place where its elements fill them.
+
+        Else gives the elements in memory of their own, since what lies between them in the caller's is not ours.
+        """
+        low, high = view.extent
+        if prod(view.shape) * view.dtype.itemsize == high - low:
+            self._call("cuMemcpyDtoHAsync", low, base, high - low, stream)
+            return None
+        return self._fetch(view, base, stream)
+
+    def _fetch(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any]:
+        """Queues the copy of the view's bytes, which begin at ``base``; gives the elements in the host's memory."""
+        low, high = view.extent
+        held = np.empty(high - low, np.uint8)
+        if low < high:
+            self._call("cuMemcpyDtoHAsync", held.ctypes.data, base, high - low, stream)
+        strides = tuple(s * view.dtype.itemsize for s in view.strides)
+        return np.ndarray(view.shape, view.dtype.numpy, held, view.address - low, strides)
+
+    def get(self, view: View, stream: int) -> np.ndarray[Any, Any]:
+        """The elements of a view of this device, in C order, after everything queued on ``stream``."""
+        with self._current():
+            found = self._fetch(view, view.extent[0], stream)
+            self._call("cuStreamSynchronize", stream)
+        return found.copy()
+
+    def put(self, view: View, a: np.ndarray[Any, Any], stream: int) -> None:
+        """Fills a contiguous view of this device with ``a``, after everything queued on ``stream``."""
+        held = np.ascontiguousarray(a, view.dtype.numpy)
+        if held.size:
+            with self._current():
+                self._call("cuMemcpyHtoDAsync", view.address, held.ctypes.data, held.nbytes, stream)
+                self._call("cuStreamSynchronize", stream)
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
         """Buffers of this stream alone, so that two streams can run at once; a captured graph gets its own."""

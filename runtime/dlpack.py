@@ -9,14 +9,15 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ..compiler.dtypes import BY_NAME, DType, dtype
+from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import WarpfoldError, error
 from .backend import Device, View
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 LEGACY_STREAM = 1  # the name of CUDA's default stream in the protocol, where 0 is forbidden
 _READ_ONLY = 1
-_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+_BYTES = {6: "bool", 10: "float8_e4m3fn", 12: "float8_e5m2"}
 
 
 class _Tensor(ctypes.Structure):
@@ -108,7 +109,7 @@ def _device(x: object, kind: int, number: int) -> Device:
 
 
 def _dtype(tensor: _Tensor) -> DType:
-    name = _CODES.get(tensor.code, f"dlpack code {tensor.code} of ")
-    name = "bool" if name == "bool" and tensor.bits == 8 else f"{name.replace('bfloat', 'bf')}{tensor.bits}"
-    name = name if tensor.lanes == 1 else f"{name}x{tensor.lanes}"
-    return BY_NAME[name] if name in BY_NAME else dtype(name)
+    name = f"{_CODES.get(tensor.code, f'dlpack code {tensor.code} of ')}{tensor.bits}"
+    if tensor.bits == 8:
+        name = _BYTES.get(tensor.code, name)
+    return dtype(name if tensor.lanes == 1 else f"{name}x{tensor.lanes}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,18 @@ def library_of(x: object) -> Library:
     return found
 
 
-def in_elements(strides: Shape, shape: Shape, t: DType, address: int = 0) -> Shape:
+def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
     """Byte strides as strides in elements; those of axes with fewer than two elements do not matter.
 
     Raises:
-        ArgumentError: WF106 when elements do not lie whole numbers of elements apart, or not aligned.
+        ArgumentError: WF106 when elements do not lie whole numbers of elements apart.
     """
+    if 0 in shape:
+        return dlpack.contiguous(shape)
     item = t.itemsize
     for stride, size in zip(strides, shape, strict=True):
         if stride % item and size > 1:
             raise error("WF106", what="a stride", bytes=stride, itemsize=item, dtype=t)
-    if address % item:
-        raise error("WF106", what="an address at an offset", bytes=address % item, itemsize=item, dtype=t)
     return tuple([stride // item for stride in strides])
 
 
@@ -89,8 +89,7 @@ def read_numpy(x: np.ndarray[Any, Any]) -> View:
         raise refusal(x, "its mask would be ignored", "fill it first with the identity: x.filled(0) for a sum")
     interface = x.__array_interface__
     address, read_only = interface["data"]
-    strides = in_elements(x.strides, x.shape, t, address if x.size else 0)
-    return View(address, x.shape, strides, t, CPU, read_only, x)
+    return View(address, x.shape, in_elements(x.strides, x.shape, t), t, CPU, read_only, x)
 
 
 def allocate_numpy(_: object, shape: Shape, t: DType) -> Allocation:
@@ -121,14 +120,13 @@ def _read_torch(x: Any) -> View:
         raise refusal(x, f"it lies on device {x.device}")
     if x.layout is not sys.modules["torch"].strided:
         raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
-    if x.is_neg():  # a lazy negation: what lies in memory is not its value
+    if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value
         return _torch_resolved(x)
     return View(x.data_ptr(), tuple(x.shape), x.stride(), t, device, False, x)
 
 
 def _torch_resolved(x: Any) -> View:
-    v = _read_torch(x.detach().resolve_neg())
-    return View(v.address, v.shape, v.strides, v.dtype, v.device, True, v.owner)
+    return replace(_read_torch(x.detach().resolve_conj().resolve_neg()), read_only=True)
 
 
 def _allocate_torch(like: Any, shape: Shape, t: DType) -> Allocation:

@@ -16,12 +16,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I32, I64, U32, DType
+from warpfold.compiler import dtypes
+from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I32, I64, STORED, U32, DType
 from warpfold.compiler.errors import ArgumentError, DTypeError, FileError, WarpfoldError
 from warpfold.runtime import arrays, dlpack, libraries
 from warpfold.runtime.backend import Device, View
 
 CPU = Device("cpu")
+EVERY = (*ALL, *STORED)
+F8E4M3FN, F8E5M2, C64, C128 = STORED
 
 
 def expect(code: str, text: str = "") -> Any:
@@ -29,7 +32,7 @@ def expect(code: str, text: str = "") -> Any:
 
 
 # --- NumPy -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("t", ALL, ids=lambda t: t.name)
+@pytest.mark.parametrize("t", EVERY, ids=lambda t: t.name)
 def test_numpy_is_read_in_place(t: DType) -> None:
     x = np.zeros((3, 4), t.numpy)
     v = arrays.view(x)
@@ -66,6 +69,10 @@ def test_numpy_read_only() -> None:
         (3, I64, ()),
         (2.5, F64, ()),
         (True, BOOL, ()),
+        (2 - 1j, C128, ()),
+        (range(4), I64, (4,)),
+        (memoryview(b"abc"), dtypes.U8, (3,)),
+        (np.complex64(1j), C64, ()),
         ([1, 2, 3], I64, (3,)),
         ([[1.0], [2.0]], F64, (2, 1)),
         (np.float32(1), F32, ()),
@@ -89,7 +96,15 @@ def test_foreign_byte_order_is_converted() -> None:
 
 @pytest.mark.parametrize(
     "x",
-    [1j, np.zeros(2, "c8"), np.array(["a"]), np.array([None]), np.array(["2026-11-01"], "M8[D]"), {}, None, [1, "a"]],
+    [
+        np.zeros(2, np.longdouble),
+        np.array(["a"]),
+        np.array([None]),
+        np.array(["2026-11-01"], "M8[D]"),
+        {},
+        None,
+        [1, "a"],
+    ],
 )
 def test_elements_without_a_rule(x: object) -> None:
     with pytest.raises(DTypeError, match=r"^WF105: "):
@@ -104,6 +119,31 @@ def test_elements_that_lie_badly() -> None:
     with expect("WF106", "an address at an offset"):
         arrays.view(shifted)
     assert arrays.view(packed["b"][:0]).shape == (0,)
+    assert arrays.view(np.lib.stride_tricks.as_strided(packed["b"], (3, 0), (5, 5))).shape == (3, 0)
+
+
+def test_fields_whose_elements_lie_well_are_read_in_place() -> None:
+    records = np.zeros(4, np.dtype([("a", "i4"), ("b", "f4")]))
+    records["b"] = [1, 2, 3, 4]
+    assert arrays.view(records["b"]).strides == (2,)
+    assert arrays.to_numpy(records["b"]).tolist() == [1, 2, 3, 4]
+    numbers = np.zeros(4, np.dtype([("z", "c16"), ("pad", "c16")]))
+    assert arrays.view(numbers["z"]).strides == (2,)
+
+
+def test_complex_elements_need_the_alignment_of_their_parts() -> None:
+    memory = np.zeros(5 * 16, np.uint8)
+    start = -memory.ctypes.data % 16
+    assert arrays.view(np.frombuffer(memory, "c16", 2, start + 8)).shape == (2,)
+    with expect("WF106", "an address at an offset of 4 bytes is no multiple of the 16 bytes"):
+        arrays.view(np.frombuffer(memory, "c16", 2, start + 4))
+    assert arrays.view(np.frombuffer(memory, "c8", 2, start + 4)).shape == (2,)
+
+
+def test_a_matrix_is_its_array() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        x = np.matrix([[1.0, 2.0]])
+    assert arrays.view(x).shape == (1, 2)
 
 
 def test_what_is_no_dense_array() -> None:
@@ -161,7 +201,8 @@ def test_cuda_array_interface_that_cannot_be_read() -> None:
     for facts, code in (
         ({"mask": object()}, "WF114"),
         ({"typestr": ">f4"}, "WF114"),
-        ({"typestr": "<c8"}, "WF105"),
+        ({"typestr": "<m8"}, "WF105"),
+        ({"data": (4098, False)}, "WF106"),
         ({"strides": (33, 4)}, "WF106"),
     ):
         with expect(code):
@@ -186,10 +227,12 @@ class OnlyDLPack:
 class HandMade:
     """A capsule made by hand: what NumPy cannot export, such as memory of a GPU."""
 
-    def __init__(self, device: tuple[int, int] = (2, 3), code: int = 4, bits: int = 16, lanes: int = 1) -> None:
+    def __init__(
+        self, device: tuple[int, int] = (2, 3), code: int = 4, bits: int = 16, lanes: int = 1, offset: int = 32
+    ) -> None:
         self.device = device
         self.shape = (ctypes.c_int64 * 2)(4, 6)
-        self.tensor = dlpack._Tensor(4096, *device, 2, code, bits, lanes, self.shape, None, 32)
+        self.tensor = dlpack._Tensor(4096, *device, 2, code, bits, lanes, self.shape, None, offset)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
@@ -211,8 +254,26 @@ def test_dlpack_on_a_gpu() -> None:
     assert arrays.view(HandMade((3, 0))).device == CPU
 
 
+@pytest.mark.parametrize(
+    ("code", "bits", "t"),
+    [
+        (0, 8, dtypes.I8),
+        (1, 64, dtypes.U64),
+        (2, 16, F16),
+        (5, 64, C64),
+        (5, 128, C128),
+        (6, 8, BOOL),
+        (10, 8, F8E4M3FN),
+        (12, 8, F8E5M2),
+    ],
+)
+def test_dlpack_type_codes(code: int, bits: int, t: DType) -> None:
+    """The numbers of DLPack's header; 8-bit floats came with its version 1.1."""
+    assert arrays.view(HandMade(code=code, bits=bits)).dtype is t
+
+
 @pytest.mark.parametrize("versioned", [True, False])
-@pytest.mark.parametrize("t", [t for t in ALL if t is not BF16], ids=lambda t: t.name)
+@pytest.mark.parametrize("t", [t for t in (*ALL, C64, C128) if t is not BF16], ids=lambda t: t.name)
 def test_dlpack(t: DType, versioned: bool) -> None:
     x = np.zeros((3, 4), t.numpy)[:, ::2]
     v = arrays.view(OnlyDLPack(x, versioned=versioned))
@@ -236,13 +297,13 @@ def test_dlpack_read_only_flag() -> None:
 
 
 def test_dlpack_that_cannot_be_read() -> None:
-    with expect("WF105", "complex64"):
-        arrays.view(OnlyDLPack(np.zeros(2, np.complex64)))
     with expect("WF114", "device of DLPack type 7"):
         arrays.view(HandMade(device=(7, 0)))
-    for code, bits, lanes, name in ((2, 32, 4, "float32x4"), (5, 64, 1, "complex64"), (9, 8, 1, "dlpack code 9")):
+    for code, bits, lanes, name in ((2, 32, 4, "float32x4"), (5, 32, 1, "complex32"), (9, 8, 1, "dlpack code 9 of 8")):
         with expect("WF105", name):
             arrays.view(HandMade(code=code, bits=bits, lanes=lanes))
+    with expect("WF106", "an address at an offset of 4 bytes"):
+        arrays.view(HandMade(code=2, bits=64, offset=4))
     with expect("WF114", "its DLPack export fails"):
         arrays.view(OnlyDLPack(np.zeros(2), device=(2, 0)))  # NumPy refuses the stream that CUDA is asked with
 
@@ -258,7 +319,7 @@ def test_array_api_strict() -> None:
 
 
 # --- results -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("t", ALL, ids=lambda t: t.name)
+@pytest.mark.parametrize("t", EVERY, ids=lambda t: t.name)
 def test_results_of_numpy(t: DType) -> None:
     v, finish = arrays.allocate(np.zeros(3), (2, 0, 5), t)
     made = finish()
@@ -270,17 +331,31 @@ def test_results_of_numpy(t: DType) -> None:
     assert finish() == 1
 
 
+# --- copies ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("t", EVERY, ids=lambda t: t.name)
+def test_copies_from_and_to_numpy(t: DType) -> None:
+    x = np.arange(24).astype(t.numpy).reshape(2, 3, 4)[::-1, :, ::3]
+    copy = arrays.to_numpy(x)
+    assert (copy.dtype, copy.flags.c_contiguous, copy.tolist()) == (t.numpy, True, x.tolist())
+    copy[...] = 0
+    assert arrays.from_numpy([1], x).tolist() == x.tolist()
+    assert arrays.from_numpy([1], x[0, 0, 0]) == x[0, 0, 0]
+
+
+def test_copies_of_other_things() -> None:
+    assert arrays.to_numpy([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    assert arrays.to_numpy(OnlyDLPack(np.arange(6)[::-2])).tolist() == [5, 3, 1]
+    assert arrays.to_numpy(np.zeros((0, 3))).shape == (0, 3)
+    assert arrays.from_numpy(0, np.array([1, 2], ">i4")).tolist() == [1, 2]
+    with expect("WF105"):
+        arrays.from_numpy(0, np.array(["a"]))
+
+
 # --- PyTorch, by a stand-in and for real -----------------------------------------------------------------------------
 class FakeTorch:
     """Just what warpfold asks of PyTorch, so that the reader is tested where PyTorch is not installed."""
 
-    strided, sparse, float32, int64, complex64 = (
-        "torch.strided",
-        "torch.sparse",
-        "torch.float32",
-        "torch.int64",
-        "torch.complex64",
-    )
+    strided, float32, int64 = "torch.strided", "torch.float32", "torch.int64"
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=100 + device.index))
 
     def __init__(self) -> None:
@@ -292,7 +367,8 @@ class FakeTorch:
 
 class FakeTensor:
     def __init__(self, **facts: Any) -> None:
-        self.shape, self.dtype, self.layout, self.negative = (4, 6), "torch.float32", "torch.strided", False
+        self.shape, self.dtype, self.layout = (4, 6), "torch.float32", "torch.strided"
+        self.negative = self.conjugate = self.requires_grad = False
         self.device = SimpleNamespace(type="cuda", index=1)
         self.__dict__.update(facts)
 
@@ -310,11 +386,17 @@ class FakeTensor:
     def is_neg(self) -> bool:
         return bool(self.negative)
 
+    def is_conj(self) -> bool:
+        return bool(self.conjugate)
+
     def detach(self) -> Any:
         return self
 
     def resolve_neg(self) -> Any:
-        return type(self)()
+        return type(self)(**self.__dict__ | {"negative": False})
+
+    def resolve_conj(self) -> Any:
+        return type(self)(**self.__dict__ | {"conjugate": False})
 
 
 @pytest.fixture
@@ -332,9 +414,12 @@ def test_torch_reader(fake_torch: FakeTorch) -> None:
     host = fake_torch.Tensor(device=SimpleNamespace(type="cpu"))
     assert arrays.view(host).device == CPU
     assert arrays.stream_of(host) == 0
-    negated = arrays.view(fake_torch.Tensor(negative=True))
-    assert negated.read_only
-    assert not negated.owner.negative  # type: ignore[attr-defined]
+    for lazy in ({"negative": True}, {"conjugate": True, "dtype": "torch.complex64"}):
+        made = arrays.view(fake_torch.Tensor(**lazy))
+        assert made.read_only
+        assert not made.owner.negative  # type: ignore[attr-defined]
+        assert not made.owner.conjugate  # type: ignore[attr-defined]
+    assert arrays.view(fake_torch.Tensor(dtype="torch.float8_e5m2")).dtype is F8E5M2
 
 
 def test_torch_results(fake_torch: FakeTorch) -> None:
@@ -345,12 +430,16 @@ def test_torch_results(fake_torch: FakeTorch) -> None:
 
 
 def test_torch_refusals(fake_torch: FakeTorch) -> None:
-    with expect("WF105", "complex64"):
-        arrays.view(fake_torch.Tensor(dtype="torch.complex64"))
+    with expect("WF105", "complex32"):
+        arrays.view(fake_torch.Tensor(dtype="torch.complex32"))
     with expect("WF114", "to_dense"):
         arrays.view(fake_torch.Tensor(layout="torch.sparse"))
     with expect("WF114", "it lies on device"):
         arrays.view(fake_torch.Tensor(device=SimpleNamespace(type="mps")))
+    with expect("WF113", "a lazy view"):
+        arrays.check_out(fake_torch.Tensor(negative=True), (4, 6), F32, [])
+    with expect("WF113", "part of PyTorch's gradients"):
+        arrays.check_out(fake_torch.Tensor(requires_grad=True), (4, 6), F32, [])
 
 
 def test_torch_on_the_cpu() -> None:
@@ -360,9 +449,15 @@ def test_torch_on_the_cpu() -> None:
     assert (v.address, v.shape, v.strides, v.dtype, v.device) == (x.data_ptr(), (4, 3), (1, 4), F32, CPU)
     _, finish = arrays.allocate(x, (4,), BF16)
     assert finish().dtype == torch.bfloat16
-    assert arrays.view(torch.view_as_real(torch.ones(2, dtype=torch.complex64))).shape == (2, 2)
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    assert arrays.view(torch.view_as_real(z)).shape == (2, 2)
+    for lazy in (z.conj(), z.conj().imag, z.conj()[::2]):  # a conjugate, a negation
+        assert arrays.to_numpy(lazy).tolist() == lazy.tolist()
+    assert arrays.view(z.conj()).read_only
     with expect("WF114"):
         arrays.view(torch.ones(2, 2).to_sparse())
+    with expect("WF106"):
+        arrays.view(torch.frombuffer(bytearray(17), dtype=torch.float32, offset=1, count=4))
 
 
 class Place:
@@ -441,14 +536,15 @@ def test_out_is_taken_as_it_is() -> None:
 def test_out_that_cannot_take_the_result() -> None:
     x = np.zeros((4, 4), np.float32)
     views = [arrays.view(np.zeros(3)), arrays.view(x)]
+    repeated = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,))
     for out, code, text in (
         (np.zeros(3, np.float32), "WF108", "out has shape (3,): expected (4,)"),
         (np.zeros(4, np.float64), "WF109", "out has elements of type f64: expected f32"),
-        (np.zeros(8, np.float32)[::2], "WF110", "strides are (2,) elements"),
-        (np.zeros(4, np.float32)[::-1], "WF110", "(-1,)"),
+        (repeated, "WF110", "strides are (0,) elements"),
         (np.broadcast_to(np.float32(0), (4,)), "WF113", "read-only"),
         (np.zeros(4, ">f4"), "WF113", "foreign byte order"),
         (x[2], "WF111", "input 1"),
+        (x.ravel()[::5], "WF111", "input 1"),
         (cuda_interface(shape=(4,)), "WF112", "out lies on cuda:1: the inputs lie on cpu"),
     ):
         with expect(code, text):
@@ -461,8 +557,26 @@ def test_out_that_cannot_take_the_result() -> None:
 
 def test_out_beside_the_input_is_fine() -> None:
     buffer = np.zeros(12, np.float32)
-    views = [arrays.view(buffer[:8])]
-    assert arrays.check_out(buffer[8:], (4,), F32, views).shape == (4,)
+    for out, x in (
+        (buffer[8:], buffer[:8]),
+        (buffer.reshape(4, 3)[:, 0], buffer.reshape(4, 3)[:, 1:]),
+        (buffer[:8:2], buffer[1::2]),
+        (buffer[:4], buffer[:0]),
+    ):
+        assert arrays.check_out(out, (4,), F32, [arrays.view(x)]).owner is out
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -3])
+def test_out_may_have_strides(step: int) -> None:
+    out = np.zeros(12, np.float32)[::step][:4]
+    assert arrays.check_out(out, (4,), F32, []).strides == (step,)
+
+
+def test_results_that_share_memory() -> None:
+    buffer = np.zeros((4, 3), np.float32)
+    arrays.check_apart([arrays.view(buffer[:, i]) for i in range(3)])
+    with expect("WF132", "out 2 shares memory with out 0"):
+        arrays.check_apart([arrays.view(v) for v in (buffer[:2], buffer[2:], buffer[1])])
 
 
 def test_inputs_on_different_devices() -> None:

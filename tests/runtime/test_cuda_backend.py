@@ -211,6 +211,63 @@ def test_host_arrays_go_over_and_come_back(driver: FakeDriver, backend: CudaBack
     assert made.count("cuMemcpyDtoHAsync") == made.count("cuStreamSynchronize") == 1
 
 
+@pytest.mark.parametrize("step", [2, 3, -1, -2])
+def test_what_lies_between_the_elements_of_a_host_result_stays(
+    driver: FakeDriver, backend: CudaBackend, step: int
+) -> None:
+    """The kernel's copy of it holds no values of the caller's; another thread may write it meanwhile."""
+
+    def kernel(words: tuple[int, ...]) -> None:
+        _, to, count, _, _, stride = words
+        out[1] = 5
+        for i in range(count):
+            ctypes.c_float.from_address(to + 4 * i * stride).value = i + 1
+
+    driver.layout, driver.kernels["k"] = NARROW, kernel
+    out = np.full(16, 7, np.float32)
+    target = out[2:14][::step]
+    expected = out.copy()
+    expected[1] = 5
+    expected[2:14][::step] = np.arange(len(target)) + 1
+    address = backend.bind(arrays.view(target), write=True, stream=0)
+    backend.launch(artifact(), [call(0, address, len(target), 0, 0, step)], 0)
+    backend.finish([arrays.view(target)], 0)
+    assert out.tolist() == expected.tolist()
+    assert driver.memory == {}
+
+
+def test_the_parts_of_a_complex_host_result_meet(driver: FakeDriver, backend: CudaBackend) -> None:
+    def kernel(words: tuple[int, ...]) -> None:
+        real, imag, count, _, _, stride = words
+        for i in range(count):
+            ctypes.c_float.from_address(real + 4 * i * stride).value = i
+            ctypes.c_float.from_address(imag + 4 * i * stride).value = -i
+
+    driver.layout, driver.kernels["k"] = NARROW, kernel
+    out = np.zeros(5, np.complex64)
+    real, imag = arrays.view(out).parts()
+    words = [backend.bind(part, write=True, stream=0) for part in (real, imag)]
+    backend.launch(artifact(), [call(*words, 5, 0, 0, real.strides[0])], 0)
+    backend.finish([], 0)
+    assert out.tolist() == [complex(i, -i) for i in range(5)]
+
+
+def test_copies_to_and_from_a_device(driver: FakeDriver, backend: CudaBackend) -> None:
+    base = int(driver.cuMemAlloc(96)[1])
+    gpu = Device("cuda", 0)
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    backend.put(View(base, (4, 6), (6, 1), F32, gpu), x[::-1], 9)
+    assert backend.get(View(base, (4, 6), (6, 1), F32, gpu), 9).tolist() == x[::-1].tolist()
+    assert (
+        backend.get(View(base + 20, (3, 2), (-2, 6), F32, gpu), 9).tolist()
+        == x[::-1].ravel()[[[5, 11], [3, 9], [1, 7]]].tolist()
+    )
+    driver.names()
+    backend.put(View(0, (0, 3), (3, 1), F32, gpu), x[:0, :3], 9)
+    assert backend.get(View(0, (0, 3), (3, 1), F32, gpu), 9).shape == (0, 3)
+    assert not [name for name in driver.names() if name.startswith("cuMemcpy")]
+
+
 def test_device_arrays_stay_where_they_are(driver: FakeDriver, backend: CudaBackend) -> None:
     v = View(4096, (5,), (1,), F32, Device("cuda", 0))
     assert backend.reads(v)

@@ -1,15 +1,79 @@
-"""What the emulator costs as a backend: time and memory of a real reduction."""
+"""The emulator as a backend: results in memory of any strides, and what a reduction costs in time and memory."""
 
 from __future__ import annotations
 
 import time
 import tracemalloc
+from typing import Any
 
+import ml_dtypes
 import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import warpfold as wf
 
+Array = npt.NDArray[Any]
 
+
+# --- results in memory of any strides -----------------------------------------------------------------------------
+def place(memory: Array, order: tuple[int, ...], steps: tuple[int, ...]) -> Array:
+    """A view within ``memory``: its axes lie there in ``order``, outermost first, and are walked with ``steps``."""
+    inner = memory[(slice(1, -1),) * memory.ndim].transpose(np.argsort(order))
+    return inner[(..., *(slice(None, None, step) for step in steps))]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "order", "steps"),
+    [
+        ((33,), None, (), ()),
+        ((40, 16), 0, (0,), (2,)),
+        ((40, 16), 0, (0,), (-1,)),
+        ((40, 16), 0, (0,), (1,)),
+        ((17, 40), 1, (0,), (-3,)),
+        ((6, 40, 8), 1, (1, 0), (1, 1)),
+        ((6, 40, 8), 1, (0, 1), (1, -1)),
+        ((6, 40, 8), 1, (1, 0), (-2, 3)),
+        ((4, 6, 8, 5), 3, (2, 0, 1), (1, -2, 1)),
+        ((4, 6, 8, 5), (0, 2), (1, 0), (2, 1)),
+        ((3, 2, 2, 2, 2, 2, 2, 5), 7, (6, 0, 5, 1, 4, 2, 3), (1, -1, 2, 1, -2, 1, 1)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["f4", "f8", "i2", "c8", "c16", "bfloat16"])
+def test_results_go_where_out_says_and_nowhere_else(
+    shape: tuple[int, ...], axis: Any, order: tuple[int, ...], steps: tuple[int, ...], kind: str
+) -> None:
+    t = np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+    x = (np.arange(np.prod(shape)).reshape(shape) % 5 - 1).astype(t)
+    wanted = np.asarray(x.astype("c16").sum(axis) if t.kind == "c" else x.astype("f8").max(axis)).astype(t)
+    memory = np.full([wanted.shape[a] * abs(steps[a]) + 2 for a in order], 77, t)
+    expected = memory.copy()
+    place(expected, order, steps)[...] = wanted
+    out = place(memory, order, steps)
+    assert wf.reduce(x, "sum" if t.kind == "c" else "max", axis=axis, out=out, device="emulator") is out
+    np.testing.assert_array_equal(memory.astype("c16"), expected.astype("c16"))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.integers(1, 3), columns=st.sampled_from([4, 8, 12, 64, 65]), start=st.integers(0, 5), extra=st.integers(0, 5),
+    kind=st.sampled_from(["f4", "f8", "i1"]),
+)  # fmt: skip
+def test_vectors_are_stored_only_where_they_are_aligned(
+    rows: int, columns: int, start: int, extra: int, kind: str
+) -> None:
+    """Column sums store several results at once where all rows of out begin at a boundary; else this would be WF711."""
+    x = np.arange(rows * 40 * columns).reshape(rows, 40, columns).astype(kind)
+    memory = np.full((rows, start + columns + extra), 7, kind)
+    expected = memory.copy()
+    expected[:, start : start + columns] = x.max(1)
+    wf.max(x, 1, out=memory[:, start : start + columns], device="emulator")
+    np.testing.assert_array_equal(memory, expected)
+
+
+# --- costs ---------------------------------------------------------------------------------------------------------
 def test_a_mebi_of_f32_is_summed_within_a_second() -> None:
     x = np.random.default_rng(0).standard_normal(1 << 20).astype(np.float32)
     wf.sum(x, device="emulator")
