@@ -165,6 +165,18 @@ def _begun(m: Monoid, initial: Any, state: list[Value]) -> list[Value]:
     return [cast(r, element_type(v)) for r, v in zip(results, state, strict=True)]
 
 
+def within(m: Monoid, initial: Any, *types: DType) -> Any:
+    """``initial``, for a state that holds values of these narrower types and gives them back.
+
+    Raises:
+        ArgumentError: WF136 for a value that would not come back.
+    """
+    given = () if initial is None else initial if isinstance(initial, tuple | list) else (initial,)
+    for value, t in zip(given, types, strict=False):  # fold counts them
+        _initial(m, value, t, initial)
+    return initial
+
+
 def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
     """One value of an initial state, in the type of the state."""
     number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value

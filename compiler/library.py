@@ -18,7 +18,7 @@ from typing import Any
 from .dtypes import BOOL, C64, C128, F32, I64, DType, accumulator, compute, floating
 from .dtypes import dtype as as_dtype
 from .errors import error
-from .fold import count, fold, index, leaving_out, not_a_number
+from .fold import count, fold, index, leaving_out, not_a_number, within
 from .functions import exp, fma, isnan, log, maximum, minimum, sqrt, where
 from .monoid import Monoid, monoid
 from .trace import Sym, cast, foreign
@@ -191,12 +191,12 @@ def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: objec
 
 def min(x: Any, *, initial: Any = None) -> Sym:
     """The least element; NaN if any is NaN."""
-    return cast(fold(MIN, cast(x, compute(_real(x).dtype)), initial=initial), x.dtype)
+    return cast(fold(MIN, cast(x, compute(_real(x).dtype)), initial=within(MIN, initial, x.dtype)), x.dtype)
 
 
 def max(x: Any, *, initial: Any = None) -> Sym:
     """The greatest element; NaN if any is NaN."""
-    return cast(fold(MAX, cast(x, compute(_real(x).dtype)), initial=initial), x.dtype)
+    return cast(fold(MAX, cast(x, compute(_real(x).dtype)), initial=within(MAX, initial, x.dtype)), x.dtype)
 
 
 def minmax(x: Any) -> dict[str, Sym]:

@@ -11,7 +11,7 @@ from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
-from ..compiler.fold import fold
+from ..compiler.fold import fold, within
 from ..compiler.monoid import Monoid, keywords
 from ..compiler.programs import named
 from ..compiler.trace import cast
@@ -112,6 +112,8 @@ def _folding(m: Monoid) -> Callable[..., Any]:
 def _positional(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """The parameters that stand for arrays; None for any number of them."""
     found = inspect.signature(function).parameters.values()
+        if bound.lift is None and bound.finish is None:
+            within(bound, initial, *(x.dtype for x in xs))
     if any(p.kind is p.VAR_POSITIONAL for p in found):
         return None
     return [p for p in found if p.kind in _POSITIONAL and p.default is p.empty]
