@@ -16,7 +16,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ELEMENTWISE = (
-    "bitcast", "ceil", "exp", "floor", "fma", "isinf", "isnan", "log", "maximum", "minimum", "sqrt", "where",
+    "bitcast", "ceil", "cos", "divide", "erf", "exp", "exp2", "expm1", "floor", "fma", "isinf", "isnan", "log", "log1p",
+    "log2", "maximum", "minimum", "rsqrt", "sin", "sqrt", "tanh", "where",
 )  # fmt: skip
 _MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 _FUNCTIONS = (

@@ -21,7 +21,10 @@ from ..compiler.numeric import Array, apply, combine, wide
 PIECE = 1 << 21
 """Elements folded at a time, which bounds the memory."""
 
-_ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "exp", "log")
+_ROUNDING = (
+    "add", "sub", "mul", "div", "fma", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos",
+    "tanh", "erf", "pow", "mod", "floordiv",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

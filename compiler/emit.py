@@ -5,118 +5,26 @@ Reads the graph, writes level 0 of the IR, with plan and facts as attributes of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import attributes
 from .abi import Kernel
 from .combine import pack, unpack
 from .dialect.base import state_type
-from .dtypes import BOOL, I64, DType, compute
+from .dtypes import I64, DType
+from .elementwise import Shape, attribute, convert_integer, elementwise, mlir_type
 from .errors import Location
 from .graph import Expr, MonoidGraph, walk
-from .mlir import arith, func, ir, math
+from .mlir import arith, func, ir
 from .target import Target
 
 DYNAMIC = -(2**63)
 
 
-def mlir_type(t: DType) -> Any:
-    """The scalar MLIR type of ``t``; integers are signless."""
-    if t.is_float:
-        return {"f16": ir.F16Type, "bf16": ir.BF16Type, "f32": ir.F32Type, "f64": ir.F64Type}[t.name].get()
-    return ir.IntegerType.get_signless(t.bits)
-
-
 def location(where: Location | None) -> Any:
     """The MLIR location of a user's line."""
     return ir.Location.file(where.file, where.line, 0) if where else ir.Location.unknown()
-
-
-def attribute(value: object, t: DType) -> Any:
-    """``value`` as a typed attribute."""
-    if t.is_float:
-        return ir.FloatAttr.get(mlir_type(t), float(value))  # type: ignore[arg-type]
-    bits = int(value) & ((1 << t.bits) - 1)  # type: ignore[call-overload]
-    signed = bits - (1 << t.bits) if t.bits > 1 and bits >> (t.bits - 1) else bits
-    return ir.IntegerAttr.get(mlir_type(t), -signed if t.bits == 1 else signed)
-
-
-_FLOAT = {"add": arith.addf, "sub": arith.subf, "mul": arith.mulf, "div": arith.divf,
-          "min": arith.minimumf, "max": arith.maximumf, "neg": arith.negf, "abs": math.absf, "sqrt": math.sqrt,
-          "exp": math.exp, "log": math.log, "floor": math.floor, "ceil": math.ceil, "fma": math.fma}  # fmt: skip
-_INT = {"add": arith.addi, "sub": arith.subi, "mul": arith.muli, "and": arith.andi, "or": arith.ori,
-        "xor": arith.xori, "shl": arith.shli}  # fmt: skip
-_SIGNED = {"min": arith.minsi, "max": arith.maxsi, "floordiv": arith.floordivsi, "shr": arith.shrsi}
-_UNSIGNED = {"min": arith.minui, "max": arith.maxui, "floordiv": arith.divui, "shr": arith.shrui}
-_COMPARE = {"eq": ("oeq", "eq", "eq"), "ne": ("une", "ne", "ne"), "lt": ("olt", "slt", "ult"),
-            "le": ("ole", "sle", "ule"), "gt": ("ogt", "sgt", "ugt"), "ge": ("oge", "sge", "uge")}  # fmt: skip
-
-
-def compare(op: str, t: DType, a: Any, b: Any) -> Any:
-    """The comparison ``op`` of two values of type ``t``; with NaN all are false but ``ne``."""
-    ordered, signed, unsigned = _COMPARE[op]
-    if t.is_float:
-        names = ["false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une"]
-        return arith.cmpf(names.index(ordered), a, b)
-    predicates = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
-    return arith.cmpi(predicates.index(signed if t.kind == "int" else unsigned), a, b)
-
-
-def convert(x: Any, source: DType, target: DType, like: Callable[[Any], Any]) -> Any:
-    """``x`` of type ``source`` as ``target``; ``like`` gives a scalar type the shape of ``x``."""
-    t = like(mlir_type(target))
-    if source.is_float and target.is_float:
-        if source.bits == target.bits:  # f16 and bf16 meet in f32, which holds both
-            wide = arith.extf(like(ir.F32Type.get()), x)
-            return arith.truncf(t, wide)
-        return (arith.extf if target.bits > source.bits else arith.truncf)(t, x)
-    if source.is_float:
-        return (arith.fptosi if target.kind == "int" else arith.fptoui)(t, x)
-    if target.is_float:
-        return (arith.sitofp if source.kind == "int" else arith.uitofp)(t, x)
-    if target.bits == source.bits:
-        return x
-    if target.bits < source.bits:
-        return arith.trunci(t, x)
-    return (arith.extsi if source.kind == "int" else arith.extui)(t, x)
-
-
-def elementwise(e: Expr, args: Sequence[Any], like: Callable[[Any], Any], splat: Callable[[Any, DType], Any]) -> Any:
-    """Emits the elementwise node ``e`` on ``args``.
-
-    Args:
-        e: the node.
-        args: its operands, all of the result's shape.
-        like: gives a scalar type that shape.
-        splat: makes a constant of that shape from a Python number and a dtype.
-    """
-    op, t = e.op, e.args[-1].dtype
-    if op == "where":
-        return arith.select(args[0], args[1], args[2])
-    if op == "cast":
-        return convert(args[0], t, e.dtype, like)
-    if op == "bitcast":
-        both_integers = t.is_integer and e.dtype.is_integer  # the same type in MLIR, where integers have no sign
-        return args[0] if both_integers else arith.bitcast(like(mlir_type(e.dtype)), args[0])
-    if compute(t) != t and t.is_integer:
-        # GPUs compute in 32 bits, and LLVM without its optimiser forgets the sign of narrow operands of a comparison
-        wide = _arithmetic(op, compute(t), [convert(a, t, compute(t), like) for a in args], splat)
-        return wide if e.dtype == BOOL else convert(wide, compute(t), t, like)
-    return _arithmetic(op, t, args, splat)
-
-
-def _arithmetic(op: str, t: DType, args: Sequence[Any], splat: Callable[[Any, DType], Any]) -> Any:
-    """An operation or comparison whose operands are all of type ``t``."""
-    if op in _COMPARE:
-        return compare(op, t, args[0], args[1])
-    if t.is_float:
-        return _FLOAT[op](*args)
-    if op == "neg":
-        return arith.subi(splat(0, t), args[0])
-    if op == "abs":
-        return arith.maxsi(args[0], arith.subi(splat(0, t), args[0]))
-    return (_INT.get(op) or (_SIGNED if t.kind == "int" else _UNSIGNED)[op])(*args)
 
 
 def scalars(roots: Sequence[Expr], params: Sequence[Any]) -> list[Any]:
@@ -133,7 +41,7 @@ def scalars(roots: Sequence[Expr], params: Sequence[Any]) -> list[Any]:
             elif e.op == "const":
                 values[e.digest] = splat(e.value, e.dtype)
             else:
-                values[e.digest] = elementwise(e, [values[a.digest] for a in e.args], lambda t: t, splat)
+                values[e.digest] = elementwise(e, [values[a.digest] for a in e.args], Shape(lambda t: t, splat))
     return [values[r.digest] for r in roots]
 
 
@@ -183,7 +91,7 @@ class _Emitter:
         if e.op == "count":
             i64 = ir.IntegerType.get_signless(64)
             count = ir.Operation.create("fold.count", [i64]).results[0]
-            return convert(count, I64, e.dtype, lambda t: t)
+            return convert_integer(count, I64, e.dtype, lambda t: t)
         if e.op == "iota":
             attributes = {"dims": self.dims}
             return ir.Operation.create(
@@ -202,7 +110,7 @@ class _Emitter:
         def splat(value: object, t: DType) -> Any:
             return self.spread(arith.constant(mlir_type(t), attribute(value, t)), "scalar", e.space)
 
-        return elementwise(e, [self.at(a, e.space) for a in e.args], like, splat)
+        return elementwise(e, [self.at(a, e.space) for a in e.args], Shape(like, splat))
 
     def at(self, e: Expr, space: str) -> Any:
         """The value of ``e`` in a space at least as wide as its own."""

@@ -238,6 +238,15 @@ _rows(
             "{name} folds with {outer} what depends on the result of folding with {inner}",
             "a program reads its elements once: find a monoid that does both, as Welford's does for a variance",
         ),
+        "WF214": (
+            "the exponent {exponent} of a power of {dtype} is negative: expected 0 or more for integers",
+            "cast the base to a float: wf.cast(x, 'f64') ** n",
+        ),
+        "WF215": (
+            "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
+            "convert the value instead: wf.cast(x, dtype)",
+        ),
+        "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
         "WF212": (
             "result {position} of {name} was never reduced",
             "return values made with wf.fold(monoid, ...), or elementwise functions of them",

@@ -33,10 +33,10 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
 
     Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
-    A combine that calls math functions is put in a loop over the steps: its code is long, and compiled once.
+    A combine with math functions that become long code is put in a loop over the steps, and so compiled once.
     """
     values, steps = list(state), lanes.bit_length() - 1
-    if steps > 1 and any(op.operation.name.startswith("math.") for op in region.blocks[0].operations):
+    if steps > 1 and any(_is_long(op.operation.name) for op in region.blocks[0].operations):
         loop = scf.ForOp(i32(0), i32(steps), i32(1), values)
         with ir.InsertionPoint(loop.body):
             distance = arith.shli(i32(stride), loop.induction_variable)
@@ -45,6 +45,11 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     for step in range(steps):
         values = _step(region, values, i32(stride << step), ordered)
     return values
+
+
+def _is_long(name: str) -> bool:
+    """Whether an op becomes more than an instruction or two."""
+    return name.startswith("math.") and name not in ("math.absf", "math.ceil", "math.floor", "math.fma")
 
 
 def _step(region: Any, values: list[Any], distance: Any, ordered: bool) -> list[Any]:

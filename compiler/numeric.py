@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,12 +37,40 @@ def _halves(x: Array) -> tuple[Array, Array]:
     return high, x - high
 
 
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x)."""
+    return 1 / np.sqrt(x)
+
+
+def erf(x: Array) -> Array:
+    """The error function, as the type of ``x``."""
+    values = np.asarray(x)
+    return np.array([math.erf(v) for v in values.reshape(-1)]).reshape(values.shape).astype(values.dtype)
+
+
+def integer_power(a: Array, n: Array) -> Array:
+    """``a ** n`` modulo the width; what 1 / a^-n is without its fraction for a negative ``n``, and 0 for 0."""
+    whole = np.power(a, np.maximum(n, 0))
+    inverse = np.where((a == 1) | (a == -1), np.where(n % 2 == 0, 1, a), 0)
+    return np.where(n < 0, inverse, whole).astype(np.result_type(a, n))
+
+
+def to_integer(x: Array, t: np.dtype[Any]) -> Array:
+    """Floats without their fraction; the nearest bound beyond the range of ``t``, 0 for NaN."""
+    info, value = np.iinfo(t), np.trunc(np.asarray(x, np.float64))
+    above, below = value >= float(info.max + 1), value < float(info.min)
+    inside = np.where(above | below | np.isnan(value), 0, value).astype(t)
+    return np.where(above, t.type(info.max), np.where(below, t.type(info.min), inside))
+
+
 _OPS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
     "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp,
     "log": np.log, "floor": np.floor, "ceil": np.ceil, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "eq": np.equal, "ne": np.not_equal,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "fma": fma,
+    "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
+    "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
 }  # fmt: skip
 
 
@@ -57,8 +86,8 @@ def apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
     if e.op == "bitcast":
         return np.asarray(args[0], e.args[0].dtype.numpy).view(e.dtype.numpy).astype(t, copy=False)
     value = args[0] if e.op == "cast" else _OPS[e.op](*args)
-    if t.kind in "iu" and value.dtype.kind == "f":
-        value = np.trunc(value)
+    if t.kind in "iu" and value.dtype.kind not in "iub":
+        return to_integer(value, t)
     return np.asarray(value).astype(t, copy=False)
 
 

@@ -6,6 +6,7 @@ Rules, with the reason beside each number. Nothing here reads a device; ``sms`` 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from .abi import Facts
 from .dtypes import DType
@@ -15,6 +16,7 @@ from .graph import MonoidGraph, Program, walk
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .target import WARP, Target
 
+Determinism = Literal["run", "portable", "none"]
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
 IN_FLIGHT = 128
@@ -31,8 +33,11 @@ nothing spills."""
 CODE_LIMIT = 48
 """Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
 compile and fall out of the instruction cache."""
-COST = {"exp": 24, "log": 28, "div": 8, "sqrt": 8, "floordiv": 12}
-"""Operations that stand for several instructions."""
+COST = {
+    "exp": 24, "exp2": 22, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
+    "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
+}  # fmt: skip
+"""Operations that stand for several instructions; those of long code for a call."""
 CTAS_PER_SM = 16
 """CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
 INDEX_LIMIT = 2**31 - 2**24
@@ -64,6 +69,7 @@ class Task:
         program, geometry: what to reduce.
         addresses: byte address of each operand's first element; only its place in WIDEST bytes matters.
         target, sms: the machine.
+        determinism: what the bits of a result may depend on.
     """
 
     program: Program
@@ -71,6 +77,7 @@ class Task:
     addresses: tuple[int, ...]
     target: Target
     sms: int
+    determinism: Determinism = "run"
 
     @property
     def monoid(self) -> MonoidGraph:

@@ -239,7 +239,7 @@ def sym(value: Any, like: DType | None = None) -> Sym:
     if foreign(value):
         raise error("WF206", op="of this kind", dtype=value.dtype.name, where=caller())
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
-        return constant(value.item(), dtype(value.dtype))
+        value, like = value.item(), dtype(value.dtype)
     if not isinstance(value, bool | int | float):
         raise error("WF205", kind=type(value).__name__, where=caller())
     if like is None:

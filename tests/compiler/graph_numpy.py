@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpfold.compiler.graph import Expr, MonoidGraph, Program, walk
-from warpfold.compiler.numeric import fma
+from warpfold.compiler.numeric import erf, fma, integer_power, rsqrt, to_integer
 
 State = tuple[Any, ...]
 
@@ -18,6 +18,8 @@ _OPS: dict[str, Callable[..., Any]] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "neg": np.negative, "abs": np.abs, "where": np.where, "min": np.minimum, "max": np.maximum,
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil, "fma": fma,
+    "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
+    "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
 }  # fmt: skip
 
 
@@ -28,6 +30,8 @@ def node(e: Expr, args: Sequence[Any]) -> Any:
         return np.asarray(e.value).astype(t)
     if e.op == "bitcast":
         return np.asarray(args[0]).view(t)
+    if e.op == "cast" and e.dtype.is_integer and e.args[0].dtype.is_float:
+        return to_integer(args[0], t)
     value = np.asarray(args[0]).astype(t) if e.op == "cast" else np.asarray(_OPS[e.op](*args))
     assert value.dtype == t, f"{e.op} on {[a.dtype for a in args]} gives {value.dtype}, the graph says {t}"
     return value

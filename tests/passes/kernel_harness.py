@@ -13,13 +13,19 @@ from warpfold.compiler import geometry as g
 from warpfold.compiler import planner
 from warpfold.compiler.abi import partial_geometry, value
 from warpfold.compiler.artifact import Artifact
+from warpfold.compiler.build import before, find, from_memory, to_memory
+from warpfold.compiler.build import replace as replace_op
 from warpfold.compiler.driver import compile_program, session
-from warpfold.compiler.graph import Program
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.elementwise import mlir_type
+from warpfold.compiler.emit import scalars
+from warpfold.compiler.graph import Expr, Program
 from warpfold.compiler.mlir import gpu, ir
 from warpfold.compiler.pipeline import run as run_steps
 from warpfold.compiler.plan import launch as plan_launch
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.trace import Sym
 from warpfold.passes import steps
 from warpfold.runtime.emulator import Memory, launch, parse
 
@@ -27,11 +33,62 @@ from warpfold.runtime.emulator import Memory, launch, parse
 def compile_text(text: str) -> Any:
     """The emulator's module of a ``gpu.module`` with stage ops."""
     with session():
-        module = ir.Module.parse(text)
-        run_steps(steps(DEFAULT), module)
-        binary = next(o for o in module.body.operations if o.operation.name == "gpu.binary")
-        ptx = gpu.ObjectAttr(ir.ArrayAttr(binary.operation.attributes["objects"])[0]).object
-        return parse(ptx.decode().rstrip("\0"))
+        return _to_ptx(ir.Module.parse(text))
+
+
+def _to_ptx(module: Any) -> Any:
+    run_steps(steps(DEFAULT), module)
+    binary = next(o for o in module.body.operations if o.operation.name == "gpu.binary")
+    ptx = gpu.ObjectAttr(ir.ArrayAttr(binary.operation.attributes["objects"])[0]).object
+    return parse(ptx.decode().rstrip("\0"))
+
+
+THREADS = 128
+
+
+def elementwise(function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function`` of traced values, applied to each element of arrays of one length, as the GPU computes it."""
+    types = tuple(dtype(a.dtype) for a in arrays)
+    params = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(types)]
+    root = function(*params).expr
+    n, result = len(arrays[0]), root.dtype.numpy
+    padded = [np.pad(a, (0, -n % THREADS), constant_values=1) for a in arrays]
+    out = np.zeros(len(padded[0]), result)
+    with session():
+        module = ir.Module.parse(_elementwise_text([str(mlir_type(t)) for t in types], str(mlir_type(root.dtype))))
+        marker = find(module.operation, "builtin.unrealized_conversion_cast")[0]
+        with before(marker):
+            args = [from_memory(x, mlir_type(t)) for x, t in zip(marker.operands, types, strict=True)]
+            replace_op(marker, [to_memory(x) for x in scalars([root], args)])
+        (found,) = run_text(_to_ptx(module), "k", padded, [out], (len(out) // THREADS, 1, 1), THREADS)
+    return found[:n]
+
+
+def _elementwise_text(inputs: Sequence[str], output: str) -> str:
+    """A kernel in which a cast stands for the function; a truth value lies in memory as a byte."""
+    held = ["i8" if t == "i1" else t for t in (*inputs, output)]
+    loads = "".join(
+        f"%p{i} = llvm.getelementptr %a{i}[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, {t}\n"
+        f"%x{i} = llvm.load %p{i} : !llvm.ptr<1> -> {t}\n"
+        for i, t in enumerate(held[:-1])
+    )
+    arguments = ", ".join(f"%a{i}: !llvm.ptr<1>" for i in range(len(held)))
+    values = ", ".join(f"%x{i}" for i in range(len(inputs)))
+    return f"""gpu.module @device {{
+      gpu.func @k({arguments}) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
+        %tid = gpu.thread_id x
+        %bid = gpu.block_id x
+        %dim = gpu.block_dim x
+        %first = arith.muli %bid, %dim : index
+        %i = arith.addi %first, %tid : index
+        %at = arith.index_cast %i : index to i32
+        {loads}
+        %y = builtin.unrealized_conversion_cast {values} : {", ".join(held[:-1])} to {held[-1]}
+        %to = llvm.getelementptr %a{len(inputs)}[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, {held[-1]}
+        llvm.store %y, %to : {held[-1]}, !llvm.ptr<1>
+        gpu.return
+      }}
+    }}"""
 
 
 def put(memory: Memory, array: Any) -> int:
