@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from .dtypes import BOOL, C64, C128, F32, DType
+from .dtypes import BOOL, C64, C128, F32, DType, dtype
 from .errors import error
 from .functions import maximum, minimum, sqrt, where
 from .trace import Sym, caller, cast, sym
+
+
+def _refusing(operator: str) -> Callable[..., Any]:
+    """The method of an operator that complex numbers do not have."""
+
+    def refuse(x: Complex, *_: object) -> Any:
+        raise error("WF206", op=operator, dtype=x.dtype.name, where=caller())
+
+    return refuse
 
 
 class Complex:
@@ -34,6 +44,9 @@ class Complex:
 
     __radd__ = __add__
 
+    def __pos__(self) -> Complex:
+        return self
+
     def __neg__(self) -> Complex:
         return Complex(-self.real, -self.imag)
 
@@ -51,7 +64,7 @@ class Complex:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Complex:
-        if not isinstance(other, Complex | complex):
+        if not isinstance(_plain(other)[0], Complex | complex):
             return Complex(self.real / other, self.imag / other)
         return _quotient(*_pair(self, other))
 
@@ -79,13 +92,39 @@ class Complex:
         """The number mirrored at the real axis."""
         return Complex(self.real, -self.imag)
 
-    def _unordered(self, _: object) -> Any:
-        raise error("WF206", op="<, <=, > or >=", dtype=self.dtype.name, where=caller())
-
-    __lt__ = __le__ = __gt__ = __ge__ = _unordered
+    __lt__ = __le__ = __gt__ = __ge__ = _refusing("<, <=, > or >=")
+    __floordiv__ = __rfloordiv__ = _refusing("//")
+    __mod__ = __rmod__ = _refusing("%")
+    __pow__ = __rpow__ = _refusing("**")
+    __and__ = __rand__ = _refusing("&")
+    __or__ = __ror__ = _refusing("|")
+    __xor__ = __rxor__ = _refusing("^")
+    __lshift__ = __rlshift__ = _refusing("<<")
+    __rshift__ = __rrshift__ = _refusing(">>")
+    __invert__ = _refusing("~")
 
     def __bool__(self) -> bool:
         raise error("WF201", where=caller())
+
+    def __iter__(self) -> Any:
+        raise error("WF202", where=caller())
+
+    def __getitem__(self, index: object) -> Any:
+        raise error("WF202", where=caller())
+
+    def __len__(self) -> int:
+        raise error("WF202", where=caller())
+
+    def __float__(self) -> float:
+        raise error("WF203", conversion="float", where=caller())
+
+    def __int__(self) -> int:
+        raise error("WF203", conversion="int", where=caller())
+
+    __index__ = __int__
+
+    def __complex__(self) -> complex:
+        raise error("WF203", conversion="complex", where=caller())
 
     def __repr__(self) -> str:
         return f"Complex({self.real!r}, {self.imag!r})"
@@ -110,6 +149,7 @@ def choose(condition: Sym, a: Any, b: Any) -> Complex:
 def to_complex(x: Any, t: DType) -> Complex:
     """``x``, a number or a symbolic value, as complex type ``t``."""
     part = t.part
+    x, _ = _plain(x)
     if isinstance(x, Complex | complex):
         return Complex(cast(x.real, part), cast(x.imag, part))
     return Complex(cast(x, part), cast(0.0, part))
@@ -117,11 +157,18 @@ def to_complex(x: Any, t: DType) -> Complex:
 
 def _pair(a: Complex, b: Any) -> tuple[Complex, Complex]:
     """Both operands as complex numbers of their common type; Python numbers take the other's."""
-    wide = getattr(b, "dtype", None) if isinstance(b, Complex | Sym) else None
+    b, wide = _plain(b)
     t = C128 if C128 in (a.dtype, wide) or (wide is not None and not _fits(wide)) else C64
-    if not isinstance(b, Complex | Sym | complex | float | int):
-        b = sym(b)  # a NumPy number, or an error
     return to_complex(a, t), to_complex(b, t)
+
+
+def _plain(x: Any) -> tuple[Any, DType | None]:
+    """``x`` with a NumPy number as a Python number, and its type: None for a Python number, which takes any."""
+    if isinstance(x, Complex | Sym):
+        return x, x.dtype
+    if type(x).__module__ == "numpy" and getattr(x, "ndim", 1) == 0 and hasattr(x, "item"):
+        return x.item(), dtype(x.dtype)
+    return (x, None) if isinstance(x, complex | float | int) else (sym(x), None)  # which refuses all else
 
 
 def _fits(t: DType) -> bool:

@@ -288,7 +288,10 @@ _rows(
 _rows(
     TraceError,
     {
-        "WF224": ("{name} names a result {key}: expected a word of letters, digits and _", "rename it"),
+        "WF224": (
+            "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
+            "rename it",
+        ),
         "WF225": ("{dtype} has no order", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
     },
 )

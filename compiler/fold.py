@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .dtypes import BOOL, F64, I32, I64, DType
+from .dtypes import BOOL, F64, I32, I64, STORED, DType
 from .dtypes import dtype as as_dtype
 from .errors import error
 from .functions import isnan, where
@@ -181,13 +181,16 @@ def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
     """One value of an initial state, in the type of the state."""
     number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
     kinds = bool | int | float | complex if t.kind == "complex" else bool | int | float
-    whole = not t.is_integer or (float(number).is_integer() and t.lowest <= number <= t.highest) if isinstance(
-        number, bool | int | float) else True  # fmt: skip
-    if not isinstance(number, kinds) or not whole:
+    if not isinstance(number, kinds) or (t.is_integer and not _holds(t, number)):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"a value of type {t.name}")
     if t.kind == "complex":
         return cast(number, t)
     return constant(bool(number) if t == BOOL else number, t)
+
+
+def _holds(t: DType, number: Any) -> bool:
+    """Whether ``number`` is one of an integer type's."""
+    return (isinstance(number, int) or number.is_integer()) and t.lowest <= number <= t.highest
 
 
 def _count(identity: Any) -> int | None:
@@ -214,14 +217,17 @@ def index(t: object = None) -> Sym:
 
     Its type is ``t``; without one i32, or i64 where there are too many elements for that.
     """
-    found = as_dtype(t) if t is not None else I64 if _held().wide else I32
-    return Sym(Expr("iota", (), found, "element"))
+    own = I64 if _held().wide else I32
+    found = own if t is None else as_dtype(t)
+    number = Sym(Expr("iota", (), found if found.is_integer else own, "element"))
+    return cast(number, found)  # type: ignore[no-any-return]
 
 
 def count(t: object) -> Sym:
     """How many elements are reduced into one result (with a mask: take part in it), in type ``t``."""
-    mask = _held().mask
+    mask, found = _held().mask, as_dtype(t)
     if mask is None:
-        return Sym(Expr("count", (), as_dtype(t), "scalar"))
+        own = I64 if found == BOOL or found in STORED else found
+        return cast(Sym(Expr("count", (), own, "scalar")), found)  # type: ignore[no-any-return]
     (tally,) = _reduced(TALLY, [cast(mask, I64)], None)
-    return cast(tally, t)
+    return cast(tally, found)  # type: ignore[no-any-return]

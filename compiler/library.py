@@ -139,10 +139,15 @@ def _kind(dtype: object, default: DType) -> DType:
 
 def _widened(x: Any, dtype: object, accumulate: object) -> Any:
     """``x`` in the type in which it is added up."""
+    return cast(x, _wide(_kind(dtype, x.dtype), accumulate, pair=foreign(x)))
+
+
+def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
+    """The type in which ``t`` is added up; of a complex ``pair`` with parts of the type that was asked for."""
     if accumulate in (None, "compensated"):
-        return cast(x, accumulator(_kind(dtype, x.dtype)))
+        return accumulator(t)
     wide = as_dtype(accumulate)
-    return cast(x, (C64 if wide == F32 else C128) if foreign(x) and wide.is_float else wide)
+    return (C64 if wide == F32 else C128) if pair and wide.is_float else wide
 
 
 def _sum_type(x: Any, dtype: object) -> DType:
@@ -154,10 +159,13 @@ def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> An
     """The sum of ``x``, with what its making ``lost`` when sums are compensated."""
     if accumulate != "compensated" or not (foreign(x) or x.dtype.is_float):
         return fold(SUM, x, initial=initial)
-    if foreign(x):
-        return type(x)(_total(x.real, accumulate), _total(x.imag, accumulate))
-    s, c = fold(COMPENSATED, x, lost, initial=None if initial is None else (initial, 0))
-    return where(abs(s) < math.inf, s + c, s)  # beside an infinite sum the error is no number
+    s, c = fold(COMPENSATED, x, cast(lost, x.dtype), initial=None if initial is None else (initial, 0))
+    return type(s)(_corrected(s.real, c.real), _corrected(s.imag, c.imag)) if foreign(s) else _corrected(s, c)
+
+
+def _corrected(s: Sym, c: Sym) -> Sym:
+    """The sum with its error, which is no number beside an infinite sum."""
+    return where(abs(s) < math.inf, s + c, s)
 
 
 def _products(x: Any, y: Any, accumulate: object) -> Any:
@@ -281,7 +289,7 @@ def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulat
 def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
     """The vector norm of any order: 2, 1, 0 (how many are not zero), inf, -inf, or any p: (sum of |x|^p)^(1/p)."""
     wide = _widened(x, floating(x.dtype), accumulate)
-    result = wide.dtype.part if foreign(wide) else floating(x.dtype)
+    result = x.dtype.part if foreign(x) else floating(x.dtype)
     if ord == 2 and foreign(wide):
         square = _products(wide.real, wide.real, accumulate) + _products(wide.imag, wide.imag, accumulate)
         return cast(sqrt(square), result)
@@ -316,7 +324,7 @@ def dot(x: Any, y: Any, *, accumulate: object = None) -> Any:
 
 def _dot(x: Any, y: Any, accumulate: object) -> Any:
     result = (x * y).dtype  # the promoted type: as in NumPy, integers do not widen
-    wide = accumulator(result) if accumulate in (None, "compensated") else as_dtype(accumulate)
+    wide = _wide(result, accumulate, pair=result.kind == "complex")
     if result == BOOL:
         return any(x & y)
     return cast(_products(cast(x, wide), cast(y, wide), accumulate), result)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from .dtypes import DType
 from .errors import Location, error
 from .graph import Expr, MonoidGraph
 from .storage import Value, join, parts, split
-from .trace import Sym, cast, constant, foreign
+from .trace import Sym, caller, cast, constant, foreign
 
 Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool
 
@@ -46,8 +46,11 @@ class Monoid:
     idempotent: bool = False
     lift: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
+    spelled: str = field(init=False, repr=False)
+    """The identity's text: 0.0 and -0.0 are equal and hash alike, but are different monoids."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "spelled", "" if callable(self.identity) else repr(self.identity))
         try:
             hash(self.identity)
         except TypeError:  # an array, or a tuple that holds one
@@ -110,8 +113,21 @@ class Bound:
 
 def keywords(function: Callable[..., Any]) -> dict[str, Any]:
     """The keyword-only parameters of a function, with their defaults."""
-    found = inspect.signature(getattr(function, "function", function)).parameters.values()
+    found = _parameters(function.function if isinstance(function, Bound) else function)
     return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+
+
+def _parameters(function: Any) -> Collection[inspect.Parameter]:
+    """What ``function`` takes.
+
+    Raises:
+        ArgumentError: WF130 for what is no function, or one that does not tell.
+    """
+    try:
+        return inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a number; a built-in function such as max
+        kind = getattr(function, "__name__", type(function).__name__)
+        raise error("WF130", kind=kind, where=caller()) from None
 
 
 def monoid(
@@ -152,11 +168,14 @@ def monoid(
 
     def make(function: Callable[..., Any]) -> Monoid:
         name = getattr(function, "__name__", type(function).__name__)
-        parameters = inspect.signature(function).parameters.values()
+        parameters = _parameters(function)
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         required = [p for p in parameters if p.default is p.empty and p.kind in by_position]
         if len(required) != 2:
             raise error("WF207", name=name, count=len(required), where=defined(function))
+        for f in (lift, finish):
+            if f is not None:
+                _parameters(f)
         neutral = tuple(identity) if isinstance(identity, list) else identity
         return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish)
 

@@ -10,6 +10,7 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any, Literal
 
 from .dtypes import DType
@@ -102,7 +103,7 @@ def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Struc
     """How ``got`` nests; appends its values to ``leaves``."""
     if isinstance(got, Mapping):
         for key in got:
-            if not isinstance(key, str) or not key.isidentifier() or key.startswith("_"):
+            if not isinstance(key, str) or not key.isidentifier() or key.startswith("_") or iskeyword(key):
                 raise error("WF224", name=name, key=repr(key), where=defined(function))
         members = tuple(_structure(key, v, leaves, function) for key, v in got.items())
         return (name, tuple(got), members)

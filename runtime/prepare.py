@@ -6,7 +6,7 @@ compiles when nothing is there. MLIR is imported only then.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -23,7 +23,7 @@ from ..compiler.programs import trace as trace_function
 from ..compiler.storage import parts
 from ..compiler.target import Target
 from . import cache
-from .what import Params, What, function_of, given
+from .what import Params, What, function_of, given, hashable
 
 MANY = 2**31
 """Reduced elements that need numbers of 64 bits."""
@@ -101,7 +101,7 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     Raises:
         ArgumentError: WF104 when an empty reduction has no value.
     """
-    if not isinstance(request.what, Hashable):
+    if not hashable(request.what):
         raise error("WF130", kind=type(request.what).__name__)
     n_reduced = prod(shape[a] for a in request.axes)
     found = _trace(request.what, arrays, request.params, request.masked, request.nan, n_reduced >= MANY)

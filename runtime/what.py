@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Union
 
@@ -31,13 +31,22 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
     """
     found = []
     for name, value in sorted(params.items()):
-        if not isinstance(value, Hashable):
+        if not hashable(value):
             raise error("WF128", parameter=name, name=label(what), kind=type(value).__name__)
         if name in ("dtype", "accumulate") and value not in (None, "compensated"):
             value = as_dtype(value)
         if value is not None or name not in ("dtype", "accumulate", "initial"):
             found.append((name, value, repr(value)))
     return tuple(found)
+
+
+def hashable(value: object) -> bool:
+    """Whether ``value`` has a hash: a tuple has one only when all that it holds do."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def label(what: What) -> str:
@@ -68,16 +77,24 @@ def function_of(what: What) -> Callable[..., Any]:
 
 
 def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
-    """The program that computes several of the same arrays; parameters go to those that take them."""
+    """The program that computes several of the same arrays; parameters go to those that take them.
+
+    Raises:
+        ArgumentError: WF124 when they take different numbers of arrays.
+    """
     functions = [function_of(w) for w in whats]
     taken = [keywords(f) for f in functions]
+    counted = [(f, found) for f in functions if (found := _positional(f)) is not None]
+    for f, found in counted[1:]:
+        if len(found) != len(counted[0][1]):
+            raise error("WF124", name=label(f), expected=len(found), found=len(counted[0][1]))
 
     def several(*xs: Any, **params: Any) -> Any:
         own = [{k: v for k, v in params.items() if k in names} for names in taken]
         got = [f(*xs, **p) for f, p in zip(functions, own, strict=True)]
         return tuple(_named(f, r) for f, r in zip(functions, got, strict=True))
 
-    positional = _positional(functions[0])
+    positional = counted[0][1] if counted else None
     merged = {k: v for names in taken for k, v in names.items()}
     return _described(several, label(whats), positional, merged)
 
@@ -95,6 +112,8 @@ def _folding(m: Monoid) -> Callable[..., Any]:
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)
+        if bound.lift is None and bound.finish is None:
+            within(bound, initial, *(x.dtype for x in xs))
         lifted = bound.lift(*xs) if bound.lift else tuple(cast(x, compute(x.dtype)) for x in xs)
         got = fold(bound, *(lifted if isinstance(lifted, tuple | list) else (lifted,)), initial=initial)
         state = got if isinstance(got, tuple) else (got,)
@@ -112,8 +131,6 @@ def _folding(m: Monoid) -> Callable[..., Any]:
 def _positional(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """The parameters that stand for arrays; None for any number of them."""
     found = inspect.signature(function).parameters.values()
-        if bound.lift is None and bound.finish is None:
-            within(bound, initial, *(x.dtype for x in xs))
     if any(p.kind is p.VAR_POSITIONAL for p in found):
         return None
     return [p for p in found if p.kind in _POSITIONAL and p.default is p.empty]
@@ -165,7 +182,7 @@ def _like_default(name: str, key: str, value: Any, default: Any) -> Any:
     if not isinstance(default, bool | int | float) or type(value) is type(default):
         return value
     number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    if type(default) is float and type(number) in (int, float):
+    if type(default) is float and type(number) is int and abs(number) < 2**1000:  # what has a float
         return float(number)
     if type(number) is type(default):
         return number
