@@ -220,7 +220,7 @@ def index(t: object = None) -> Sym:
     own = I64 if _held().wide else I32
     found = own if t is None else as_dtype(t)
     number = Sym(Expr("iota", (), found if found.is_integer else own, "element"))
-    return cast(number, found)  # type: ignore[no-any-return]
+    return cast(number, found)
 
 
 def count(t: object) -> Sym:
@@ -228,6 +228,6 @@ def count(t: object) -> Sym:
     mask, found = _held().mask, as_dtype(t)
     if mask is None:
         own = I64 if found == BOOL or found in STORED else found
-        return cast(Sym(Expr("count", (), own, "scalar")), found)  # type: ignore[no-any-return]
+        return cast(Sym(Expr("count", (), own, "scalar")), found)
     (tally,) = _reduced(TALLY, [cast(mask, I64)], None)
-    return cast(tally, found)  # type: ignore[no-any-return]
+    return cast(tally, found)
