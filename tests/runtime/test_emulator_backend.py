@@ -58,9 +58,12 @@ def test_results_go_where_out_says_and_nowhere_else(
 
 @settings(deadline=None, max_examples=60)
 @given(
-    rows=st.integers(1, 3), columns=st.sampled_from([4, 8, 12, 64, 65]), start=st.integers(0, 5), extra=st.integers(0, 5),
+    rows=st.integers(1, 3),
+    columns=st.sampled_from([4, 8, 12, 64, 65]),
+    start=st.integers(0, 5),
+    extra=st.integers(0, 5),
     kind=st.sampled_from(["f4", "f8", "i1"]),
-)  # fmt: skip
+)
 def test_vectors_are_stored_only_where_they_are_aligned(
     rows: int, columns: int, start: int, extra: int, kind: str
 ) -> None:
