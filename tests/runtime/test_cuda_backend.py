@@ -465,6 +465,20 @@ def test_gpu_numpy_round_trip(dtype: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64", "complex128"])
+def test_gpu_host_results_leave_their_neighbours_alone(dtype: str) -> None:
+    from warpfold.runtime import api
+
+    x = (np.arange(6000) % 5).reshape(60, 100).astype(dtype) * (1 - 2j if dtype[0] == "c" else 1)
+    x = x.astype(dtype)
+    memory = np.full((100, 3), 9, api.sum(x, 0, device="cuda").dtype)
+    api.sum(x, 0, out=memory[:, 1], device="cuda")
+    api.sum(x, 0, out=memory[::-1, 0], device="cuda")
+    wanted = x.sum(0, dtype=memory.dtype)
+    assert np.array_equal(memory, np.stack([wanted[::-1], wanted, np.full(100, 9, memory.dtype)], 1))
+
+
+@pytest.mark.gpu
 def test_gpu_torch_stays_on_the_device(torch: Any, recorder: Recorder) -> None:
     """A warm call copies nothing, waits for nothing, and allocates nothing but the result, which PyTorch does."""
     from warpfold.runtime import api
@@ -498,6 +512,50 @@ def test_gpu_torch_views_and_dtypes(torch: Any) -> None:
         api.sum(x, 0, out=torch.empty(30))
     with pytest.raises(ArgumentError, match=r"^WF111"):
         api.sum(x.detach(), 0, out=x.detach()[0])
+
+
+@pytest.mark.gpu
+def test_gpu_torch_out_of_any_strides(torch: Any) -> None:
+    from warpfold.runtime import api
+
+    x = torch.arange(600, device="cuda", dtype=torch.float32).reshape(20, 30)
+    memory = torch.full((30, 4), 7.0, device="cuda")
+    api.sum(x, 0, out=memory[:, 2])
+    assert torch.equal(memory[:, 2], x.sum(0))
+    assert bool((memory[:, [0, 1, 3]] == 7).all())
+    table = torch.zeros(20, 31, device="cuda")
+    table[:, 1:] = x
+    api.sum(table[:, 1:], 1, out=table[:, 0])  # beside the elements, none of them
+    assert torch.equal(table, torch.cat([x.sum(1, keepdim=True), x], 1))
+    with pytest.raises(ArgumentError, match=r"^WF110"):
+        api.sum(x, 0, out=torch.zeros(1, device="cuda").expand(30))
+    with pytest.raises(ArgumentError, match=r"^WF111"):
+        api.sum(x, 0, out=x.view(-1)[::20])
+
+
+@pytest.mark.gpu
+def test_gpu_torch_complex_and_8_bit_floats(torch: Any) -> None:
+    from warpfold.runtime import api
+
+    z = torch.complex(torch.arange(600.0) % 7, torch.arange(600.0) % 5).reshape(20, 30).cuda()
+    for view in (z, z.t(), z.conj(), z[:, ::2], z.to(torch.complex128)):
+        assert torch.equal(api.sum(view, 0), view.sum(0))
+    out = torch.zeros(30, 2, device="cuda", dtype=z.dtype)
+    api.sum(z, 0, out=out[:, 1])
+    assert torch.equal(out, torch.stack([torch.zeros_like(out[:, 0]), z.sum(0)], 1))
+    for kind in (torch.float8_e4m3fn, torch.float8_e5m2):
+        small = (torch.arange(6000, device="cuda") % 5).reshape(60, 100).to(kind)
+        assert torch.equal(api.sum(small, 0, dtype="f32"), small.float().sum(0))
+
+
+@pytest.mark.gpu
+def test_gpu_copies_from_and_to_numpy(torch: Any) -> None:
+    x = np.arange(24, dtype=np.int64).reshape(4, 6)
+    made = arrays.from_numpy(torch.zeros(1, device="cuda"), x[:, ::-2])
+    assert (made.device.type, made.dtype, made.tolist()) == ("cuda", torch.int64, x[:, ::-2].tolist())
+    torch.cuda._sleep(50_000_000)
+    made += 1  # queued: the copy waits for it
+    assert arrays.to_numpy(made.t()[1:]).tolist() == (x[:, ::-2].T[1:] + 1).tolist()
 
 
 @pytest.mark.gpu
@@ -575,6 +633,14 @@ def test_gpu_cupy() -> None:
     assert cupy.array_equal(got, x.sum(0))
     assert api.sum(x).shape == ()
     assert cupy.array_equal(api.max(x[::-1, ::3], 1), x[::-1, ::3].max(1))
+    memory = cupy.full((100, 3), 7, cupy.float32)
+    api.sum(x, 0, out=memory[::-1, 1])
+    assert cupy.array_equal(memory[:, 1], x.sum(0)[::-1])
+    assert bool((memory[:, ::2] == 7).all())
+    z = (x * (1 - 2j)).astype(cupy.complex64)
+    assert cupy.array_equal(api.sum(z[:, ::-1], 0), z[:, ::-1].sum(0))
+    assert arrays.to_numpy(z).tolist() == z.get().tolist()
+    assert cupy.array_equal(arrays.from_numpy(x, x.get()), x)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         assert arrays.stream_of(x) == stream.ptr
@@ -602,6 +668,14 @@ def test_gpu_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     half = jax.numpy.ones(1000, jax.numpy.bfloat16)
     assert api.sum(half).dtype == half.dtype
     assert bool(api.any(half > 0))
+    z = x * (1 - 2j)
+    assert api.sum(z, 0).dtype == z.dtype
+    assert np.array_equal(np.asarray(api.sum(z, 0)), np.asarray(z).sum(0))
+    small = x.astype(jax.numpy.float8_e5m2)
+    assert float(api.sum(small, dtype="f32")) == float(small.astype("float32").sum())
+    assert arrays.to_numpy(z).tolist() == np.asarray(z).tolist()
+    made = arrays.from_numpy(x, np.arange(5))
+    assert (made.devices(), made.dtype, made.tolist()) == (x.devices(), np.int64, [0, 1, 2, 3, 4])
 
 
 @pytest.mark.gpu

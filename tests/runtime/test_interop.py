@@ -237,7 +237,7 @@ WAYS = [itself, frozen, memoryview, through_torch, through_dlpack, through_inter
 def strided(draw: st.DrawFn) -> Array:
     """A view of rank 0 to 8 of numbered elements: sliced, stepped, turned, transposed, broadcast, sometimes empty."""
     rank = draw(st.integers(0, 8))
-    sizes = (1, 2, 3) if rank > 4 else (1, 2, 5, 8)
+    sizes = (2, 3) if rank > 4 else (8, 5, 2, 1)
     shape = draw(st.lists(st.sampled_from(sizes), min_size=rank, max_size=rank))
     kind = draw(st.sampled_from(["f4", "f8", "i2", "i8", "c8", "?"]))
     x = np.arange(int(np.prod(shape))).reshape(shape).astype(kind).transpose(draw(st.permutations(range(rank))))
@@ -263,7 +263,7 @@ def test_views_are_read_where_they_lie(way: Callable[[Array], Any], x: Array) ->
     assert arrays.to_numpy(given).tobytes() == x.tobytes()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=60)
 @given(x=strided(), data=st.data())
 def test_kernels_read_views_of_any_strides(x: Array, data: st.DataObject) -> None:
     axes = tuple(data.draw(st.sets(st.integers(0, x.ndim - 1)))) if x.ndim else ()
