@@ -93,7 +93,8 @@ def bitcast(x: Any, to: object) -> Sym:
 
 def divide(x: Any, y: Any, *, fast: bool = False) -> Sym:
     """``x / y``, correctly rounded; integers become f64."""
-    quotient = sym(x) / y
+    a, b = pair(x, y)
+    quotient = a / b
     value = _speed(fast, quotient.dtype)
     return Sym(replace(quotient.expr, value=value)) if quotient.dtype == F32 else quotient
 

@@ -33,14 +33,14 @@ from warpfold.runtime.emulator import Memory, launch, parse
 def compile_text(text: str) -> Any:
     """The emulator's module of a ``gpu.module`` with stage ops."""
     with session():
-        return _to_ptx(ir.Module.parse(text))
+        return parse(_to_ptx(ir.Module.parse(text)))
 
 
-def _to_ptx(module: Any) -> Any:
+def _to_ptx(module: Any) -> str:
     run_steps(steps(DEFAULT), module)
     binary = next(o for o in module.body.operations if o.operation.name == "gpu.binary")
     ptx = gpu.ObjectAttr(ir.ArrayAttr(binary.operation.attributes["objects"])[0]).object
-    return parse(ptx.decode().rstrip("\0"))
+    return str(ptx.decode().rstrip("\0"))
 
 
 THREADS = 128
@@ -49,19 +49,32 @@ THREADS = 128
 def elementwise(function: Callable[..., Any], *arrays: Any) -> Any:
     """``function`` of traced values, applied to each element of arrays of one length, as the GPU computes it."""
     types = tuple(dtype(a.dtype) for a in arrays)
-    params = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(types)]
-    root = function(*params).expr
-    n, result = len(arrays[0]), root.dtype.numpy
+    root = _traced(function, types)
+    n = len(arrays[0])
     padded = [np.pad(a, (0, -n % THREADS), constant_values=1) for a in arrays]
-    out = np.zeros(len(padded[0]), result)
+    out = np.zeros(len(padded[0]), root.dtype.numpy)
+    module = parse(_elementwise_ptx(root, types))
+    (found,) = run_text(module, "k", padded, [out], (len(out) // THREADS, 1, 1), THREADS)
+    return found[:n]
+
+
+def elementwise_ptx(function: Callable[..., Any], *types: Any) -> str:
+    """The PTX of the kernel that ``elementwise`` runs."""
+    return _elementwise_ptx(_traced(function, types), types)
+
+
+def _traced(function: Callable[..., Any], types: Sequence[Any]) -> Expr:
+    return function(*(Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(types))).expr  # type: ignore[no-any-return]
+
+
+def _elementwise_ptx(root: Expr, types: Sequence[Any]) -> str:
     with session():
         module = ir.Module.parse(_elementwise_text([str(mlir_type(t)) for t in types], str(mlir_type(root.dtype))))
         marker = find(module.operation, "builtin.unrealized_conversion_cast")[0]
         with before(marker):
             args = [from_memory(x, mlir_type(t)) for x, t in zip(marker.operands, types, strict=True)]
             replace_op(marker, [to_memory(x) for x in scalars([root], args)])
-        (found,) = run_text(_to_ptx(module), "k", padded, [out], (len(out) // THREADS, 1, 1), THREADS)
-    return found[:n]
+        return _to_ptx(module)
 
 
 def _elementwise_text(inputs: Sequence[str], output: str) -> str:

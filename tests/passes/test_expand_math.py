@@ -210,15 +210,18 @@ def test_powers_of_special_values(t: str) -> None:
     assert distance(evaluate("math.powf", t, x, y), exact, t).max() <= 1.0
 
 
+@pytest.mark.parametrize("t", DTYPE)
 @pytest.mark.parametrize("spread", [0.01, 0.5, 40.0])
-def test_powers_are_within_one_ulp(spread: float) -> None:
-    """Bases near one with great exponents, and any other; f32, for which f64 is exact enough."""
+def test_powers_are_within_one_ulp(spread: float, t: str) -> None:
+    """Bases near one with great exponents, and any other."""
+    needs_longdouble(t)
     rng = np.random.default_rng(9)
-    x = np.exp(rng.uniform(-spread, spread, 20000)).astype(np.float32)
+    low, high = {"f32": (-105, 90), "f64": (-746, 710)}[t]
+    x = np.exp(rng.uniform(-spread, spread, 10000)).astype(DTYPE[t])
     with np.errstate(all="ignore"):
-        y = (rng.uniform(-105, 90, 20000) / np.log(x.astype(np.float64))).astype(np.float32)
-        exact = np.power(x.astype(np.float64), y.astype(np.float64))
-    assert distance(evaluate("math.powf", "f32", x, y), exact, "f32").max() <= 1.0
+        y = (rng.uniform(low, high, 10000) / np.log(x.astype(np.float64))).astype(DTYPE[t])
+        exact = np.power(x.astype(WIDER[t]), y.astype(WIDER[t]))
+    assert distance(evaluate("math.powf", t, x, y), exact, t).max() <= 1.0
 
 
 def test_powers_in_f64_are_exact_where_they_fit() -> None:
