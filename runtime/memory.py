@@ -22,7 +22,7 @@ def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
     if 0 in v.shape:
         return np.empty(v.shape, dtype or v.dtype.numpy)  # an empty array may have no address
     low, high = v.extent
-    memory = (ctypes.c_uint8 * (high - low)).from_address(low)
+    memory = memoryview((ctypes.c_uint8 * (high - low)).from_address(low))
     strides = tuple(s * v.dtype.itemsize for s in v.strides)
     return np.ndarray(v.shape, dtype or v.dtype.numpy, memory, v.address - low, strides)
 
@@ -63,6 +63,6 @@ def _bytes(v: View) -> np.ndarray[Any, Any]:
 
 def _meet(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     try:
-        return np.shares_memory(a, b, max_work=MAX_WORK)
+        return np.shares_memory(a, b, max_work=MAX_WORK)  # type: ignore[arg-type]  # the stubs know two numbers
     except np.exceptions.TooHardError:
         return True
