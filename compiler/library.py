@@ -257,7 +257,7 @@ def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any,
     """(count, mean, squares) in the type of accumulation, and the type of the results."""
     _plain(name, accumulate)
     result = _kind(dtype, floating(_real(x).dtype))
-    wide = _widened(x, result, accumulate)
+    wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
     return *fold(WELFORD, 1, wide, 0), result
 
 

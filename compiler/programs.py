@@ -157,7 +157,7 @@ def _one_fold(name: str, outputs: tuple[Expr, ...], function: Any) -> tuple[Expr
         for inner in walk(e.args):
             if inner.op == "reduce":
                 facts = {"outer": _monoid(e).name, "inner": _monoid(inner).name}
-                raise error("WF213", name=name, where=e.where or defined(function), **facts)
+                raise error("WF213", name=name, where=defined(function) or e.where, **facts)
     if len(reduces) < 2:
         return outputs
     graph = _product([_monoid(e) for e in reduces])

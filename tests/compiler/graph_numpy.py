@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from warpfold.compiler.dtypes import STORED, dtype
 from warpfold.compiler.graph import Expr, MonoidGraph, Program, walk
 from warpfold.compiler.numeric import erf, fma, integer_power, rsqrt, to_integer
+from warpfold.compiler.programs import Nan, Traced, nest, trace
 
 State = tuple[Any, ...]
 
@@ -90,3 +92,32 @@ def run(program: Program, *inputs: Any) -> State:
                 value = node(e, [known[a.digest] for a in e.args])
             known[e.digest] = value
     return tuple(known[o.digest] for o in program.outputs)
+
+
+def _split(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """What kernels see in place of an array: its parts."""
+    t = dtype(x.dtype)
+    if t.kind == "complex":
+        return [x.real, x.imag]
+    return [x.view(np.uint8)] if t in STORED else [x]
+
+
+def results(traced: Traced, *arrays: Any) -> tuple[Any, tuple[bool, ...]]:
+    """What a caller gets of one-dimensional arrays (a mask last), and the conditions of the checks."""
+    values = iter(run(traced.program, *(p for a in arrays for p in _split(np.asarray(a)))))
+    leaves = []
+    for t in traced.results:
+        value = np.asarray(next(values))
+        if t.kind == "complex":
+            value = np.stack([value, next(values)]).view(t.numpy)[0]
+        leaves.append(value)
+    return nest(traced.structure, leaves), tuple(bool(flag) for flag in values)
+
+
+def call(function: Callable[..., Any], *arrays: Any, where: Any = None, nan: Nan = "propagate", **params: Any) -> Any:
+    """``function`` traced for one-dimensional arrays, and evaluated; no check may come out true."""
+    given = [np.asarray(a) for a in (*arrays, *(() if where is None else (where,)))]
+    types = [dtype(a.dtype) for a in given]
+    found, failed = results(trace(function, types, params, masked=where is not None, nan=nan, wide=False), *given)
+    assert not any(failed), "a check came out true"
+    return found

@@ -8,10 +8,13 @@ import pytest
 from warpfold.compiler.dtypes import (
     ALL,
     BOOL,
+    C64,
+    C128,
     F32,
     F64,
     I32,
     I64,
+    STORED,
     U32,
     U64,
     DType,
@@ -23,7 +26,7 @@ from warpfold.compiler.dtypes import (
 from warpfold.compiler.errors import DTypeError
 
 
-@pytest.mark.parametrize("t", ALL, ids=str)
+@pytest.mark.parametrize("t", [*ALL, *STORED], ids=str)
 def test_both_names_and_the_numpy_dtype_mean_the_type(t: DType) -> None:
     assert dtype(t) is t
     assert dtype(t.name) is t
@@ -53,7 +56,7 @@ def test_python_types_are_taken_as_numpy_takes_them() -> None:
 @pytest.mark.parametrize(
     ("spec", "shown"),
     [
-        (np.dtype(complex), "complex128"), (np.dtype(object), "object"), (np.dtype("U4"), "str"), ("f8", "f8"),
+        (np.clongdouble, "complex256"), (np.dtype(object), "object"), (np.dtype("U4"), "str"), ("f8", "f8"),
         (np.dtype("datetime64[s]"), "datetime64"), (np.dtype([("a", "i4")]), "void"), (None, "None"), ("", ""),
         (np.dtype(np.float32).newbyteorder(), "f4"), (object(), "object"), (3, "3"), (np.longdouble, "float128"),
     ],
@@ -77,3 +80,12 @@ def test_derived_types(t: DType) -> None:
     assert compute(t) == registers.get(t.name, t)
     assert floating(t) == (t if t.is_float else F64)
     assert accumulator(t) in (F32, F64, I64, U64)
+
+
+def test_complex_types_are_pairs_of_floats_that_accumulate_as_themselves() -> None:
+    assert (C64.part, C128.part) == (F32, F64)
+    for t in (C64, C128):
+        assert accumulator(t) == compute(t) == floating(t) == t
+        assert not t.is_float
+        assert not t.is_integer
+    assert dtype(complex) == C128

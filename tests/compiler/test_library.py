@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from graph_numpy import combine, identity, run
+from graph_numpy import call, combine, identity, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler import library
-from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, DType, dtype
+from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, C128, F32, F64, I8, I32, I64, U8, DType, dtype
+from warpfold.compiler.errors import ArgumentError, TraceError
 from warpfold.compiler.graph import MonoidGraph
-from warpfold.compiler.programs import program
+from warpfold.compiler.programs import program, trace
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, math.nan]
 INDEXED = ("argmin", "argmax")
@@ -72,38 +74,126 @@ def test_the_laws_of_a_monoid(m: Any, types: tuple[DType, ...], data: st.DataObj
 
 
 # --- values ---
-def numpy_result(name: str, x: np.ndarray) -> Any:
-    if name == "norm":
-        return np.linalg.norm(x.astype(np.float64) if x.dtype.kind != "f" else x)
-    if name == "logsumexp":
-        wide = x.astype(np.float64)
-        m = wide.max()
-        return m + np.log(np.exp(wide - m).sum()) if np.isfinite(m) else m
-    return getattr(np, name)(x)
+Reference = Callable[..., Any]
 
 
-def result(name: str, x: np.ndarray, t: DType, **options: Any) -> np.ndarray:
-    (value,) = run(program(library.FUNCTIONS[name], (t,), name, **options), x)
-    return np.asarray(value)
+def wide(x: np.ndarray) -> np.ndarray:
+    """``x`` in the precision in which references compute."""
+    t = dtype(x.dtype)
+    return x.astype(np.float64) if t.is_float else x.astype(np.complex128) if t.kind == "complex" else x
+
+
+def logsumexp(x: np.ndarray) -> Any:
+    """The logarithm of the sum of exponentials, the greatest taken out."""
+    high = x.astype(np.float64).max()
+    return high + np.log(np.exp(x - high).sum()) if np.isfinite(high) else high
+
+
+def minmax(x: np.ndarray) -> dict[str, Any]:
+    return {"min": x.min(), "max": x.max()}
+
+
+def mean_var(x: np.ndarray) -> dict[str, Any]:
+    return {"mean": x.mean(), "var": x.var()}
+
+
+def describe(x: np.ndarray) -> dict[str, Any]:
+    return {
+        "count": np.int64(x.size), "nonzero": np.int64(np.count_nonzero(x)), **minmax(x), "argmin": np.argmin(x),
+        "argmax": np.argmax(x), **mean_var(x), "std": x.std(), "norm": np.linalg.norm(x.astype(np.float64)),
+    }  # fmt: skip
+
+
+def norm(x: np.ndarray) -> Any:
+    return np.linalg.norm(x if x.dtype.kind == "c" else x.astype(np.float64))
+
+
+OWN = {f.__name__: f for f in (logsumexp, minmax, mean_var, describe, norm)} | {
+    "count_nonzero": lambda x: np.int64(np.count_nonzero(x)),
+    "vecdot": lambda x, y: np.dot(np.conj(x) if x.dtype.kind == "c" else x, y),
+    "allclose": lambda x, y: np.bool_(np.allclose(x, y)),
+    "array_equal": lambda x, y: np.bool_(np.array_equal(x, y)),
+}
+"""References that NumPy has under another name, or not at all; all others are NumPy's own."""
+TWO = ("dot", "vecdot", "allclose", "array_equal")
+UNORDERED = (
+    "min", "max", "minmax", "ptp", "argmin", "argmax", "nanmin", "nanmax", "nanargmin", "nanargmax", "logsumexp", "var",
+    "std", "mean_var", "describe",
+)  # fmt: skip
+
+
+def reference(name: str) -> Reference:
+    found: Reference = OWN.get(name) or getattr(np, name)
+    return found
+
+
+def fields(name: str, found: Any) -> dict[str, Any]:
+    """The results by name; a single one under the name of the function."""
+    if hasattr(found, "_asdict"):
+        found = found._asdict()
+    return found if isinstance(found, dict) else {name: found}
+
+
+def elements(t: DType, n: int, source: np.random.Generator, *, nan: bool) -> np.ndarray:
+    """Elements small enough for products, some of them NaN if asked for."""
+    if t.is_integer or t == BOOL:
+        return source.integers(0, 2 if t == BOOL else 5, n).astype(t.numpy)
+    x = source.normal(size=n) + (1j * source.normal(size=n) if t.kind == "complex" else 0)
+    if nan and n > 1:
+        x[:: max(n // 3, 1)] = np.nan
+        x[1] = 2
+    return x.astype(t.numpy)
+
+
+def check(name: str, t: DType, found: Any, expected: Any) -> None:
+    """Equal where no rounding is; else close for the type. Types as NumPy's, floats keeping theirs."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if expected.dtype.kind in "fc" and not t.is_integer and t != BOOL:
+        tolerance = {"bf16": 2e-2, "f16": 2e-3, "f32": 2e-5, "c64": 2e-5}.get(t.name, 1e-12)
+        kind = np.complex128 if found.dtype.kind == "c" else np.float64
+        assert np.allclose(found.astype(kind), expected, rtol=tolerance, atol=tolerance, equal_nan=True), name
+        assert found.dtype == (t if found.dtype.kind == "c" or t.is_float else t.part).numpy, name
+    else:
+        assert np.allclose(found, expected, rtol=1e-12, atol=1e-12), name
+        assert found.dtype == expected.dtype, name
+
+
+def compare(name: str, t: DType) -> None:
+    source = np.random.default_rng(len(name))
+    for n in (1, 2, 33):
+        arrays = [elements(t, n, source, nan=name.startswith("nan")) for _ in range(2 if name in TWO else 1)]
+        if name in ("allclose", "array_equal") and n == 2:
+            arrays[1] = arrays[0]
+        with np.errstate(all="ignore"):
+            expected = fields(name, reference(name)(*(wide(a) for a in arrays)))
+        found = fields(name, call(library.FUNCTIONS[name], *arrays))
+        assert list(found) == list(expected)
+        for key, value in found.items():
+            check(key, t, value, expected[key])
+
+
+def result(name: str, x: Any, **params: Any) -> np.ndarray:
+    return np.asarray(call(library.FUNCTIONS[name], x, **params))
 
 
 @pytest.mark.parametrize("name", sorted(library.FUNCTIONS))
 @pytest.mark.parametrize("t", ALL, ids=str)
 def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
-    source = np.random.default_rng(len(name))
-    for n in (1, 2, 3, 31, 33, 100):
-        x = (source.integers(0, 5, n) if not t.is_float else source.normal(size=n)).astype(t.numpy)
-        found = result(name, x, t)
-        wide = x.astype(np.float64) if t.is_float else x
-        with np.errstate(all="ignore"):
-            expected = numpy_result(name, wide)
-        if name in INDEXED or not np.issubdtype(np.asarray(expected).dtype, np.floating):
-            assert found == expected
-            assert found.dtype == np.asarray(expected).dtype
-        else:
-            tolerance = {"bf16": 2e-2, "f16": 2e-3, "f32": 2e-5}.get(t.name, 1e-12)
-            assert np.allclose(found.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
-            assert found.dtype == (t.numpy if t.is_float else np.float64)
+    if name == "ptp" and t == BOOL:
+        with pytest.raises(TraceError, match="WF206: operator - is not defined for bool"):
+            program(library.ptp, (t,))
+        return
+    compare(name, t)
+
+
+@pytest.mark.parametrize("name", sorted(library.FUNCTIONS))
+@pytest.mark.parametrize("t", [C64, C128], ids=str)
+def test_every_reduction_of_complex_numbers_is_numpys_or_refused(name: str, t: DType) -> None:
+    if name in UNORDERED:
+        with pytest.raises(TraceError, match=rf"WF225: {t.name} has no order"):
+            program(library.FUNCTIONS[name], (t,))
+        return
+    compare(name, t)
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "any", "all", "sum", "logsumexp"])
@@ -112,8 +202,8 @@ def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
 def test_nan_infinities_and_ties_are_numpys(name: str, xs: list[float]) -> None:
     x = np.array(xs)
     with np.errstate(all="ignore"):
-        expected = numpy_result(name, x)
-    found = result(name, x, F64)
+        expected = reference(name)(x)
+    found = result(name, x)
     assert same((found,), (expected,), close=name == "logsumexp")
 
 
@@ -122,14 +212,13 @@ def test_nan_infinities_and_ties_are_numpys(name: str, xs: list[float]) -> None:
 def test_an_element_equal_to_the_padding_is_still_found(name: str, t: DType) -> None:
     """All elements are the worst value there is: the first of them wins over the identity."""
     worst = t.highest if name == "argmin" else t.lowest
-    assert result(name, np.full(5, worst, t.numpy), t) == 0
-    assert result(name, np.full(5, worst, t.numpy), t, index_dtype=I32) == 0
+    assert result(name, np.full(5, worst, t.numpy)) == 0
 
 
 @pytest.mark.parametrize("name", INDEXED)
 def test_the_first_of_all_infinities_wins(name: str) -> None:
     worst = math.inf if name == "argmin" else -math.inf
-    assert result(name, np.full(7, worst), F64) == 0
+    assert result(name, np.full(7, worst)) == 0
 
 
 @pytest.mark.parametrize(
@@ -138,7 +227,7 @@ def test_the_first_of_all_infinities_wins(name: str) -> None:
      ("logsumexp", -math.inf)],
 )  # fmt: skip
 def test_nothing_reduces_to_the_identity(name: str, expected: float) -> None:
-    assert np.array_equal(result(name, np.empty(0), F64), expected, equal_nan=True)
+    assert np.array_equal(result(name, np.empty(0)), expected, equal_nan=True)
     graph = program(library.FUNCTIONS[name], (F64,)).reduces[0].value
     assert isinstance(graph, MonoidGraph)
     assert graph.has_identity
@@ -155,7 +244,7 @@ def test_an_extremum_of_nothing_has_only_padding(name: str) -> None:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50), st.sampled_from([0, 1, 0.5, 2]))
 def test_the_variance_with_a_correction(xs: list[float], correction: float) -> None:
     x = np.array(xs)
-    found = result("var", x, F64, correction=correction)
+    found = result("var", x, correction=correction)
     if len(x) - correction > 0:
         assert np.allclose(found, np.var(x, ddof=correction), rtol=1e-9, atol=1e-6)  # type: ignore[call-overload]
     else:
@@ -167,20 +256,20 @@ def test_the_variance_with_a_correction(xs: list[float], correction: float) -> N
 def test_the_variance_of_great_equal_values_is_zero(t: DType, n: int) -> None:
     """Welford's square of the mean itself would overflow where a state meets an empty one."""
     great = 1e30 if t != F64 else 1e300
-    assert result("var", np.full(n, great).astype(t.numpy), t) == 0
+    assert result("var", np.full(n, great).astype(t.numpy)) == 0
 
 
 def test_the_sum_of_exponentials_does_not_overflow() -> None:
-    assert np.isclose(result("logsumexp", np.array([1000.0, 1000.0]), F64), 1000 + math.log(2))
-    assert result("logsumexp", np.array([-math.inf, -math.inf]), F64) == -math.inf
-    assert result("logsumexp", np.array([-math.inf, 3.0]), F64) == 3.0
+    assert np.isclose(result("logsumexp", np.array([1000.0, 1000.0])), 1000 + math.log(2))
+    assert result("logsumexp", np.array([-math.inf, -math.inf])) == -math.inf
+    assert result("logsumexp", np.array([-math.inf, 3.0])) == 3.0
 
 
 @pytest.mark.parametrize("asked", ["f32", "f64", "i64", "u8", "bool", "f16"])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "var"])
 def test_a_result_has_the_dtype_that_was_asked_for(name: str, asked: str) -> None:
     x = np.array([1, 2, 3, 3], np.int32)
-    found = result(name, x, I32, dtype=asked)
+    found = result(name, x, dtype=asked)
     assert found.dtype == dtype(asked).numpy
     exact = {"sum": 9, "prod": 18, "mean": 2.25, "var": 0.6875}[name]
     if asked == "bool":
@@ -190,8 +279,158 @@ def test_a_result_has_the_dtype_that_was_asked_for(name: str, asked: str) -> Non
 
 
 def test_sums_widen() -> None:
-    assert result("sum", np.full(300, 100, np.int8), I8) == 30_000
-    assert result("sum", np.full(300, True), BOOL) == 300
+    assert result("sum", np.full(300, 100, np.int8)) == 30_000
+    assert result("sum", np.full(300, True)) == 300
     ones = np.ones(4096, np.float16)
-    assert result("sum", ones, F16) == 4096
-    assert result("mean", np.full(100, 60_000, np.float16), F16) == 60_000
+    assert result("sum", ones) == 4096
+    assert result("mean", np.full(100, 60_000, np.float16)) == 60_000
+
+
+# --- options of the functions ---
+ILL = np.array([1e8, 1.0, -1e8, 1.0] * 500, np.float32)
+"""A sum of 1000 that f32 loses wholly: 1e8 + 1 is 1e8."""
+
+
+def test_a_compensated_sum_is_nearly_one_in_float64() -> None:
+    source = np.random.default_rng(5)
+    x = np.concatenate([source.normal(size=4000) * 1e7, source.normal(size=4000)]).astype(np.float32)
+    x = source.permutation(np.concatenate([x, -x[:4000]]))
+    exact = math.fsum(float(v) for v in x)
+    plain, better = (abs(float(result("sum", x, accumulate=a)) - exact) for a in (None, "compensated"))
+    assert better <= 1e-6 * abs(exact)
+    assert plain > 100 * better
+    assert result("sum", ILL, accumulate="compensated") == 1000
+    assert result("sum", ILL, accumulate="f64") == 1000
+    assert result("sum", ILL, accumulate="compensated", initial=3.5) == 1003.5
+    assert result("mean", ILL, accumulate="compensated") == 0.5
+    assert result("norm", ILL - 1e8, ord=1, accumulate="compensated") == np.float32(np.abs(np.float64(ILL - 1e8)).sum())
+
+
+def test_a_compensated_product_keeps_the_errors_of_its_factors() -> None:
+    x, y = np.array([4097, 1, 4097], np.float32), np.array([4097, 1, -4096], np.float32)
+    assert result("norm", np.full(3, 1 + 2**-12, np.float32), accumulate="compensated") == np.float32(
+        math.sqrt(3) * (1 + 2**-12)
+    )
+    assert call(library.dot, x, y) == 4096, "the square of 4097 has 25 bits, and so has what it is added to"
+    assert call(library.dot, x, y, accumulate="compensated") == 4098
+    z = (x + 1j * y).astype(np.complex64)
+    assert call(library.vecdot, z[:2], z[:2], accumulate="f64").dtype == np.complex64
+
+
+def test_a_compensated_sum_of_complex_numbers_has_two_sums_and_one_beginning() -> None:
+    z = (ILL + 1j * ILL[::-1]).astype(np.complex64)
+    assert result("sum", z, accumulate="compensated") == 1000 + 1000j
+    assert result("sum", z, accumulate="compensated", initial=1 - 2j) == 1001 + 998j
+    assert result("mean", z, accumulate="f64") == 0.5 + 0.5j
+
+
+@pytest.mark.parametrize("special", [[math.inf], [-math.inf], [math.inf, -math.inf], [math.nan], [3e38, 3e38, -3e38]])
+def test_infinite_and_nan_sums_stay_right_with_compensation(special: list[float]) -> None:
+    x = np.array([1.0, *special, 2.0], np.float32)
+    with np.errstate(all="ignore"):
+        plain = result("sum", x)
+    assert np.array_equal(result("sum", x, accumulate="compensated"), plain, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["prod", "var", "std", "mean_var"])
+def test_what_is_no_sum_has_no_compensation(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"WF137: {name} has no compensated form"):
+        program(library.FUNCTIONS[name], (F32,), accumulate="compensated")
+
+
+@pytest.mark.parametrize("ord", [0, 1, 2, 3, 0.5, 1.5, -1, -2.5, math.inf, -math.inf])
+@pytest.mark.parametrize("t", ["f32", "f64", "i32", "c64", "c128"])
+def test_norms_of_every_order_are_numpys(ord: float, t: str) -> None:
+    x = np.array([3, -4, 1, 2, 7], dtype(t).numpy)
+    if t.startswith("c"):
+        x = x * (1 + 2j)
+    found = result("norm", x.astype(dtype(t).numpy), ord=float(ord))
+    expected = np.linalg.norm(x.astype(np.complex128 if t.startswith("c") else np.float64), ord)
+    assert np.isclose(found, expected, rtol=1e-5 if t in ("f32", "c64") else 1e-12)
+    assert found.dtype == np.dtype({"f32": "f4", "c64": "f4"}.get(t, "f8"))
+    assert result("norm", x.astype(dtype(t).numpy), ord=float(ord), accumulate="f64").dtype == found.dtype
+
+
+def test_a_norm_of_zeros_and_of_nothing() -> None:
+    assert result("norm", np.zeros(3), ord=0.0) == 0
+    assert result("norm", np.array([0.0, math.nan, 2.0]), ord=0.0) == 2
+    assert result("norm", np.zeros(0), ord=3.0) == 0
+
+
+@pytest.mark.parametrize(("equal_nan", "expected"), [(False, False), (True, True)])
+def test_nan_equals_nan_when_asked(equal_nan: bool, expected: bool) -> None:
+    x = np.array([1.0, math.nan, math.inf])
+    for name in ("allclose", "array_equal"):
+        assert call(library.FUNCTIONS[name], x, x, equal_nan=equal_nan) == expected
+        assert call(library.FUNCTIONS[name], x * (1 + 1j), x * (1 + 1j), equal_nan=True)
+
+
+@settings(max_examples=200)
+@given(st.tuples(st.sampled_from([*SPECIAL, 1.000001, 1.1]), st.sampled_from([*SPECIAL, 1.000001, 1.1])), st.booleans())
+def test_allclose_is_numpys(pair: tuple[float, float], equal_nan: bool) -> None:
+    x, y = ([p] for p in pair)
+    for options in ({}, {"rtol": 0.2}, {"atol": 0.2, "rtol": 0.0}, {"rtol": 0.0, "atol": 0.0}):
+        with np.errstate(all="ignore"):
+            expected = np.allclose(x, y, **options, equal_nan=equal_nan)
+        assert call(library.allclose, x, y, **options, equal_nan=equal_nan) == expected
+
+
+def test_numbers_of_two_types_meet_where_numpy_has_them_meet() -> None:
+    x, y = np.array([1, 2, 3], np.int8), np.array([0.5, 2, 3], np.float32)
+    assert call(library.dot, x, y).dtype == np.float32
+    assert call(library.dot, x, x.astype(np.uint8)).dtype == np.int16
+    assert call(library.vecdot, y + 1j * y, x).dtype == np.complex64
+    assert call(library.vecdot, y + 1j * y, x) == np.vdot(y + 1j * y, x)
+    assert call(library.dot, np.full(3, 100, np.int8), np.full(3, 2, np.int8)) == np.int8(600 - 512)
+
+
+# --- NaN ---
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "mean", "argmin", "argmax"])
+def test_the_nan_functions_are_the_others_told_to_ignore_nan(name: str) -> None:
+    x = np.array([math.nan, 3, 1, math.nan, 2])
+    own, told = library.FUNCTIONS[f"nan{name}"], library.FUNCTIONS[name]
+    assert own.__name__ == f"nan{name}"
+    assert call(own, x) == call(told, x, nan="ignore") == getattr(np, f"nan{name}")(x)
+    assert trace(own, (I32,), {}).program.digest == program(told, (I32,)).digest, "integers hold no NaN"
+
+
+def test_of_nan_alone_sums_are_empty_and_extrema_nan() -> None:
+    x = np.full(4, math.nan, np.float32)
+    assert result("nansum", x) == 0
+    assert result("nanprod", x) == 1
+    for name in ("nanmin", "nanmax", "nanmean"):
+        assert np.isnan(result(name, x))
+    assert result("nanmin", x, initial=7.0) == 7
+    assert result("nanmax", np.array([math.nan, -math.inf])) == -math.inf
+
+
+def test_where_nan_alone_is_has_no_place_and_is_checked() -> None:
+    found = trace(library.nanargmax, (F32,), {})
+    assert found.checks == ("WF134",)
+    assert found.program.outputs[1].dtype == BOOL
+    for x, failed in (([math.nan, math.nan], True), ([math.nan, 1.0], False)):
+        assert results(found, np.array(x, np.float32))[1] == (failed,)
+
+
+# --- initial values ---
+@pytest.mark.parametrize(
+    ("name", "initial", "expected"),
+    [("sum", 10, 16), ("prod", 10, 60), ("min", 0, 0), ("min", 5, 1), ("max", 2, 3), ("max", 9, 9)],
+)
+@pytest.mark.parametrize("t", [I8, F32, F64, BF16], ids=str)
+def test_a_reduction_begins_at_its_initial_value(name: str, initial: int, expected: int, t: DType) -> None:
+    x = np.array([1, 2, 3], t.numpy)
+    assert result(name, x, initial=initial) == expected
+    assert result(name, x[:0], initial=initial) == initial, "and of nothing is that"
+    assert result(name, x, initial=initial).dtype == result(name, x).dtype
+
+
+@pytest.mark.parametrize(
+    ("t", "initial", "expected"),
+    [(I8, 300, "a value of type i8"), (I8, 1.5, "a value of type i8"), (U8, -1, "a value of type u8"),
+     (F32, 1j, "a value of type f32"), (F32, "1", "a value of type f32"), (F32, (1, 2), r"1 value\(s\)"),
+     (I64, 10**400, "a value of type i64"), (I64, math.nan, "a value of type i64")],
+)  # fmt: skip
+def test_an_initial_value_is_one_of_the_state(t: DType, initial: Any, expected: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"WF136: initial=.* does not fit MAX: expected {expected}"):
+        program(library.max, (t,), initial=initial)

@@ -19,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler import functions, trace
-from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, U32, U64, DType
+from warpfold.compiler.complexes import Complex
+from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, F16, F32, F64, I8, I32, I64, U8, U32, U64, DType
 from warpfold.compiler.errors import DTypeError, TraceError, WarpfoldError
 from warpfold.compiler.functions import where
 from warpfold.compiler.graph import Expr
@@ -112,7 +113,16 @@ def test_a_cast_that_changes_nothing_is_nothing() -> None:
     assert cast(1, "f16").expr.op == "const"
     assert cast(cast(0.1, F32), F64).expr.op == "cast", "widening must not bring back what rounding to f32 lost"
     with pytest.raises(DTypeError, match="WF105"):
-        cast(x, "complex64")
+        cast(x, "complex32")
+
+
+def test_a_cast_to_a_type_of_arrays_only() -> None:
+    """A complex value is a pair of floats; nothing computes in 8-bit floats."""
+    z = cast(sym(F32), "complex64")
+    assert isinstance(z, Complex)
+    assert (z.dtype, z.imag.expr.value) == (C64, 0.0)
+    for t in ("f8e4m3fn", "f8e5m2"):
+        assert caught("WF206", lambda a: cast(a, t), sym(F32)).message == f"operator cast is not defined for {t}"  # noqa: B023
 
 
 def test_bools_add_as_or_and_multiply_as_and() -> None:
@@ -264,7 +274,8 @@ TABLE = np.arange(3)
         (lambda a: a + TABLE, "ndarray"), (lambda a: TABLE + a, "ndarray"), (lambda a: TABLE * 1.0 < a, "ndarray"),
         (lambda a: a == TABLE, "ndarray"), (lambda a: TABLE == a, "ndarray"), (lambda a: where(TABLE, a, a), "ndarray"),
         (lambda a: TABLE & a, "ndarray"), (lambda a: a * [1], "list"), (lambda a: a + "x", "str"),
-        (lambda a: a + None, "NoneType"), (lambda a: a * 1j, "complex"), (lambda a: functions.exp(TABLE), "ndarray"),
+        (lambda a: a + None, "NoneType"), (lambda a: a * 1j, "complex"), (lambda a: np.complex64(1j) + a, "complex"),
+        (lambda a: functions.exp(TABLE), "ndarray"),
     ],
 )  # fmt: skip
 def test_arrays_and_other_things_cannot_be_captured(mistake: Callable[..., Any], kind: str) -> None:
