@@ -1,7 +1,7 @@
-// Math functions: no instruction computes exp and log accurately, and a call of a library would need something to link.
+// Math functions: no instruction computes them accurately, and a call of a library would need something to link.
 // They become range reduction and a polynomial. tests/passes/test_expand_math.py measures what comes out, in ulps.
 
-// RUN: warpfold-opt %s --pass-pipeline='builtin.module(expand-math)' | FileCheck %s
+// RUN: warpfold-opt %s --split-input-file --pass-pipeline='builtin.module(expand-math)' | FileCheck %s
 
 // exp(x) = 2^n exp(r), with n the integer nearest to x / ln2.
 // CHECK-LABEL: func.func @exp_f32
@@ -91,4 +91,87 @@ func.func @extremes(%x: f32, %y: f32) -> (f32, f32) {
   // CHECK-NEXT: llvm.call_intrinsic "llvm.maximum"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
   %b = arith.maximumf %x, %y : f32
   return %a, %b : f32, f32
+}
+
+// -----
+
+// Long code becomes a function of the module, of scalars: written once, called for each element of a fragment.
+// CHECK:      llvm.func internal @__fold_tanh_f32(%[[X:.*]]: f32) -> f32
+// CHECK:        %[[SIZE:.*]] = llvm.call_intrinsic "llvm.fabs"(%[[X]])
+// Near zero a polynomial, beyond 1 - 2 / (exp(2x) + 1), and the sign of x in front of either.
+// CHECK-COUNT-7: llvm.call_intrinsic "llvm.fma"
+// CHECK:        arith.divf
+// CHECK:        arith.cmpf olt, %[[SIZE]]
+// CHECK:        arith.select
+// CHECK:        arith.ori
+// CHECK:        llvm.return
+// CHECK-LABEL: func.func @tanh_vector
+func.func @tanh_vector(%x: vector<2xf32>, %y: f32) -> (vector<2xf32>, f32) {
+  // CHECK-COUNT-3: llvm.call @__fold_tanh_f32({{.*}}) : (f32) -> f32
+  // CHECK-NOT:     math.
+  // CHECK:         return
+  %a = math.tanh %x : vector<2xf32>
+  %b = math.tanh %y : f32
+  return %a, %b : vector<2xf32>, f32
+}
+
+// -----
+
+// sin(x): angles below 2^19 lose a multiple of pi/2; greater ones, which would cancel, multiply the bits of 2/pi.
+// CHECK:      llvm.mlir.global internal constant @two_over_pi_32(dense<[0, 0, -1560706194, {{.*}}]> : tensor<12xi32>)
+// CHECK:      llvm.func internal @__fold_sin_f32(%[[X:.*]]: f32) -> f32
+// CHECK:        %[[BOUND:.*]] = arith.constant 5.242880e+05 : f32
+// CHECK:        %[[SMALL:.*]] = arith.cmpf olt, %{{.*}}, %[[BOUND]] : f32
+// CHECK:        scf.if %[[SMALL]] -> (i32, f32, f32)
+// CHECK:        } else {
+// CHECK-COUNT-4: llvm.load
+// CHECK-COUNT-2: arith.mului_extended
+// CHECK-LABEL: func.func @sin_f32
+func.func @sin_f32(%x: f32) -> f32 {
+  // CHECK-NEXT: llvm.call @__fold_sin_f32
+  %y = math.sin %x : f32
+  return %y : f32
+}
+
+// -----
+
+// A remainder is exact however great the quotient: a loop takes off what the format can hold of it.
+// CHECK:      llvm.func internal @__fold_remf_f64(%{{.*}}: f64, %{{.*}}: f64) -> f64
+// CHECK:        scf.while
+// CHECK:          arith.divf
+// CHECK-NEXT:     llvm.call_intrinsic "llvm.trunc"
+// CHECK:          llvm.call_intrinsic "llvm.fma"
+// CHECK-LABEL: func.func @two_operands
+func.func @two_operands(%x: f64, %y: f64) -> f64 {
+  // CHECK-NEXT: llvm.call @__fold_remf_f64(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
+  %z = arith.remf %x, %y : f64
+  return %z : f64
+}
+
+// -----
+
+// fastmath<afn> asks for the instruction that approximates: exp and log are those to base two, scaled.
+// CHECK-LABEL: func.func @fast
+func.func @fast(%x: f32, %v: vector<2xf32>) -> (f32, f32, vector<2xf32>, f32) {
+  // CHECK:      %[[SCALED:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.ex2.approx"(%[[SCALED]])
+  %a = math.exp %x fastmath<afn> : f32
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.tanh"(%{{.*}}) {fastmathFlags = #llvm.fastmath<afn>}
+  %b = math.tanh %x fastmath<afn> : f32
+  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%{{.*}}) {{.*}}: (f32) -> f32
+  %c = math.rsqrt %v fastmath<afn> : vector<2xf32>
+  // CHECK:      llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"
+  %d = math.sqrt %x fastmath<afn> : f32
+  return %a, %b, %c, %d : f32, f32, vector<2xf32>, f32
+}
+
+// -----
+
+// There is no approximation in f64: the flag changes nothing.
+// CHECK-LABEL: func.func @slow
+func.func @slow(%x: f64) -> f64 {
+  // CHECK-NOT: approx
+  // CHECK:     return
+  %y = math.exp2 %x fastmath<afn> : f64
+  return %y : f64
 }
