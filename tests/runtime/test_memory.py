@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler.dtypes import F32, F64
@@ -20,7 +20,7 @@ CPU, GPU = Device("cpu"), Device("cuda", 0)
 views = st.lists(st.tuples(st.integers(0, 3), st.integers(-6, 6)), max_size=3).flatmap(
     lambda dims: st.builds(
         View,
-        st.integers(50, 70).map(lambda a: a * 4),
+        st.integers(1050, 1070).map(lambda a: a * 4),
         st.just(tuple(size for size, _ in dims)),
         st.just(tuple(stride for _, stride in dims)),
         st.sampled_from([F32, F64]),
@@ -37,11 +37,13 @@ def touched(v: View) -> Counter[int]:
     return Counter(start + b for start in starts for b in range(item))
 
 
+@settings(max_examples=500)
 @given(views, views)
 def test_views_share_the_bytes_that_belong_to_both(v: View, w: View) -> None:
     assert memory.share(v, w) == bool(touched(v) & touched(w))
 
 
+@settings(max_examples=500)
 @given(views)
 def test_a_view_overlaps_itself_where_a_byte_belongs_to_two_elements(v: View) -> None:
     assert memory.overlaps_itself(v) == any(count > 1 for count in touched(v).values())
