@@ -4,7 +4,7 @@ Functions that are real for integers take them as f64. They are within the state
 bits on every machine; half types are computed in f32 and rounded once. ``fast=True`` takes the GPU's approximation of
 f32 (and half types), which differs between machines: within 2 ulp for ``divide``, ``sqrt``, ``rsqrt`` and ``exp2``, and
 for ``exp`` near zero; off by some 2^-22 for ``log`` and ``log2`` near 1, by 2^-20 for ``sin`` and ``cos`` up to pi; to
-11 bits for ``tanh``. On f64 it changes nothing.
+11 bits for ``tanh`` (from sm_80 on). On f64 it changes nothing.
 """
 
 from __future__ import annotations

@@ -9,12 +9,17 @@ from ..compiler.combine import elements, fragment
 from ..compiler.mlir import ir, llvm
 
 
-def symbol_table(op: Any) -> Any:
-    """The block of the module around ``op`` that is compiled as a whole."""
+def module_around(op: Any) -> Any:
+    """The module around ``op`` that is compiled as a whole."""
     outer = op.operation
     while outer.name not in ("gpu.module", "builtin.module"):
         outer = outer.parent.operation
-    return outer.regions[0].blocks[0]
+    return outer
+
+
+def symbol_table(op: Any) -> Any:
+    """The block of the module around ``op``."""
+    return module_around(op).regions[0].blocks[0]
 
 
 def symbols(body: Any) -> set[str]:

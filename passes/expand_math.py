@@ -73,19 +73,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..compiler.attributes import TARGET
 from ..compiler.build import before, replace
 from ..compiler.combine import elements, fragment
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
+from ..compiler.target import DEFAULT, target
 from ._arithmetic import Builder, intrinsic
 from ._error_function import erf
 from ._exponential import exp, exp2, expm1, tanh
 from ._logarithm import log, log1p, log2
 from ._power import integer_power, power
 from ._remainder import remainder
-from ._symbols import call_of
+from ._symbols import call_of, module_around
 from ._trigonometric import cos, sin
 
 Expand = Callable[..., Any]
@@ -139,7 +141,15 @@ def _is_fast(op: Any) -> bool:
     """Whether ``op`` may be, and can be, approximated."""
     if op.name not in _FAST or "fastmath" not in op.attributes:
         return False
-    return "afn" in str(op.attributes["fastmath"]) and element(op.operands[0].type).width == 32
+    wanted = "afn" in str(op.attributes["fastmath"]) and element(op.operands[0].type).width == 32
+    return wanted and (op.name != "math.tanh" or _has_tanh(op))
+
+
+def _has_tanh(op: Any) -> bool:
+    """Whether the target has the instruction that approximates tanh, which came with PTX 7.0."""
+    attributes = module_around(op).attributes
+    t = target(ir.StringAttr(attributes[TARGET]).value) if TARGET in attributes else DEFAULT
+    return t.ptx >= 70
 
 
 def _approximated(op: Any) -> Any:

@@ -175,3 +175,17 @@ func.func @slow(%x: f64) -> f64 {
   %y = math.exp2 %x fastmath<afn> : f64
   return %y : f64
 }
+
+// -----
+
+// Nor is there one of tanh before PTX 7.0: a target with less gets the arithmetic.
+// CHECK:       gpu.module @old
+// CHECK:         llvm.func internal @__fold_tanh_f32
+// CHECK-LABEL:   func.func @old_tanh
+gpu.module @old attributes {fold.target = "sm_75"} {
+  func.func @old_tanh(%x: f32) -> f32 {
+    // CHECK-NEXT:  llvm.call @__fold_tanh_f32
+    %y = math.tanh %x fastmath<afn> : f32
+    return %y : f32
+  }
+}
