@@ -122,7 +122,11 @@ def _read_torch(x: Any) -> View:
         raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
     if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value
         return _torch_resolved(x)
-    return View(x.data_ptr(), tuple(x.shape), x.stride(), t, device, False, x)
+    try:
+        address = x.data_ptr()
+    except RuntimeError as e:  # a tensor that torch.func or torch.compile passes through a function
+        raise refusal(x, str(e).partition("\n")[0], "call warpfold outside of torch.func and torch.compile") from e
+    return View(address, tuple(x.shape), x.stride(), t, device, False, x)
 
 
 def _torch_resolved(x: Any) -> View:
@@ -168,6 +172,8 @@ def _cupy_stream(x: Any) -> int:
 def _read_jax(x: Any) -> View:
     if isinstance(x, sys.modules["jax"].core.Tracer):
         raise refusal(x, "it stands for values that are not there yet", "call warpfold outside jax.jit, grad and vmap")
+    if x.is_deleted():
+        raise refusal(x, "it was deleted, or donated to a function", "pass an array that still has its memory")
     t = dtype(x.dtype)  # first, since JAX's own message for foreign types does not name them
     if x.__dlpack_device__()[0] == dlpack.CPU:
         x.block_until_ready()  # on a GPU the export makes our stream wait instead

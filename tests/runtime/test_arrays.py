@@ -456,6 +456,8 @@ def test_torch_on_the_cpu() -> None:
     assert arrays.view(z.conj()).read_only
     with expect("WF114"):
         arrays.view(torch.ones(2, 2).to_sparse())
+    with expect("WF114", "outside of torch.func"):
+        torch.func.vmap(arrays.view)(x)
     with expect("WF106"):
         arrays.view(torch.frombuffer(bytearray(17), dtype=torch.float32, offset=1, count=4))
 
@@ -522,6 +524,9 @@ def test_jax_on_the_cpu() -> None:
         arrays.check_out(x, (2, 3), F32, [])
     with expect("WF114", "outside jax.jit"):
         jax.jit(arrays.view)(x)
+    x.delete()
+    with expect("WF114", "it was deleted"):
+        arrays.view(x)
 
 
 # --- out= ----------------------------------------------------------------------------------------------------------
