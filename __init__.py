@@ -33,6 +33,7 @@ _HOME = {
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
+    **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
     **dict.fromkeys(("count", "fold", "index"), ".compiler.fold"),
     **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),

@@ -15,9 +15,13 @@ from .plan import Access, Launch, Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size", "reduced_size",
-    "kept_stride", "reduced_stride", "index_stride", "index_base",
+    "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin", "row_count",
+    "row_stride",
 ]  # fmt: skip
-POINTERS = ("input", "output", "partial", "counter")
+ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
+"""What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
+elements the caller reduces. A row may be a piece of the caller's: the first two are the piece's, the others not."""
+POINTERS = ("input", "output", "partial", "counter", *ROWS)
 SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
 
 
@@ -31,6 +35,7 @@ class Facts:
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
             anywhere; accesses begin at the boundary before), or ``strided`` single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
+        ragged: whether rows begin and end where arrays say, and not with the reduced axis.
     """
 
     kept_rank: int
@@ -38,6 +43,7 @@ class Facts:
     index_bits: int
     access: tuple[Access, ...]
     store_vector: bool
+    ragged: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,10 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        letter = f"{self.operand}" if self.role in (*POINTERS, "kept_stride", "reduced_stride") else ""
+        several = ("input", "output", "partial", "kept_stride", "reduced_stride")
+        letter = f"{self.operand}" if self.role in several else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
-        return "counter" if self.role == "counter" else f"{self.role}{letter}{dim}"
+        return f"{self.role}{letter}{dim}"
 
 
 @dataclass(frozen=True)
@@ -81,20 +88,26 @@ class Kernel:
         """The kernel's parameters, in order."""
         p = self.program
         return params(
-            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts.kept_rank, self.facts.reduced_rank,
-            self.plan.finish, p.uses_index,
+            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts, self.plan.finish,
+            indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
 
 
 def params(
-    inputs: int, outputs: int, states: int, kept_rank: int, reduced_rank: int, finish: str, indexed: bool
+    inputs: int, outputs: int, states: int, facts: Facts, finish: str, *, indexed: bool, counted: bool
 ) -> tuple[Param, ...]:
-    """The parameters of a kernel with so many inputs, outputs and values of state."""
+    """The parameters of a kernel with so many inputs, outputs and values of state.
+
+    ``indexed`` and ``counted`` say that it numbers its elements, and asks for their number.
+    """
+    kept_rank, reduced_rank = facts.kept_rank, facts.reduced_rank
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
     found += [Param("partial", i) for i in range(states) if finish != "cta"]
     found += [Param("counter")] if finish == "last_block" else []
+    asked = {"row_origin": indexed, "row_count": counted}
+    found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]
     found += [Param("kept_size", 0, d) for d in range(1, kept_rank)]
     found += [Param("reduced_size", 0, d) for d in range(1, reduced_rank)]
@@ -104,6 +117,8 @@ def params(
     found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
+    if facts.ragged:
+        found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     return tuple(found)
 
 
@@ -118,10 +133,12 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     }
     if param.role in scalars:
         return scalars[param.role]
-    axis = geometry.kept if param.role.startswith("kept") else geometry.reduced
+    axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":
         return dim.index_stride
+    if param.role == "row_stride":
+        return dim.row_stride
     return dim.size if param.role.endswith("size") else dim.strides[param.operand]
 
 
@@ -139,6 +156,13 @@ def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
         stride *= d.size
     reduced = Dim(split, (stride,) * states + (0,) * n_outputs)
     return Geometry(tuple(kept), (reduced,), (0,) * states + geometry.offsets)
+
+
+def partial_program(program: Program) -> Program:
+    """The program whose results are the values of the state itself: it leaves what ``second_program`` reads."""
+    (reduce,) = program.reduces
+    values = tuple(Expr("result", (reduce,), t, "kept", i) for i, t in enumerate(program.monoid.state))
+    return Program(program.name, program.inputs, values)
 
 
 def second_program(program: Program) -> Program:

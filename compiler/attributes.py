@@ -12,7 +12,7 @@ from .plan import Plan
 from .target import Target
 
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
-_SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False)}
+_SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
 
 

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from .abi import Facts, Kernel, second_program
+from .abi import Facts, Kernel, partial_program, second_program
 from .artifact import Artifact, CompiledKernel, Role
 from .dialect import load
 from .emit import emit
 from .errors import error
-from .graph import Expr, Program
+from .graph import Program
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, run
 from .plan import Access, Plan
@@ -48,11 +48,8 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
     if plan.finish == "atomic":
-        node = second.reduces[0]
-        outputs = tuple(Expr("result", (node,), t, "kept", i) for i, t in enumerate(main.monoid.state))
-        init = Program(program.name, second.inputs, outputs)
         nothing = replace(rest, reduced_rank=1)
-        found.insert(0, ("init", Kernel(f"{name}_init", init, nothing, own)))
+        found.insert(0, ("init", Kernel(f"{name}_init", partial_program(second), nothing, own)))
     return found
 
 

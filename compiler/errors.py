@@ -271,6 +271,27 @@ _rows(
             "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
             "pass a bool array, such as x > 0",
         ),
+        "WF141": (
+            "offsets have shape {shape}: expected one dim of at least 1 entry",
+            "pass the start of every segment and the end of the last",
+        ),
+        "WF142": (
+            "offsets[{position}] is {value}, which is no place on an axis of {size} elements",
+            "keep offsets from 0 to {size}",
+        ),
+        "WF143": (
+            "offsets do not rise: offsets[{position}] is {value}, the next is {following}",
+            "sort them; segment k is x[offsets[k]:offsets[k + 1]]",
+        ),
+        "WF144": (
+            "{name} of no elements has no value: segment {position} is empty and {name} has no identity",
+            "leave empty segments out, or give an initial value",
+        ),
+        "WF145": ("segments lie along one axis, got axis={axis}", "name it: axis=0"),
+        "WF146": (
+            "segments are reduced element by element in one CTA each: {key}={value} does not fit",
+            "leave {key} out of the plan",
+        ),
         "WF148": (
             "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
             "convert it first",
@@ -282,6 +303,7 @@ _rows(
 _rows(
     DTypeError,
     {
+        "WF140": ("offsets have elements of type {dtype}: expected integers", "convert them: offsets.astype('int64')"),
         "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
     },
 )

@@ -23,20 +23,23 @@ class Dim:
         strides: distance between neighbours, in elements, for each operand (inputs first, then outputs; an output has
             stride 0 along reduced dims).
         index_stride: distance between neighbours in the caller's row-major numbering of the reduced elements.
+        row_stride: distance between neighbours in the numbering of ragged rows: 1 along the dim that numbers them.
     """
 
     size: int
     strides: tuple[int, ...]
     index_stride: int = 0
+    row_stride: int = 0
 
     def flipped(self) -> Dim:
-        """The same dim walked from its other end."""
+        """The same dim walked from its other end; rows are numbered along a dim of stride 0, which never is."""
         return Dim(self.size, tuple(-s for s in self.strides), -self.index_stride)
 
     def holds(self, inner: Dim) -> bool:
         """Whether this dim and ``inner`` just below it are one dim for every operand."""
-        pairs = zip((*self.strides, self.index_stride), (*inner.strides, inner.index_stride), strict=True)
-        return all(outer == inner.size * s for outer, s in pairs)
+        outer = (*self.strides, self.index_stride, self.row_stride)
+        pairs = zip(outer, (*inner.strides, inner.index_stride, inner.row_stride), strict=True)
+        return all(own == inner.size * s for own, s in pairs)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ def collapse(
     *,
     ordered: bool = False,
     indexed: bool = False,
+    rows: int | None = None,
 ) -> Geometry:
     """The geometry of reducing ``axes`` of arrays of ``shape``.
 
@@ -122,9 +126,11 @@ def collapse(
         outputs: for each output its strides in elements, one per kept dim, in order.
         ordered: keep the caller's order of the reduced elements (the monoid is not commutative).
         indexed: the program numbers its elements, so dims merge only where the numbering also does.
+        rows: the kept axis that numbers ragged rows; it merges with no other, since they have no row of their own.
     """
-    dims = _dims(shape, axes, inputs, outputs, indexed)
-    kept = _sorted([d for d, reduced in dims if not reduced])
+    dims = _dims(shape, axes, inputs, outputs, indexed, rows)
+    along = abs(inputs[0][axes[0]]) if rows is not None else 0
+    kept = _sorted([d for d, reduced in dims if not reduced], along)
     reduced = [d for d, is_reduced in dims if is_reduced]
     offsets = [0] * (len(inputs) + len(outputs))
     kept, _ = _flip(kept, offsets)
@@ -140,6 +146,7 @@ def _dims(
     inputs: Sequence[Sequence[int]],
     outputs: Sequence[Sequence[int]],
     indexed: bool,
+    rows: int | None,
 ) -> list[tuple[Dim, bool]]:
     """Every dim of size other than 1, each with whether it is reduced."""
     found: list[tuple[Dim, bool]] = []
@@ -152,16 +159,24 @@ def _dims(
             number //= max(1, size)
             dim = Dim(size, own + (0,) * len(outputs), number if indexed else 0)
         else:
-            dim = Dim(size, own + tuple(s[position] for s in outputs))
+            dim = Dim(size, own + tuple(s[position] for s in outputs), row_stride=int(a == rows))
             position += 1
         if size != 1:
             found.append((dim, reduced))
     return found
 
 
-def _sorted(dims: list[Dim]) -> list[Dim]:
-    """Largest stride of the first input outermost; a broadcast dim (stride 0) is outermost of all."""
-    return sorted(dims, key=lambda d: -abs(d.strides[0]) if d.strides[0] else float("-inf"))
+def _sorted(dims: list[Dim], along: int = 0) -> list[Dim]:
+    """Largest stride of the first input outermost; a broadcast dim (stride 0) is outermost of all.
+
+    Ragged rows follow each other on the axis that they cut, whose stride is ``along``.
+    """
+
+    def place(d: Dim) -> float:
+        stride = along if d.row_stride else abs(d.strides[0])
+        return -stride if stride else float("-inf")
+
+    return sorted(dims, key=place)
 
 
 def _flip(dims: list[Dim], offsets: list[int]) -> tuple[list[Dim], int]:

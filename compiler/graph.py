@@ -126,6 +126,11 @@ class Program:
         """Whether elements are numbered anywhere (argmin and the like)."""
         return any(e.op == "iota" for e in walk(self.outputs))
 
+    @property
+    def uses_count(self) -> bool:
+        """Whether the number of reduced elements is asked for anywhere (a mean's divisor)."""
+        return any(e.op == "count" for e in walk(self.outputs))
+
 
 def walk(roots: tuple[Expr, ...]) -> Iterator[Expr]:
     """Every node below ``roots`` once, operands before users."""

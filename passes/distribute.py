@@ -10,7 +10,8 @@ A sum over rows, a warp a row:
 func.func @row_sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 2, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %sum = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
@@ -124,12 +125,19 @@ class _Distributor:
                 found=self.reduce.operands[0].type,
             )
         self.reduced = self._reduced()
-        self.indexed = any(o.name == "fold.iota" for o in ops)
+        self._check_ragged()
+        self.indexed, self.counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
         self.index = ir.IntegerType.get_signless(self.facts.index_bits)
         self.sources = unpack(self.reduce.operands[0])
         self.states = [element(v.type) for v in self.sources]
         self.identity, self.combine = self.reduce.regions
         self.args: dict[Param, Any] = {}
+
+    def _check_ragged(self) -> None:
+        """Ragged rows begin anywhere and are no longer than a CTA can take."""
+        found = f'vector = {self.plan.vector}, finish = "{self.plan.finish}"'
+        if self.facts.ragged and (self.plan.vector > 1 or self.plan.finish != "cta"):
+            raise error("WF320", expected='vector = 1, finish = "cta" for ragged rows', found=found)
 
     def _reduced(self) -> list[Any]:
         """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
@@ -157,16 +165,10 @@ class _Distributor:
                 self.kernel(name)
 
     def kernel(self, name: str) -> None:
-        plan, facts = self.plan, self.facts
-        inputs = len(self.block.arguments)
+        plan = self.plan
+        inputs, states = len(self.block.arguments), len(self.states)
         found = params(
-            inputs,
-            len(self.results),
-            len(self.states),
-            facts.kept_rank,
-            facts.reduced_rank,
-            plan.finish,
-            self.indexed,
+            inputs, len(self.results), states, self.facts, plan.finish, indexed=self.indexed, counted=self.counted
         )
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
@@ -177,6 +179,7 @@ class _Distributor:
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):
             self.place()
+            self.locate()
             self.finish(self.first_round())
             gpu.ReturnOp([])
 
@@ -209,6 +212,36 @@ class _Distributor:
         zero = arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0))
         self.owner = arith.andi(self.in_range, zero)
 
+    def locate(self) -> None:
+        """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.
+
+        Elements from ``first`` to ``limit``, cut into pieces of ``length``; the element at ``origin`` (none: at 0) has
+        the number 0, and ``count`` elements are reduced in all.
+        """
+        self.origin: Any = None
+        self.count: Any = None
+        if self.facts.ragged:
+            self.first, self.limit = self.row_entry("row_begin"), self.row_entry("row_end")
+            self.length = arith.subi(self.limit, self.first)
+            self.origin = self.row_entry("row_origin") if self.indexed else None
+            self.count = self.row_entry("row_count") if self.counted else None
+            return
+        self.length, self.count = self.arg("chunk"), self.arg("count")
+        if self.plan.finish == "cta":
+            self.first, self.limit = self.number(0), self.arg("n_reduced")
+        else:
+            self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), self.length)
+            self.limit = arith.minsi(arith.addi(self.first, self.length), self.arg("n_reduced"))
+
+    def row_entry(self, role: str) -> Any:
+        """What the array ``role`` says of this thread's row; of the last row, where there is none."""
+        rank = self.facts.kept_rank
+        kept = arith.minsi(self.kept, arith.subi(self.arg("n_kept"), self.number(1)))
+        layout = [self.arg("kept_size", 0, d) for d in range(1, rank)]
+        layout += [self.arg("row_stride", 0, d) for d in range(rank)]
+        attributes = self.load_attributes(rank, 0, "kept", "strided")
+        return self.make("fold.load", self.index, [self.arg(role), kept, self.number(0), *layout], attributes, 1)
+
     def modulo(self, x: Any, extent: int) -> Any:
         return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
 
@@ -236,20 +269,14 @@ class _Distributor:
     def first_round(self) -> Any:
         """Reduces this CTA's chunk of the elements."""
         plan = self.plan
-        chunk = self.arg("chunk")
-        if plan.finish == "cta":
-            first, limit = self.number(0), self.arg("n_reduced")
-        else:
-            first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), chunk)
-            limit = arith.minsi(arith.addi(first, chunk), self.arg("n_reduced"))
-        begin, end = self.span(first, limit, chunk, plan.vector_reduced)
+        begin, end = self.span(self.first, self.limit, self.length, plan.vector_reduced)
 
         def body(r: Any) -> list[Any]:
             memo: dict[Any, Any] = {}
             values = [self.value(v, plan.vector, memo, r) for v in self.sources]
             if plan.vector_reduced == 1:
                 return values
-            mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, plan.vector)
+            mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, self.first, end], {}, plan.vector)
             return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(plan.vector), strict=True)]
 
         return self.stages(begin, end, plan.step, plan.unroll, plan.vector, body)
@@ -341,15 +368,15 @@ class _Distributor:
         if op.name == "arith.constant":
             return constant(op.attributes["value"], 1)
         if op.name == "fold.count":
-            count = self.arg("count")
-            return count if count.type == op.results[0].type else arith.extsi(op.results[0].type, count)
+            t = op.results[0].type
+            return self.count if self.count.type == t else arith.extsi(t, self.count)
         if op.name == "fold.iota":
             layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts.reduced_rank)]
             layout += [self.arg("index_stride", 0, d) for d in range(self.facts.reduced_rank)]
             attributes = {"reduced_rank": self.facts.reduced_rank, "axis": self.plan.fast}
-            return self.make(
-                "fold.position", element(op.results[0].type), [r, self.arg("index_base"), *layout], attributes, width
-            )
+            number = r if self.origin is None else arith.subi(r, self.origin)
+            operands = [number, self.arg("index_base"), *layout]
+            return self.make("fold.position", element(op.results[0].type), operands, attributes, width)
         operands = [self.value(v, width, memo, r) for v in op.operands]
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)

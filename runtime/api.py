@@ -84,7 +84,7 @@ def reduce(
     arrays = Arrays.of(xs, device, mask)
     axes = normalize_axes(axis, len(arrays.shape))
     params_found = params_of(what, params)
-    request = Request(what, axes, params_found, _plan(plan), mask is not None, nan, determinism)  # type: ignore[arg-type]
+    request = Request(what, axes, params_found, plan_text(plan), mask is not None, nan, determinism)  # type: ignore[arg-type]
     found, _ = traced(request, arrays.types, arrays.shape)
     arrays.allocate(axes, found.results, out, keepdims, len(found.checks))
     inputs, outputs = arrays.shapes(axes)
@@ -101,7 +101,7 @@ def _check_options(**given: str) -> None:
             raise error("WF138", option=option, value=value, expected=" or ".join(known), default=default)
 
 
-def _plan(plan: object) -> str:
+def plan_text(plan: object) -> str:
     """``plan=`` as text; None is the planner's own choice."""
     if plan is not None and not isinstance(plan, str):
         raise error("WF131", kind=type(plan).__name__)
@@ -227,7 +227,7 @@ def plan_for(
         raise error("WF124", name="a reduction", expected="at least 1", found=0)
     types += (BOOL,) if where else ()
     axes, given = normalize_axes(axis, len(full)), params_of(what, params)
-    request = Request(what, axes, given, _plan(plan), where, nan, determinism)  # type: ignore[arg-type]
+    request = Request(what, axes, given, plan_text(plan), where, nan, determinism)  # type: ignore[arg-type]
     found, kept = traced(request, types, full)
     inputs = [Shape(full, contiguous(full), 0, t) for t in types]
     results = [Shape(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -171,17 +172,34 @@ def run(
         ArgumentError: the code of a check that came out true; the results are then in no one's hands.
     """
     backend, stream = arrays.backend, arrays.stream
-    try:
-        bound = [backend.bind(p, write=False, stream=stream) for v in arrays.inputs for p in v.parts()]
-        bound += [backend.bind(p, write=True, stream=stream) for v in arrays.outputs for p in v.parts()]
+    with bound(arrays) as pointers:
         layout = scratch(artifact, geometry, launch)
         space = backend.workspace(layout.nbytes, layout.counters, stream)
-        backend.launch(artifact, calls(artifact, geometry, launch, bound, space, layout), stream)
+        backend.launch(artifact, calls(artifact, geometry, launch, pointers, space, layout), stream)
+    return collect(arrays, artifact.name, structure, checks)
+
+
+@contextmanager
+def bound(arrays: Arrays) -> Iterator[list[int]]:
+    """The addresses of the parts of all inputs, then of all outputs; afterwards results are in the caller's memory."""
+    backend, stream = arrays.backend, arrays.stream
+    try:
+        pointers = [backend.bind(p, write=False, stream=stream) for v in arrays.inputs for p in v.parts()]
+        pointers += [backend.bind(p, write=True, stream=stream) for v in arrays.outputs for p in v.parts()]
+        yield pointers
     finally:
         backend.finish(arrays.outputs, stream)
+
+
+def collect(arrays: Arrays, name: str, structure: Structure, checks: Sequence[str]) -> Any:
+    """What the caller gets, once the kernels are queued.
+
+    Raises:
+        ArgumentError: the code of a check that came out true.
+    """
     found = [finish() for finish in arrays.results]
     results = len(found) - len(checks)
     for code, flags in zip(checks, found[results:], strict=True):
         if libraries.to_numpy(flags).any():
-            raise error(code, name=artifact.name)
+            raise error(code, name=name)
     return nest(structure, found[:results])

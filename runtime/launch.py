@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..compiler.abi import POINTERS, value
+from ..compiler.abi import POINTERS, Role, value
 from ..compiler.abi import partial_geometry as second_geometry
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.geometry import Dim, Geometry
@@ -39,7 +39,13 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
 
 
 def calls(
-    artifact: Artifact, geometry: Geometry, run: Launch, pointers: Sequence[int], space: Workspace, layout: Scratch
+    artifact: Artifact,
+    geometry: Geometry,
+    run: Launch,
+    pointers: Sequence[int],
+    space: Workspace,
+    layout: Scratch,
+    rows: Mapping[Role, int] | None = None,
 ) -> list[Call]:
     """The kernel calls of one reduction, in order.
 
@@ -50,6 +56,7 @@ def calls(
         pointers: address of each input's, then each output's first element.
         space: scratch memory.
         layout: where in it what lies, from ``scratch``.
+        rows: the addresses of what a kernel over ragged rows asks of each.
     """
     if geometry.n_kept == 0:
         return []
@@ -62,8 +69,9 @@ def calls(
     found = []
     for kernel in artifact.kernels:
         if kernel.role == "main":
-            own = {"input": starts[:inputs], "output": starts[inputs:]}
+            own: dict[Role, list[int]] = {"input": starts[:inputs], "output": starts[inputs:]}
             own |= {"partial": partials, "counter": [space.counters]}
+            own |= {role: [address] for role, address in (rows or {}).items()}
             found.append(_call(kernel, geometry, run, own, geometry.n_reduced))
         else:
             parts = run.split if artifact.plan.finish == "two_kernels" else 1
@@ -89,6 +97,6 @@ def _cells(g: Geometry, states: int) -> Geometry:
     return Geometry(kept, (Dim(0, (0,) * 2 * states),), (0,) * 2 * states)
 
 
-def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[str, list[int]], count: int) -> Call:
+def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[Role, list[int]], count: int) -> Call:
     args = tuple(pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params)
     return Call(kernel.name, (run.tiles, run.split, 1), (kernel.plan.threads, 1, 1), args)

@@ -20,7 +20,8 @@
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
@@ -78,7 +79,8 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
                  warps_kept = 2, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
+                  ragged = false}} {
   %squares = arith.mulf %x, %x : tensor<?x?xf32>
   %r = "fold.reduce"(%squares) ({
     %zero = arith.constant 0.0 : f32
@@ -117,7 +119,8 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
@@ -162,7 +165,8 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
                  warps_kept = 1, finish = "last_block", tree = "tree-v1"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false}} {
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
@@ -202,7 +206,8 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 4, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
+                  ragged = false}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
   %s = builtin.unrealized_conversion_cast %x, %i
     : tensor<?x?xf32>, tensor<?x?xi64> to tuple<tensor<?x?xf32>, tensor<?x?xi64>>
@@ -244,7 +249,8 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0 : i32
     "fold.yield"(%zero) : (i32) -> ()
@@ -276,7 +282,8 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "two_kernels", tree = "tree-v1"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0 : i32
     "fold.yield"(%zero) : (i32) -> ()
@@ -291,7 +298,8 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0 : i32
     "fold.yield"(%zero) : (i32) -> ()

@@ -22,7 +22,8 @@ func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   return %x : tensor<?xf32>
 }
 
@@ -33,7 +34,8 @@ func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     %state = builtin.unrealized_conversion_cast %zero, %zero : f32, f32 to tuple<f32, f32>
@@ -54,7 +56,8 @@ func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> t
 func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %c8 = arith.constant 8 : index
   %x = tensor.generate %c8 {
   ^bb0(%i: index):
@@ -73,11 +76,12 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool}, got {index_bits = 32}}
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool}, got {index_bits = 32}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, store_vector = false,
+                  ragged = false}} {
   return %x : tensor<?xf32>
 }
 
@@ -87,7 +91,8 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   return %x : tensor<?xf32>
 }
 
@@ -97,7 +102,8 @@ func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   return %x : tensor<?xf32>
 }
 
@@ -106,7 +112,8 @@ func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
 func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = 1.0},
-    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   return %x : tensor<?xf32>
 }
 
@@ -116,7 +123,8 @@ func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, finish = "cta", tree = "tree-v1"},
-    fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false}} {
+    fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
