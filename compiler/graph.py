@@ -33,7 +33,8 @@ class Expr:
         args: the nodes it reads.
         dtype: the element type of its value (of the first value, for ``reduce``).
         space: where the value lives.
-        value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position.
+        value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
+            ``"fast"`` for a function that is to be approximated.
         where: the user's line that made it; not part of the digest.
     """
 
