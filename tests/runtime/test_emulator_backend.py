@@ -56,6 +56,19 @@ def test_results_go_where_out_says_and_nowhere_else(
     np.testing.assert_array_equal(memory.astype("c16"), expected.astype("c16"))
 
 
+@pytest.mark.parametrize("finish", ["last_block", "two_kernels", "atomic"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 4, 5000), 2), ((5000, 3, 4), 0)])
+def test_results_of_every_finish_go_there(shape: tuple[int, ...], axis: int, finish: str) -> None:
+    x = (np.arange(np.prod(shape)).reshape(shape) % 7).astype("i4")
+    for steps in ((1, 1), (-2, 1), (1, -3)):
+        memory = np.full((3 * abs(steps[0]) + 2, 4 * abs(steps[1]) + 2), 77, "i8")
+        expected = memory.copy()
+        place(expected, (0, 1), steps)[...] = x.sum(axis)
+        out = place(memory, (0, 1), steps)
+        wf.reduce(x, "sum", axis=axis, out=out, plan=f"finish={finish}", device="emulator")
+        np.testing.assert_array_equal(memory, expected)
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     rows=st.integers(1, 3),
