@@ -254,11 +254,15 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
 
 
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
-    """(count, mean, squares) in the type of accumulation, and the type of the results."""
+    """(count, mean, squares) in the type of accumulation, and the type of the results.
+
+    The mean is a sum over the count: Welford's own subtracts infinities, where the mean is infinite.
+    """
     _plain(name, accumulate)
     result = _kind(dtype, floating(_real(x).dtype))
     wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
-    return *fold(WELFORD, 1, wide, 0), result
+    n = count(wide.dtype)
+    return n, fold(SUM, wide) / n, fold(WELFORD, 1, wide, 0)[2], result
 
 
 def _variance(n: Any, squares: Any, correction: float) -> Any:
@@ -268,21 +272,19 @@ def _variance(n: Any, squares: Any, correction: float) -> Any:
 
 def var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
     """The variance with divisor ``count - correction``, by Welford's update; NaN where the divisor is not positive."""
-    _, _, squares, result = _moments(x, dtype, accumulate, "var")
-    return cast(_variance(count(squares.dtype), squares, correction), result)
+    n, _, squares, result = _moments(x, dtype, accumulate, "var")
+    return cast(_variance(n, squares, correction), result)
 
 
 def std(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
     """The standard deviation: the square root of ``var``."""
-    _, _, squares, result = _moments(x, dtype, accumulate, "std")
-    return cast(sqrt(_variance(count(squares.dtype), squares, correction)), result)
+    n, _, squares, result = _moments(x, dtype, accumulate, "std")
+    return cast(sqrt(_variance(n, squares, correction)), result)
 
 
 def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> dict[str, Sym]:
     """The mean and the variance, from one read."""
-    _, m, squares, result = _moments(x, dtype, accumulate, "mean_var")
-    n = count(squares.dtype)
-    average = where(n > 0, m, math.nan)
+    n, average, squares, result = _moments(x, dtype, accumulate, "mean_var")
     return {"mean": cast(average, result), "var": cast(_variance(n, squares, correction), result)}
 
 
@@ -355,8 +357,7 @@ def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
     """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
     low, at_low = fold(ARGMIN, *_numbered(x))
     high, at_high = fold(ARGMAX, *_numbered(x))
-    _, m, squares, result = _moments(x, None, None, "describe")
-    n = count(squares.dtype)
+    n, average, squares, result = _moments(x, None, None, "describe")
     variance = _variance(n, squares, correction)
     return {
         "count": count(I64),
@@ -365,7 +366,7 @@ def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
         "max": cast(high, x.dtype),
         "argmin": cast(at_low, I64),
         "argmax": cast(at_high, I64),
-        "mean": cast(where(n > 0, m, math.nan), result),
+        "mean": cast(average, result),
         "var": cast(variance, result),
         "std": cast(sqrt(variance), result),
         "norm": norm(x),
