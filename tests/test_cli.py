@@ -281,7 +281,16 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("run", "summ"), "WF801: no reduction is called 'summ' (did you mean sum or nansum?): expected one of sum prod"),
+        (("run", "var", "--param", "correction"), "WF815: 'correction' is no parameter"),
+        (("run", "var", "--param", "ddof=1"), "WF127: var takes no parameter 'ddof': expected one of correction"),
+        (
+            ("run", "var", "--param", "correction=one"),
+            "WF148: parameter 'correction' of var is 'one': expected a float",
+        ),
+        (
+            ("run", "summ"),
+            "WF801: no reduction is called 'summ' (did you mean sum or nansum?): expected one of sum prod",
+        ),
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
         (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
         (("run", "sum", "--axis", "rows"), "WF803: 'rows' names no axes"),
@@ -540,6 +549,20 @@ def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPath
     assert process.returncode == 130, err
     assert (out, err) == ("", "interrupted: nothing was written\n")
     assert [p.name for p in tmp_path.iterdir()] == ["x.npy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(("var", "--param", "correction=1"), np.var([1.0, 2, 4], ddof=1)), (("norm", "--param", "ord=inf"), 4.0),
+     (("norm", "--param", "ord=1"), 7.0), (("sum", "--param", "dtype=f64", "--param", "initial=0.5"), 7.5)],
+)  # fmt: skip
+def test_parameters_reach_the_operation(tmp_path: Path, words: tuple[str, ...], expected: float) -> None:
+    np.save(tmp_path / "x.npy", np.array([1.0, 2, 4]))
+    result = CliRunner().invoke(
+        cli, ["run", *words, "--input", str(tmp_path / "x.npy"), "--json", "--device", "emulator"]
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["results"][0]["value"] == expected
 
 
 # --- the judge of results ----------------------------------------------------------------------------------------
