@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.dtypes import ALL, dtype
+from warpfold.runtime import api
 
 Array = npt.NDArray[Any]
 FUNCTIONS = ("sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "norm", "logsumexp")
@@ -196,7 +197,7 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.sum(np.zeros(3), 1), "WF101: axis 1 is out of range for an array of rank 1: expected -1 to 0"),
     (lambda: wf.sum(np.zeros((3, 3)), (0, -2)), r"WF102: axis -2 is repeated in \(0, -2\)"),
     (lambda: wf.sum(np.zeros(3), 1.0), "WF103: axis must be an int"),
-    (lambda: wf.sum(np.zeros(3, complex)), "WF105: no rule for elements of type complex128"),
+    (lambda: wf.sum(np.zeros(3, np.clongdouble)), "WF105: no rule for elements of type complex256"),
     (lambda: wf.sum(np.array(["a"])), "WF105"),
     (lambda: wf.sum(np.array([object()])), "WF105: no rule for elements of type object"),
     (lambda: wf.reduce(np.zeros(3), what="sums"), "WF120: no reduction is called 'sums'"),
@@ -206,13 +207,13 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.sum(np.zeros((3, 3)), 0, plan="warps=64"), "WF404: the plan needs 16384 threads a CTA: sm_90a"),
     (lambda: wf.reduce(what="sum"), r"WF124: a reduction takes at least 1 input array\(s\), got 0"),
     (lambda: wf.reduce(np.zeros(3), np.zeros(4), what=lambda x, y: wf.fold(wf.SUM, x * y)),
-     r"WF126: the inputs have different shapes: \(3,\), \(4,\)"),
+     r"WF126: the inputs do not broadcast to one shape: \(3,\), \(4,\)"),
     (lambda: wf.reduce(np.zeros(3), what="sum", correction=3), "WF127: sum takes no parameter 'correction'"),
     (lambda: wf.reduce(np.zeros(3), what="var", correction=[1]), "WF128: parameter 'correction' of var is a list"),
     (lambda: wf.compile("sum", (-4,)), r"WF129: a shape has whole sizes of at least 0, got \(-4,\)"),
     (lambda: wf.reduce(np.zeros(3), what=3), "WF130: cannot reduce with a int"),
-    (lambda: wf.reduce(np.zeros(3), what=lambda x: wf.fold(wf.SUM, x) + wf.fold(wf.MAX, x)),
-     r"WF213: <lambda> folds several times \(SUM, MAX\)"),
+    (lambda: wf.reduce(np.zeros(3), what=lambda x: wf.fold(wf.SUM, x - wf.fold(wf.MAX, x))),
+     "WF213: <lambda> folds with SUM what depends on the result of folding with MAX"),
     (lambda: wf.reduce(np.zeros(3), what=lambda _: ()), "WF212: result 0 of <lambda> was never reduced"),
     (lambda: wf.compile("sum", (3.5,)), r"WF129: a shape has whole sizes of at least 0, got \(3.5,\)"),
     (lambda: wf.compile("sum", "8x8"), "WF129: a shape has whole sizes of at least 0, got 8x8"),
@@ -222,6 +223,29 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.reduce(np.zeros(3), what=dict), "WF130: cannot reduce with a type"),
     (lambda: wf.sum(np.zeros(3), plan={"vector": 1}), "WF131: plan is text, got a dict"),
     (lambda: wf.sum(np.zeros(3), plan="wraps=2"), "WF402: a plan has no field 'wraps'"),
+    (lambda: wf.max(np.zeros(3), where=np.ones(3, bool)), r"WF133: MAX has no identity: where= may leave a result"),
+    (lambda: wf.nanargmax(np.array([[1, np.nan], [np.nan, np.nan]]), 1),
+     "WF134: nanargmax of no elements has no value: all elements of a result are NaN"),
+    (lambda: wf.sum(np.array([1, np.nan]), nan="raise"), "WF135: the input of sum holds NaN"),
+    (lambda: wf.sum(np.zeros(3), initial="a"), "WF136: initial='a' does not fit SUM: expected a value of type f64"),
+    (lambda: wf.prod(np.zeros(3), accumulate="compensated"), "WF137: prod has no compensated form"),
+    (lambda: wf.sum(np.zeros(3), nan="omit"), "WF138: nan cannot be 'omit': expected propagate or ignore or raise"),
+    (lambda: wf.sum(np.zeros(3), determinism=None), "WF138: determinism cannot be None: expected run or portable"),
+    (lambda: wf.sum(np.zeros((2, 3)), where=np.ones(2, bool)),
+     r"WF139: where= has elements of type bool and shape \(2,\): expected bool, broadcastable to \(2, 3\)"),
+    (lambda: wf.sum(np.zeros(3), where=np.ones((1, 3), bool)), r"WF139: .* shape \(1, 3\)"),
+    (lambda: wf.sum(np.zeros(3), where=[1, 0, 1]), r"WF139: where= has elements of type i64 and shape \(3,\)"),
+    (lambda: wf.var(np.zeros(3), correction="1"), "WF148: parameter 'correction' of var is '1': expected a float"),
+    (lambda: wf.dot(np.zeros(3), np.zeros(4)), r"WF150: dot takes two arrays of rank 1, got shapes \(3,\) and \(4,\)"),
+    (lambda: wf.dot(np.zeros((2, 2)), np.zeros((2, 2))), r"WF150: .* got shapes \(2, 2\) and \(2, 2\)"),
+    (lambda: wf.vecdot(np.zeros(3), np.zeros(4)), r"WF126: the inputs do not broadcast to one shape: \(3,\), \(4,\)"),
+    (lambda: wf.allclose(np.zeros(3), np.zeros(4)), "WF126"),
+    (lambda: wf.reduce(np.zeros(3), what=lambda x, *, by: wf.fold(wf.SUM, x * by)), "WF151: <lambda> needs the para"),
+    (lambda: wf.max(np.zeros(3, complex)), "WF225: c128 has no order"),
+    (lambda: wf.var(np.zeros(3, np.complex64)), "WF225: c64 has no order"),
+    (lambda: wf.reduce(np.zeros(3), what=lambda x: {"class": wf.fold(wf.SUM, x)}), "WF224: <lambda> names a result"),
+    (lambda: wf.reduce(np.zeros(3), what=("sum", ["max"])), "WF130: cannot reduce with a tuple"),
+    (lambda: wf.reduce(np.zeros(3), np.zeros(3), what=("dot", "sum")), r"WF124: sum takes 1 input array\(s\), got 2"),
 ])  # fmt: skip
 def test_mistakes_are_coded_and_say_what_to_do(call: Any, text: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=text) as caught:
@@ -250,3 +274,141 @@ def test_narrow_integers_are_compared_with_their_sign(name: str) -> None:
     x = np.arange(t.lowest, t.lowest + 200, dtype=np.int64).astype(t.numpy)
     wrapping = wf.reduce(x, what=lambda x: wf.fold(wf.SUM, x * x + x), device="emulator")
     assert wrapping == (x * x + x).sum(dtype=t.numpy)
+
+
+# --- masks, initial values, NaN ---
+@wf.monoid(identity=(0, 0), commutative=False, lift=lambda x: (1, x), finish=lambda _, x: x)
+def LAST(a: Any, b: Any) -> Any:  # noqa: N802
+    """The last element."""
+    return a[0] | b[0], wf.where(b[0] > 0, b[1], a[1])
+
+
+def masked(x: Array, axis: Any, mask: Any, op: str, **options: Any) -> None:
+    """``where=`` against NumPy's, for a function that NumPy has one for."""
+    got = getattr(wf, op)(x, axis, where=mask, device="emulator", **options)
+    np.testing.assert_allclose(got, getattr(np, op)(x, axis=axis, where=mask, **options), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mask", [
+    np.arange(60).reshape(3, 4, 5) % 3 > 0, np.arange(5) > 2, np.arange(4)[:, None] != 1, np.ones((3, 1, 1), bool),
+    np.zeros(5, bool), np.array(True), False, np.asfortranarray(np.arange(60).reshape(3, 4, 5) % 2 > 0)[:, ::-1],
+], ids=lambda m: str(np.shape(m)))  # fmt: skip
+def test_a_mask_is_broadcast_to_the_input(mask: Any) -> None:
+    x = np.arange(60, dtype=np.int64).reshape(3, 4, 5)
+    masked(x, (0, 2), mask, "sum")
+    masked(x, 1, mask, "max", initial=-1, keepdims=True)
+
+
+def test_rows_without_an_element_have_the_identity() -> None:
+    x = np.random.default_rng(6).standard_normal((4, 300))
+    mask = np.random.default_rng(7).integers(0, 2, x.shape).astype(bool)
+    mask[1] = False
+    for op in ("sum", "prod", "any", "all"):
+        masked(x, 1, mask, op)
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        masked(x, 1, mask, "mean")
+    out = np.full((4, 1), 7.0)
+    assert wf.sum(x, 1, where=mask, keepdims=True, out=out, device="emulator") is out
+    np.testing.assert_allclose(out, x.sum(1, where=mask, keepdims=True), rtol=1e-12)
+    assert wf.sum(x, where=True, device="emulator") == wf.sum(x, device="emulator")
+
+
+def test_a_masked_users_monoid_keeps_its_order() -> None:
+    x = np.random.default_rng(8).integers(-9, 9, (3, 2000))
+    mask = np.random.default_rng(9).integers(0, 9, x.shape) == 0
+    got = wf.reduce(x, what=LAST, axis=1, where=mask, device="emulator")
+    np.testing.assert_array_equal(got, [row[m][-1] for row, m in zip(x, mask, strict=True)])
+
+
+def test_reductions_begin_at_an_initial_value() -> None:
+    x = np.arange(1, 7, dtype=np.int16).reshape(2, 3)
+    for op in ("sum", "prod", "min", "max"):
+        got = getattr(wf, op)(x, 1, initial=3, device="emulator")
+        np.testing.assert_array_equal(got, getattr(np, op)(x, axis=1, initial=3))
+    assert wf.max(x[:0], initial=-5, device="emulator") == -5
+    s, t = wf.reduce(x, x, what=AFFINE, initial=(1, 2), device="emulator")
+    expected = (1, 2)
+    for v in x.ravel():
+        expected = (expected[0] * int(v), expected[1] * int(v) + int(v))
+    assert (s, t) == tuple(np.int16((e + 2**15) % 2**16 - 2**15) for e in expected)
+
+
+def test_nan_propagates_is_ignored_or_is_an_error() -> None:
+    x = np.random.default_rng(10).standard_normal((3, 700)).astype(np.float32)
+    x[1, 5::7] = np.nan
+    assert np.isnan(wf.sum(x, 1, device="emulator")).tolist() == [False, True, False]
+    for op in ("sum", "min", "max", "mean", "argmax"):
+        got = wf.reduce(x, what=op, axis=1, nan="ignore", device="emulator")
+        np.testing.assert_array_equal(got, getattr(wf, f"nan{op}")(x, 1, device="emulator"))
+        np.testing.assert_allclose(got, getattr(np, f"nan{op}")(x.astype(np.float64), axis=1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        wf.vecdot(x, x, nan="ignore", device="emulator"), np.nansum(x.astype(np.float64) ** 2, 1), rtol=1e-5
+    )
+    np.testing.assert_allclose(wf.sum(x[::2], 1, nan="raise", device="emulator"), x[::2].sum(1), rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="WF135: the input of dot holds NaN"):
+        wf.dot(x[0], x[1], nan="raise", device="emulator")
+
+
+# --- several at once ---
+def test_several_reductions_are_one_kernel_that_reads_once() -> None:
+    what = (wf.SUM, "minmax", ("argmax", lambda x: wf.fold(AFFINE, x, x)[1]))
+    ready = api.plan_for(what, (8, 900), "i64", axis=1)
+    assert len(ready.program.reduces) == 1
+    assert len(ready.program.inputs) == 1
+    assert [k.role for k in wf.compile(what, (8, 900), "i64", axis=1).artifact.kernels] == ["main"]
+    x = np.random.default_rng(11).integers(-9, 9, (8, 900))
+    total, (low, high), (best, last) = wf.reduce(x, what=what, axis=1, device="emulator")
+    np.testing.assert_array_equal(total, x.sum(1))
+    np.testing.assert_array_equal([low, high], [x.min(1), x.max(1)])
+    np.testing.assert_array_equal(best, x.argmax(1))
+    np.testing.assert_array_equal(last, wf.reduce(x, what=what[2][1], axis=1, device="emulator"))
+    out = [np.empty(8, np.int64) for _ in range(5)]
+    found = wf.reduce(x, what=what, axis=1, out=out, device="emulator")
+    assert found[1].max is out[2]
+    np.testing.assert_array_equal(out[3], best)
+
+
+def test_a_description_is_what_numpy_says_one_by_one() -> None:
+    x = np.random.default_rng(12).standard_normal((4, 1000))
+    x[2, 7] = 0
+    found = wf.describe(x, 1, device="emulator")
+    for key, value in {
+        "count": np.full(4, 1000), "nonzero": np.count_nonzero(x, 1), "min": x.min(1), "max": x.max(1),
+        "argmin": x.argmin(1), "argmax": x.argmax(1), "mean": x.mean(1), "var": x.var(1), "std": x.std(1),
+        "norm": np.linalg.norm(x, axis=1),
+    }.items():  # fmt: skip
+        np.testing.assert_allclose(getattr(found, key), value, rtol=1e-12, atol=1e-15, err_msg=key)
+    assert len(found) == 10
+
+
+# --- complex numbers, two inputs ---
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_arrays_reduce_as_numpys(name: str) -> None:
+    rng = np.random.default_rng(13)
+    z = (rng.standard_normal((6, 500)) + 1j * rng.standard_normal((6, 500))).astype(name)
+    z[1, 3] = 0
+    close: dict[str, Any] = {"rtol": 1e-4 if name == "complex64" else 1e-11, "atol": 1e-4}
+    for x in (z, z.T, z[::-1, ::3], np.asfortranarray(z)):
+        for op in ("sum", "mean", "any", "all", "count_nonzero"):
+            got = getattr(wf, op)(x, 0, device="emulator")
+            np.testing.assert_allclose(got, getattr(np, op)(x, axis=0), **close)
+            assert np.asarray(got).dtype == getattr(np, op)(x, axis=0).dtype
+    np.testing.assert_allclose(wf.prod(z[:, :20], 1, device="emulator"), z[:, :20].prod(1), **close)
+    np.testing.assert_allclose(wf.norm(z, 1, device="emulator"), np.linalg.norm(z, axis=1), **close)
+    np.testing.assert_allclose(wf.vecdot(z, z + 1, device="emulator"), np.vecdot(z, z + 1), **close)
+    assert wf.array_equal(z, z.copy(), device="emulator")
+    assert not wf.array_equal(z, z.conj(), device="emulator")
+    out = np.empty((2, 6), name)[:, ::2]
+    assert wf.sum(z[:2].reshape(2, 50, 10)[..., :3], 1, out=out, device="emulator") is out
+    np.testing.assert_allclose(out, z[:2].reshape(2, 50, 10)[..., :3].sum(1), **close)
+
+
+def test_two_arrays_are_broadcast_to_one_shape() -> None:
+    x, y = np.arange(12.0).reshape(3, 4), np.arange(4.0)
+    np.testing.assert_array_equal(wf.vecdot(x, y, device="emulator"), np.vecdot(x, y))
+    np.testing.assert_array_equal(wf.vecdot(x, x, 0, device="emulator"), (x * x).sum(0))
+    assert wf.dot(y, y, device="emulator") == 14
+    assert wf.allclose(x, x + 1e-9, device="emulator")
+    assert wf.allclose(x, x[:1], 1, device="emulator").tolist() == [True, False, False]
+    assert not wf.array_equal(x, y, device="emulator"), "of other shapes"
+    assert wf.array_equal(y[:0], y[:0], device="emulator")

@@ -52,7 +52,7 @@ def test_a_monoid_without_lift_is_a_function_of_its_state() -> None:
 def test_the_signature_of_a_folding_says_what_it_takes() -> None:
     found = inspect.signature(function_of(SHIFTED))
     assert str(found) == "(x: 'Any', /, *, factor=1.0, shift=0, name, initial=None)"
-    assert str(inspect.signature(function_of(("sum", "var")))).startswith("(x, /, *, dtype=None, initial=None")
+    assert str(inspect.signature(function_of(("sum", "var")))).startswith("(x: 'Any', /, *, dtype=None, initial=None")
 
 
 def test_several_take_the_parameters_that_are_theirs() -> None:
