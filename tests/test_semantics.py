@@ -1,0 +1,830 @@
+"""docs/semantics.md, sentence by sentence: each names its tests here, and each test here is named there."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import types_page
+
+import warpfold as wf
+from warpfold.commands.reference import depth
+from warpfold.compiler.library import FUNCTIONS
+from warpfold.runtime.api import plan_for
+
+PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
+TAG = re.compile(r"\s\[([a-z0-9_]+(?:, [a-z0-9_]+)*)\]\.\s+")
+INF, NAN = math.inf, math.nan
+F32, F64, F16, BF16 = np.float32, np.float64, np.float16, ml_dtypes.bfloat16
+Array = np.ndarray[Any, Any]
+
+
+def on_emulator(name: str) -> Callable[..., Any]:
+    return partial(getattr(wf, name), device="emulator")
+
+
+def f32(*values: float) -> Array:
+    return np.array(values, F32)
+
+
+def f64(*values: float) -> Array:
+    return np.array(values, F64)
+
+
+def mask(*values: int) -> Array:
+    return np.array(values, bool)
+
+
+def refused(code: str, name: str, *arrays: Any, **how: Any) -> None:
+    with pytest.raises(wf.WarpfoldError, match=code):
+        on_emulator(name)(*arrays, **how)
+
+
+def normal(*shape: int, dtype: Any = F32, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+total, product, least, greatest, reduce = (on_emulator(n) for n in ("sum", "prod", "min", "max", "reduce"))
+
+
+@wf.monoid(identity=(1.0, 0.0), commutative=False)
+def affine(a: Any, b: Any) -> Any:
+    """Composes x -> s x + t; the left map is applied first."""
+    (s, t), (u, v) = a, b
+    return s * u, t * u + v
+
+
+def composed(x: Any) -> Any:
+    return wf.fold(affine, x, x - 1)[1]
+
+
+def composed_in_numpy(rows: Array) -> Array:
+    t = np.zeros(rows.shape[:-1])
+    for i in range(rows.shape[-1]):
+        t = t * rows[..., i] + (rows[..., i] - 1)
+    return t
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+def statements() -> list[tuple[str, list[str]]]:
+    """(sentence, the tests it names), and what follows the last of a paragraph as a sentence without any."""
+    text = re.sub(r"^#.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found: list[tuple[str, list[str]]] = []
+    for block in re.split(r"\n\s*\n|^- ", text, flags=re.MULTILINE):
+        pieces = TAG.split(" ".join(block.split()) + " ")
+        found += [(s, names.split(", ")) for s, names in zip(pieces[::2], pieces[1::2], strict=False)]
+        found += [(pieces[-1], [])] if pieces[-1].strip() else []
+    return found
+
+
+def test_every_sentence_names_its_tests(request: pytest.FixtureRequest) -> None:
+    module = request.node.getparent(pytest.Module)
+    collected = {getattr(item, "originalname", item.name).removeprefix("test_") for item in module.collect()}
+    named = set()
+    for sentence, names in statements():
+        assert names, f"names no test: {sentence}"
+        plain = re.sub(r"\*\*.*?\*\*|`[^`]*`", "x", sentence)
+        assert not re.search(r"[.!?]\s+\S", plain), f"two sentences share their tests: {sentence}"
+        assert set(names) <= collected, f"no such test: {set(names) - collected}"
+        named |= set(names)
+    assert named == collected
+
+
+def test_every_function_has_its_types() -> None:
+    page = types_page.PAGE.read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in (*FUNCTIONS, "unique"))
+
+
+# --- inputs --------------------------------------------------------------------------------------------------------
+def test_any_rank() -> None:
+    assert total(F32(3)) == 3
+    x = np.arange(2**6, dtype=F64).reshape((2,) * 6)
+    assert total(x) == x.sum()
+    np.testing.assert_array_equal(total(x, (0, 2, -1)), x.sum((0, 2, -1)))
+
+
+def test_no_axis() -> None:
+    np.testing.assert_array_equal(total(f32(1, 2), ()), [1, 2])
+
+
+def test_any_strides() -> None:
+    x = np.arange(60.0).reshape(3, 4, 5)
+    for v in (x.T, x[::-1, ::2], x[:, 1:3, ::-3], np.broadcast_to(x, (7, 3, 4, 5)), x.transpose(1, 2, 0)[..., None]):
+        np.testing.assert_array_equal(total(v, (0, -1)), v.sum((0, -1)))
+
+
+def test_arrays_broadcast() -> None:
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(3.0)
+    np.testing.assert_array_equal(on_emulator("vecdot")(x, y), (x * y).sum(-1))
+    assert on_emulator("allclose")(x, x[:1]) == np.allclose(x, x[:1])
+    refused("WF126", "vecdot", x, np.arange(2.0))
+
+
+def test_byte_order() -> None:
+    assert total(np.arange(5, dtype=">f4")) == 10
+
+
+def test_unaligned_elements_are_refused() -> None:
+    refused("WF106", "sum", np.zeros(9, np.uint8)[1:].view(F32))
+
+
+def test_python_numbers() -> None:
+    for value in ([1, 2], [1.5, 2], [True], 7, [[1], [2]]):
+        got, wanted = total(value), np.sum(np.asarray(value))
+        assert got == wanted
+        assert got.dtype == wanted.dtype
+
+
+# --- order ---------------------------------------------------------------------------------------------------------
+def test_a_tree_not_a_chain() -> None:
+    x = np.full(2**12, 0.1, F32)
+    chain = np.cumsum(x)[-1]
+    assert abs(float(total(x)) - 409.6) < abs(float(chain) - 409.6) / 10
+
+
+def test_same_bits_on_every_run() -> None:
+    x = normal(3, 5000)
+    first = [total(x, axis).tobytes() for axis in (0, 1, None)]
+    assert all([total(x, axis).tobytes() for axis in (0, 1, None)] == first for _ in range(3))
+
+
+def test_order_is_kept() -> None:
+    x = np.random.default_rng(3).choice([-1.0, 1.0], (4, 30, 50))  # keeps every step exact
+    for v in (x, x[:, ::-1], x.transpose(2, 0, 1)):
+        got = reduce(v, what=composed, axis=(0, 2))
+        np.testing.assert_array_equal(got, composed_in_numpy(np.moveaxis(v, 1, 0).reshape(v.shape[1], -1)))
+
+
+@pytest.mark.parametrize("plan", ["", "vector=1", "warps=1,lanes=1", "walk=blocked,vector=1", "finish=two_kernels"])
+def test_exact_under_every_plan(plan: str) -> None:
+    x = np.random.default_rng(0).integers(-(2**31), 2**31, 3000)
+    assert total(x, plan=plan) == x.sum()
+    y = normal(3000)
+    assert greatest(y, plan=plan) == y.max()
+    assert on_emulator("argmin")(y, plan=plan) == y.argmin()
+    assert on_emulator("count_nonzero")(y > 0, plan=plan) == np.count_nonzero(y > 0)
+
+
+def test_atomics_only_where_exact() -> None:
+    assert total(np.arange(9), plan="finish=atomic") == 36
+    refused("WF408", "sum", f32(1, 2), plan="finish=atomic")
+
+
+# --- NaN -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "min", "max", "minmax", "ptp", "mean", "var", "std", "norm", "logsumexp", "dot"]
+)
+def test_nan_propagates(name: str) -> None:
+    for x in (f32(NAN, 1, 2), f32(1, INF, NAN), f32(0, NAN, -INF)):
+        assert np.isnan(on_emulator(name)(*[x] * types_page.arrays_of(name))).all()
+    for order in (1, 2, 3, INF, -INF):
+        assert np.isnan(on_emulator("norm")(f32(1, NAN), ord=order))
+
+
+def test_the_first_nan_wins() -> None:
+    for name in ("argmin", "argmax"):
+        assert on_emulator(name)(f32(1, INF, NAN, -INF, NAN)) == 2
+
+
+def test_nan_is_not_zero() -> None:
+    assert on_emulator("any")(f32(0, NAN))
+    assert on_emulator("all")(f32(1, NAN))
+    assert on_emulator("count_nonzero")(f32(0, NAN)) == 1
+    assert on_emulator("norm")(f32(0, NAN), ord=0) == 1
+
+
+def test_nan_equals_nothing() -> None:
+    for name in ("array_equal", "allclose"):
+        assert not on_emulator(name)(f32(NAN), f32(NAN))
+        assert on_emulator(name)(f32(NAN), f32(NAN), equal_nan=True)
+        assert not on_emulator(name)(f32(NAN), f32(1), equal_nan=True)
+
+
+def test_nan_ignored() -> None:
+    x = f64(NAN, 3, 1, NAN, 2)
+    for name in ("sum", "prod", "min", "max", "mean", "argmin", "argmax"):
+        expected = getattr(np, f"nan{name}")(x)
+        assert on_emulator(f"nan{name}")(x) == expected
+        assert on_emulator(name)(x, nan="ignore") == expected
+    assert on_emulator("var")(x, nan="ignore") == pytest.approx(np.nanvar(x))
+    assert on_emulator("norm")(x, nan="ignore") == pytest.approx(math.sqrt(14))
+    assert reduce(x, what=wf.LOGSUMEXP, nan="ignore") == pytest.approx(np.logaddexp.reduce(x[[1, 2, 4]]))
+
+
+def test_nan_of_any_array_or_part() -> None:
+    assert on_emulator("dot")(f32(1, NAN, 3, 4), f32(1, 1, NAN, 1), nan="ignore") == 5
+    assert on_emulator("nansum")(np.array([1 + 1j, complex(NAN, 1), complex(1, NAN)])) == 1 + 1j
+
+
+def test_nothing_but_nan() -> None:
+    x = f32(NAN, NAN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert on_emulator("nansum")(x) == 0
+        assert on_emulator("nanprod")(x) == 1
+        assert all(np.isnan(on_emulator(n)(x)) for n in ("nanmin", "nanmax", "nanmean"))
+
+
+def test_no_index_of_nothing_but_nan() -> None:
+    for name in ("nanargmin", "nanargmax"):
+        with pytest.raises(ValueError, match="WF134"):
+            on_emulator(name)(np.array([[1, 2], [NAN, NAN]]), 1)
+        with pytest.raises(ValueError, match="All-NaN"):
+            getattr(np, name)(np.array([[1, 2], [NAN, NAN]]), 1)
+
+
+def test_nan_raises() -> None:
+    refused("WF135", "sum", f32(1, NAN), nan="raise")
+    assert total(f32(1, 2), nan="raise") == 3
+    assert total(f32(1, NAN), nan="raise", where=mask(1, 0)) == 1
+
+
+def test_integers_have_no_nan() -> None:
+    for policy in ("ignore", "raise"):
+        assert greatest(np.array([1, 2]), nan=policy) == 2
+        assert total(mask(1, 1), nan=policy) == 2
+
+
+# --- zeros and ties ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [F16, BF16, F32, F64])
+def test_zeros_are_ordered(dtype: Any) -> None:
+    for values in ([0.0, -0.0], [-0.0, 0.0], [0.0, 0.0, -0.0]):
+        x = np.array(values, dtype)
+        assert np.signbit(least(x).astype(F64))
+        assert not np.signbit(greatest(x).astype(F64))
+
+
+def test_zeros_are_equal() -> None:
+    assert on_emulator("argmin")(f32(0.0, -0.0)) == 0
+    assert on_emulator("argmax")(f32(-0.0, 0.0)) == 0
+    assert on_emulator("array_equal")(f32(0.0), f32(-0.0))
+    assert on_emulator("count_nonzero")(f32(0.0, -0.0)) == 0
+
+
+def test_the_first_of_equals_wins() -> None:
+    x = np.zeros(5000, F32)
+    x[[17, 4321]] = 1
+    assert on_emulator("argmax")(x) == 17
+    assert on_emulator("argmin")(x) == 0
+    assert on_emulator("argmin")(np.full((3, 700), np.iinfo(np.int8).max, np.int8), 1).tolist() == [0, 0, 0]
+
+
+def test_signs_of_zero() -> None:
+    assert not np.signbit(total(f32(-0.0, -0.0)))
+    assert not np.signbit(np.sum(f32(-0.0, -0.0)))
+    assert np.signbit(product(f32(-0.0, 2)))
+
+
+# --- infinity and overflow -----------------------------------------------------------------------------------------
+def test_infinities() -> None:
+    assert np.isnan(total(f32(INF, -INF)))
+    assert np.isnan(product(f32(0, INF)))
+    assert np.isnan(on_emulator("ptp")(f32(INF, INF)))
+    assert total(f32(INF, 1)) == INF
+    assert greatest(f32(-INF, -INF)) == -INF
+
+
+def test_moments_of_infinity() -> None:
+    assert np.isnan(on_emulator("var")(f32(INF, 1)))
+    assert on_emulator("mean_var")(f32(INF, 1, 2)).mean == INF
+    assert on_emulator("norm")(f32(-INF, 1)) == INF
+
+
+def test_logsumexp_of_infinity() -> None:
+    assert on_emulator("logsumexp")(f32(INF, -INF, 1)) == INF
+    assert on_emulator("logsumexp")(f32(-INF, -INF)) == -INF
+    assert on_emulator("logsumexp")(f32(-INF, 3)) == 3
+
+
+def test_floats_overflow() -> None:
+    assert total(f32(3e38, 3e38)) == INF
+    assert product(f32(-3e38, 3e38)) == -INF
+
+
+def test_halves_overflow_at_the_end() -> None:
+    for dtype, large in ((F16, 6e4), (BF16, 3e38)):
+        x = np.array([large, large, -large], dtype)
+        assert (total(x) == x[0]) == (dtype is F16)  # bf16 reaches as far as f32
+        assert total(x[:2]).astype(F64) == INF
+
+
+def test_integers_wrap() -> None:
+    assert total(np.array([2**63 - 1, 1])) == -(2**63)
+    assert total(np.array([2**64 - 1, 2], np.uint64)) == 1
+    assert product(np.array([2**32, 2**32])) == 0
+
+
+def test_narrow_integers_wrap() -> None:
+    x = np.array([-128, 127], np.int8)
+    assert on_emulator("ptp")(x) == np.ptp(x) == -1
+    y = np.full(3, 100, np.int8)
+    assert on_emulator("dot")(y, y) == np.dot(y, y) == 48
+
+
+def test_dtype_keeps_low_bits() -> None:
+    assert total(np.array([200, 100]), dtype="u8") == 44
+
+
+def test_mean_overflows() -> None:
+    assert on_emulator("mean")(f32(3e38, 3e38)) == INF
+    assert on_emulator("mean")(f32(3e38, 3e38), accumulate="f64") == F32(3e38)
+
+
+def test_norm_squares() -> None:
+    for value, wanted in ((1.9e19, INF), (1.8e19, 1.8e19), (1e-23, 0)):
+        with np.errstate(over="ignore"):
+            for got in (on_emulator("norm")(f32(value)), np.linalg.norm(f32(value))):
+                assert got == pytest.approx(wanted)
+
+
+def test_norm_squares_in_f64() -> None:
+    assert on_emulator("norm")(f32(3e30, 4e30), accumulate="f64") == F32(5e30)
+    assert on_emulator("norm")(f32(3e-30, 4e-30), accumulate="f64") == F32(5e-30)
+
+
+@pytest.mark.parametrize("dtype", [F16, BF16, F32, F64, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_denormals_are_kept(dtype: Any) -> None:
+    tiny = ml_dtypes.finfo(dtype).smallest_subnormal
+    x = np.array([tiny, tiny], dtype)
+    assert total(x).astype(F64) == 2 * tiny.astype(F64)
+    assert greatest(x).astype(F64) == tiny.astype(F64)
+
+
+# --- no elements ---------------------------------------------------------------------------------------------------
+def test_nothing_is_the_identity() -> None:
+    none = f32()
+    for name, value in {
+        "sum": 0, "count_nonzero": 0, "norm": 0, "dot": 0, "prod": 1, "any": False, "all": True, "allclose": True,
+        "array_equal": True, "logsumexp": -INF,
+    }.items():  # fmt: skip
+        assert on_emulator(name)(*[none] * types_page.arrays_of(name)) == value
+
+
+def test_nothing_has_no_mean() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(np.isnan(on_emulator(n)(f32())).all() for n in ("mean", "var", "std", "mean_var"))
+
+
+@pytest.mark.parametrize("name", ["min", "max", "minmax", "ptp", "argmin", "argmax", "describe", "norm"])
+def test_nothing_has_no_extreme(name: str) -> None:
+    for how in ({"ord": INF}, {"ord": -INF}) if name == "norm" else ({},):
+        refused("WF104", name, f32(), **how)
+
+
+def test_no_results() -> None:
+    assert greatest(np.zeros((0, 3), F32), 1).shape == (0,)
+    assert greatest(np.zeros((0, 0), F32), 1).shape == (0,)
+    refused("WF104", "max", np.zeros((3, 0), F32), 1)
+
+
+def test_nothing_is_the_initial() -> None:
+    assert greatest(f32(), initial=3) == 3
+    assert total(f32(), initial=3) == 3
+
+
+# --- masks ---------------------------------------------------------------------------------------------------------
+def test_masks_broadcast() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for m in (mask(1, 0, 1), mask(1, 0)[:, None], mask(1), x > 2):
+        np.testing.assert_array_equal(total(x, 1, where=m), np.sum(x, 1, where=m))
+
+
+def test_masks_are_checked() -> None:
+    refused("WF139", "sum", f32(1, 2), where=np.ones((2, 2), bool))
+    refused("WF139", "sum", f32(1, 2), where=np.array([1, 0]))
+
+
+def test_masked_elements_take_no_part() -> None:
+    x, m = f64(4, NAN, 2, INF), mask(1, 0, 1, 0)
+    for name in ("sum", "prod", "mean", "var", "std", "any", "all"):
+        assert on_emulator(name)(x, where=m) == getattr(np, name)(x[m])
+    assert greatest(x, where=m, initial=-INF) == 4
+    assert on_emulator("norm")(x, where=m) == pytest.approx(math.sqrt(20))
+
+
+def test_masks_that_leave_nothing() -> None:
+    x, none = f32(1, 2), mask(0, 0)
+    assert (total(x, where=none), product(x, where=none)) == (0, 1)
+    assert np.isnan(on_emulator("mean")(x, where=none))
+    assert np.isnan(on_emulator("var")(x, where=none))
+    assert least(x, where=none, initial=7) == 7
+
+
+def test_masks_need_an_initial() -> None:
+    for name in ("min", "max", "argmin", "ptp", "describe"):
+        refused("WF133", name, f32(1, 2), where=mask(1, 1))
+
+
+# --- initial values ------------------------------------------------------------------------------------------------
+def test_initial_comes_first() -> None:
+    x = np.arange(1.0, 500.0)
+    assert total(x, initial=1000) == x.sum() + 1000
+    assert total(x, initial=1, axis=()).tolist() == (x + 1).tolist()
+    assert greatest(x, initial=1000) == 1000
+
+    def after_start(x: Any) -> Any:
+        return wf.fold(affine, x, x - 1, initial=(2.0, 5.0))[1]
+
+    assert reduce(f64(-1, 1, -1), what=after_start) == 5 + composed_in_numpy(f64(-1, 1, -1))
+
+
+def test_initial_must_fit() -> None:
+    refused("WF136", "max", np.array([1, 2], np.int8), initial=128)
+    refused("WF136", "sum", np.array([1, 2]), initial=0.5)
+    refused("WF136", "sum", f32(1, 2), initial=1j)
+    assert greatest(np.array([1], F16), initial=1.0001220703125) == F16(1)
+    assert total(f32(), initial=0.1) == F32(0.1)
+
+
+# --- types ---------------------------------------------------------------------------------------------------------
+def test_integers_widen() -> None:
+    assert total(np.full(300, 100, np.int8)) == 30_000
+    assert total(np.full(3, 2**32 - 1, np.uint32)).dtype == np.uint64
+    assert total(np.full(300, True)) == 300
+
+
+def test_halves_are_rounded_once() -> None:
+    for dtype in (F16, BF16):
+        ones = np.ones(5000, dtype)
+        assert total(ones) == np.array(5000, F32).astype(dtype)  # one by one f16 stays at 2048, bf16 at 256
+        x = normal(100, dtype=dtype)
+        assert total(x) == total(x.astype(F32)).astype(dtype)
+
+
+def test_moments_of_integers() -> None:
+    x = np.array([1, 2, 4], np.int8)
+    for name in ("mean", "var", "std", "norm", "logsumexp"):
+        got = on_emulator(name)(x)
+        assert got.dtype == F64
+        assert got == pytest.approx(on_emulator(name)(x.astype(F64)), rel=1e-15)
+
+
+def test_dtype_converts_elements() -> None:
+    x = f64(1.7, 1.7)
+    assert total(x, dtype="i32") == np.sum(x, dtype=np.int32) == 2
+    assert total(f32(1e8, 1, -1e8), dtype="f64") == 1
+
+
+def test_accumulate_in_another_type() -> None:
+    x = f32(1e8, 1, -1e8)
+    assert total(x) == 0
+    assert total(x, accumulate="f64") == 1
+    assert total(x, accumulate="f64").dtype == F32
+
+
+def test_promotion() -> None:
+    for a, b in ((np.int8, F16), (np.int32, F32), (np.uint8, np.int8), (np.uint64, np.int64), (F32, np.complex64)):
+        x, y = np.array([1, 2], a), np.array([3, 4], b)
+        got = on_emulator("vecdot")(x, y)
+        assert got == 11
+        assert got.dtype == np.result_type(a, b)
+
+
+def test_promotion_of_bf16() -> None:
+    for other, expected in (
+        (np.int8, BF16), (np.uint8, BF16), (F16, F32), (np.int16, F32), (np.int32, F64), (np.int64, F64),
+    ):  # fmt: skip
+        got = on_emulator("vecdot")(np.array([1, 2], BF16), np.array([3, 4], other))
+        assert got.dtype == np.dtype(expected)
+        assert got == 11
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_eight_bit_floats(dtype: Any) -> None:
+    codes = np.arange(256, dtype=np.uint8).view(dtype)
+    got = greatest(codes[:, None], 1)
+    np.testing.assert_array_equal(got, codes.astype(F32))
+    np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(codes.astype(F32)[got == 0]))
+
+
+def test_eight_bit_results() -> None:
+    x = np.ones(3, ml_dtypes.float8_e5m2)
+    assert total(x).dtype == F32
+    refused("WF206", "sum", f32(1), dtype="f8e5m2")
+
+
+# --- complex numbers -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "norm", "dot", "vecdot", "any", "all", "count_nonzero",
+                                  "allclose", "array_equal"])  # fmt: skip
+def test_complex_functions(name: str, dtype: Any) -> None:
+    x = np.array([3 + 4j, 1 - 2j, 0.5j], dtype)
+    arrays = [x] * types_page.arrays_of(name)
+    got, wanted = on_emulator(name)(*arrays), (np.linalg.norm if name == "norm" else getattr(np, name))(*arrays)
+    assert np.asarray(got).dtype == np.asarray(wanted).dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+    for order in (0, 1, 3, INF, -INF):
+        np.testing.assert_allclose(on_emulator("norm")(x, ord=order), np.linalg.norm(x, order), rtol=1e-6)
+
+
+def test_vecdot_conjugates() -> None:
+    x, y = np.array([1j, 2]), np.array([3, 1 + 1j])
+    assert on_emulator("vecdot")(x, y) == np.vecdot(x, y) == 2 - 1j
+    assert on_emulator("dot")(x, y) == np.dot(x, y) == 2 + 5j
+
+
+@pytest.mark.parametrize("name", ["min", "max", "minmax", "ptp", "argmin", "argmax", "nanmin", "nanargmax"])
+def test_complex_has_no_order(name: str) -> None:
+    refused("WF225", name, np.array([1 + 1j]))
+    assert np.max(np.array([1 + 9j, 2])) == 2
+
+
+def test_complex_has_no_variance() -> None:
+    for name in ("var", "std", "mean_var", "logsumexp", "describe"):
+        refused("WF225", name, np.array([1 + 1j]))
+
+
+def test_complex_zero() -> None:
+    x = np.array([0, 1j, 1, complex(0, NAN), complex(-0.0, -0.0)])
+    assert on_emulator("count_nonzero")(x) == np.count_nonzero(x) == 3
+
+
+def test_complex_products() -> None:
+    x = np.array([complex(INF, 0), complex(0, 1)])
+    with np.errstate(invalid="ignore"):
+        for got in (product(x), np.prod(x)):
+            assert np.isnan(got.real)
+            assert np.isnan(got.imag)
+    assert product(np.array([1 + 2j, 3 - 1j])) == 5 + 5j
+
+
+def test_complex_modulus() -> None:
+    for scale in (1e30, 1e-30):
+        x = (np.array([3 + 4j]) * scale).astype(np.complex64)
+        assert on_emulator("norm")(x, ord=1) == pytest.approx(5 * scale, rel=1e-6)
+
+
+def test_complex_to_real() -> None:
+    refused("WF206", "sum", np.array([1 + 1j]), dtype="f64")
+
+
+# --- indices -------------------------------------------------------------------------------------------------------
+def test_indices_are_row_major() -> None:
+    x = normal(7, 11)
+    for v in (x, x.T, x[::-1, ::-2]):
+        got = on_emulator("argmax")(v)
+        assert got == v.argmax()
+        assert got.dtype == np.int64
+
+
+def test_indices_over_several_axes() -> None:
+    x = normal(3, 5, 7)
+    got = on_emulator("argmin")(x, (0, 2))
+    np.testing.assert_array_equal(got, x.transpose(1, 0, 2).reshape(5, 21).argmin(1))
+    with pytest.raises(TypeError):
+        np.argmin(x, (0, 2))  # type: ignore[call-overload]
+
+
+def test_indices_count_everything() -> None:
+    assert on_emulator("nanargmin")(f32(NAN, 3, NAN, 1)) == 3
+    assert on_emulator("argmax")(f32(NAN, 3, NAN, 1), nan="ignore") == 1
+
+
+# --- comparisons and counts ----------------------------------------------------------------------------------------
+def test_allclose_is_not_symmetric() -> None:
+    x, y = f64(1.0), f64(1.1)
+    close = partial(on_emulator("allclose"), atol=0.0, rtol=0.095)
+    assert close(x, y)
+    assert not close(y, x)
+    assert on_emulator("allclose")(f64(1.0), f64(1.0 + 1e-9))
+    assert not on_emulator("allclose")(f64(0.0), f64(1e-7))
+
+
+def test_allclose_of_infinity() -> None:
+    close = on_emulator("allclose")
+    assert close(f32(INF, -INF), f32(INF, -INF))
+    assert not any(close(f32(a), f32(b)) for a, b in ((INF, -INF), (INF, 1), (1, INF)))
+
+
+def test_arrays_of_two_shapes() -> None:
+    assert not on_emulator("array_equal")(np.ones(2), np.ones(3))
+    assert not on_emulator("array_equal")(np.ones(2), np.ones((1, 2)))
+
+
+def test_correction() -> None:
+    x = f64(1, 2, 4)
+    for correction in (0.0, 1.0, 1.5):
+        divided = ((x - x.mean()) ** 2).sum() / (3 - correction)
+        assert on_emulator("var")(x, correction=correction) == pytest.approx(divided)
+        assert on_emulator("std")(x, correction=correction) == pytest.approx(math.sqrt(divided))
+    assert np.isnan(on_emulator("var")(x, correction=3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.var(x, ddof=3) == INF
+
+
+def test_unique_is_sorted() -> None:
+    x = np.random.default_rng(0).integers(-128, 128, 100).astype(np.int8)
+    np.testing.assert_array_equal(on_emulator("unique")(x), np.unique(x))
+
+
+# --- segments ------------------------------------------------------------------------------------------------------
+def segments(x: Any, offsets: Any, what: Any) -> Any:
+    return wf.segment_reduce(x, offsets, what, device="emulator")
+
+
+def test_segments_are_slices() -> None:
+    x, offsets = normal(400), [3, 3, 4, 10, 390]
+    got = segments(x, offsets, "sum")
+    pairs = pairwise(offsets)
+    np.testing.assert_allclose(got, [x[a:b].sum(dtype=F64) for a, b in pairs], rtol=1e-5, atol=1e-5)
+
+
+def test_empty_segments() -> None:
+    assert segments(f32(1, 2), [0, 0, 2], "sum").tolist() == [0, 3]
+    with pytest.raises(ValueError, match="WF144"):
+        segments(f32(1, 2), [0, 0, 2], "max")
+
+
+def test_segments_begin_at_zero() -> None:
+    assert segments(f32(1, 5, 2, 9, 3), [0, 2, 5], "argmax").tolist() == [1, 1]
+    assert segments(f32(1, 5, 2, 9, 4), [0, 2, 5], "mean").tolist() == [3, 5]
+
+
+# --- accuracy ------------------------------------------------------------------------------------------------------
+U32, U64 = 2.0**-24, 2.0**-53
+
+
+def g(k: int, u: float) -> float:
+    """Higham's gamma: a product of k factors 1 + e, with |e| <= u, is within it of 1."""
+    return k * u / (1 - k * u)
+
+
+def additions(n: int, **how: Any) -> int:
+    """The most additions an element goes through in the plan for the sum of n elements."""
+    ready = plan_for("sum", (n,), "f32", **how)
+    return depth(ready.choice.plan, ready.choice.run)
+
+
+def exact_sum(values: Array) -> Fraction:
+    return sum(map(Fraction, values.astype(F64).tolist()), Fraction(0))
+
+
+def cancelling(n: int, seed: int) -> Array:
+    """Elements of very different sizes whose sum is small beside them."""
+    rng = np.random.default_rng(seed)
+    half = (rng.standard_normal(n // 2) * 10.0 ** rng.uniform(-6, 6, n // 2)).astype(F32)
+    x = np.concatenate([half, -half + rng.standard_normal(n // 2).astype(F32) * F32(1e-3)])
+    return rng.permutation(x)
+
+
+def error_of_sum(x: Array, **how: Any) -> tuple[float, float, float]:
+    """(error of the sum, sum of magnitudes, magnitude of the sum)."""
+    exact = exact_sum(x)
+    got = Fraction(float(total(x, **how)))
+    return float(abs(got - exact)), float(np.abs(x.astype(F64)).sum()), float(abs(exact))
+
+
+SIZES = (2, 30, 1000, 40_000)
+
+
+def test_depth_of_the_tree() -> None:
+    assert additions(1_000_000) < 200
+    assert additions(2**24) < 1000
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_plain_sum_bound(n: int) -> None:
+    for seed in range(5):
+        error, magnitudes, size = error_of_sum(cancelling(n, seed))
+        assert error <= g(additions(n), U32) * magnitudes + U32 * size
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_wide_sum_bound(n: int) -> None:
+    for seed in range(5):
+        error, magnitudes, size = error_of_sum(cancelling(n, seed), accumulate="f64")
+        assert error <= (1 + U32) * g(additions(n, accumulate="f64"), U64) * magnitudes + U32 * size
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_compensated_sum_bound(n: int) -> None:
+    d = additions(n, accumulate="compensated")
+    for seed in range(5):
+        error, magnitudes, size = error_of_sum(cancelling(n, seed), accumulate="compensated")
+        assert error <= U32 * size + (1 + U32) * g(2 * d, U32) * g(d, U32) * magnitudes
+
+
+def test_two_sum_is_exact() -> None:
+    """The monoid itself, on Python's floats: what it keeps beside the sum is all that the sum lost."""
+    rng = np.random.default_rng(0)
+    for a, b in rng.standard_normal((200, 2)) * 10.0 ** rng.integers(-20, 20, (200, 2)):
+        s, lost = wf.COMPENSATED((float(a), 0.0), (float(b), 0.0))
+        assert Fraction(s) + Fraction(lost) == Fraction(float(a)) + Fraction(float(b))
+
+
+def test_compensated_dot() -> None:
+    x, y = f32(4097, 1, 4097), f32(4097, 1, -4097)  # 4097^2 has 25 bits
+    assert on_emulator("dot")(x, y, accumulate="compensated") == 1
+    z = f32(4097, 4096)
+    exact = math.sqrt(4097**2 + 4096**2)
+    assert on_emulator("norm")(z, accumulate="compensated") == F32(exact)
+    assert on_emulator("dot")(f32(4097, 4096), f32(4097, -4096), accumulate="compensated") == 8193
+    assert on_emulator("dot")(f32(4097, 4096), f32(4097, -4096)) != 8193
+
+
+def test_compensated_overflow() -> None:
+    for x in (f32(3e38, 3e38, -3e38), f32(INF, 1), f32(-INF, 1)):
+        assert total(x, accumulate="compensated") == total(x)
+
+
+def test_not_compensated() -> None:
+    for name in ("prod", "var", "std"):
+        refused("WF137", name, f32(1, 2), accumulate="compensated")
+    refused("WF127", "logsumexp", f32(1, 2), accumulate="compensated")
+
+
+@pytest.mark.parametrize("n", [2, 100, 3000])
+def test_product_bound(n: int) -> None:
+    x = (1 + normal(n, dtype=F64) / 1000).astype(F32)
+    exact = math.prod(map(Fraction, x.astype(F64).tolist()))
+    assert abs(Fraction(float(product(x))) - exact) <= g(n - 1, U32) * exact
+
+
+@pytest.mark.parametrize("shift", [0, 10, 1000, 100_000])
+def test_variance_far_from_zero(shift: int) -> None:
+    x = (normal(2000, dtype=F64) + shift).astype(F32)
+    wide = x.astype(F64)
+    k = float(np.linalg.norm(wide) / np.linalg.norm(wide - wide.mean()))
+    error = abs(float(on_emulator("var")(x)) / wide.var() - 1)
+    assert error <= 4 * additions(2000) * k * U32
+
+
+def test_roots_are_rounded_once() -> None:
+    for value in (2.0, 3.0, 5.0, 1e30, 7e-20):
+        x = np.array([math.sqrt(value)])
+        assert on_emulator("norm")(x) == np.sqrt(x[0] * x[0])
+    y = f64(1, 2, 4, 8)
+    assert on_emulator("std")(y) == np.sqrt(on_emulator("var")(y))
+
+
+# --- out= ----------------------------------------------------------------------------------------------------------
+def test_out_is_written() -> None:
+    whole = np.full(6, 7, F32)
+    out = whole[::3]
+    assert total(np.ones((2, 5), F32), 1, out=out) is out
+    assert whole.tolist() == [5, 7, 7, 5, 7, 7]
+
+
+def test_out_must_fit() -> None:
+    x = np.ones((2, 5), F32)
+    refused("WF109", "sum", x, 1, out=np.zeros(2))
+    refused("WF108", "sum", x, 1, out=np.zeros(3, F32))
+
+
+def test_out_stands_apart() -> None:
+    x = np.ones((2, 5), F32)
+    refused("WF111", "sum", x, 1, out=x[:, 0])
+    out = np.zeros(2, F32)
+    refused("WF132", "minmax", x, 1, out=(out, out))
+    refused("WF110", "sum", x, 1, out=np.lib.stride_tricks.as_strided(np.zeros(1, F32), (2,), (0,)))
+
+
+def test_out_after_a_mistake() -> None:
+    out = np.full(2, 7, F32)
+    refused("WF133", "max", np.ones((2, 5), F32), 1, out=out, where=np.ones(5, bool))
+    refused("WF127", "max", np.ones((2, 5), F32), 1, out=out, correction=1)
+    assert out.tolist() == [7, 7]
+
+
+def test_out_after_a_check() -> None:
+    out = np.full(2, 7, F32)
+    refused("WF135", "sum", np.array([[1, 2], [3, NAN]], F32), 1, out=out, nan="raise")
+    assert out[0] == 3
+
+
+# --- what is not promised ------------------------------------------------------------------------------------------
+def test_another_order_rounds_differently() -> None:
+    x = normal(4096)
+    assert len({total(x[::step], plan=p).tobytes() for step in (1, -1) for p in ("", "warps=1", "lanes=1,warps=1")}) > 1
+
+
+def test_nan_is_some_nan() -> None:
+    payload = np.array([0xFFC01234, 0x3F800000], np.uint32).view(F32)
+    assert np.isnan(total(payload))
+    assert np.isnan(greatest(payload))
+
+
+def test_floats_out_of_range() -> None:
+    for value in (NAN, INF, 1e30):
+        assert total(f64(value), dtype="i32").dtype == np.int32
+
+
+def test_a_combine_is_trusted() -> None:
+    @wf.monoid(identity=0.0)
+    def difference(a: Any, b: Any) -> Any:
+        return a - b
+
+    x = f64(8, 4, 2, 1)
+    assert reduce(x, what=difference) != x[0] - x[1:].sum()
