@@ -298,7 +298,7 @@ def test_version() -> None:
         (("run", "sum", *SMALL, "--axis", "2"), "WF101: axis 2 is out of range for an array of rank 2"),
         (("run", "sum", *SMALL, "--axis", "0,-2"), "WF102: axis -2 is repeated"),
         (("run", "max", "--shape", "4x0", "--axis", "1", "--device", "emulator"), "WF104: max of no elements"),
-        (("run", "sum", "--dtype", "c64"), "WF105: no rule for elements of type c64"),
+        (("run", "sum", "--dtype", "c32"), "WF105: no rule for elements of type c32"),
         (("run", "sum", "--dtype", "f32,f64"), "WF808: --dtype f32,f64 names 2 types: expected one for all, or 1"),
         (("run", "sum", "--shape", "1000000x1000000x1000"), "WF811: arrays of shape 1000000x1000000x1000 take"),
         (("run", "no_such.py:f"), "WF804: cannot read no_such.py: No such file or directory"),
@@ -333,7 +333,7 @@ def _npy(tmp_path: Path, kind: str) -> Path:
     elif kind == "words":
         np.save(path, np.array(["one", "two"]))
     else:
-        np.save(path, np.zeros(3, complex))
+        np.save(path, np.zeros(3, np.clongdouble))
     return path
 
 
@@ -344,13 +344,22 @@ def _npy(tmp_path: Path, kind: str) -> Path:
         ("pickled", "WF508: "),
         ("text", "WF509: "),
         ("words", "WF105: no rule for elements of type"),
-        ("complex", "WF105: no rule for elements of type complex128"),
+        ("complex", "WF105: no rule for elements of type complex256"),
     ],
 )
 def test_bad_files(tmp_path: Path, kind: str, text: str) -> None:
     output = tmp_path / "out.npy"
     assert text in fails("run", "sum", "--input", _npy(tmp_path, kind), "--output", output, "--device", "emulator")
     assert not output.exists()
+
+
+def test_a_file_of_complex_numbers(tmp_path: Path) -> None:
+    z = np.arange(12).reshape(3, 4) * (1 + 2j)
+    np.save(tmp_path / "z.npy", z)
+    words = ("--input", tmp_path / "z.npy", "--axis", "1", "--device", "emulator", "--output", tmp_path / "out.npy")
+    assert "result   c128[3]" in call("run", "sum", *words).output
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), z.sum(1))
+    assert "WF225: c128 has no order" in fails("run", "max", *words)
 
 
 def test_inputs_of_several_shapes(tmp_path: Path) -> None:

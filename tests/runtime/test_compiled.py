@@ -10,6 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -166,3 +167,53 @@ def test_the_key_knows_everything_that_matters() -> None:
     others = [{"what": "prod"}, {"dtype": "f64"}, {"arch": "sm_80"}, {"plan": "unroll=2"}, {"shape": (5, 1000)}]
     assert len({key(), *(key(**o) for o in others)}) == 5  # (5, 1000) collapses to the same geometry
     assert key(shape=(5, 1000)) == key()
+
+
+# --- results in parts and by name, checks ---
+def again(k: wf.Compiled, path: Path) -> wf.Compiled:
+    """``k`` saved and loaded."""
+    k.save(path / "k.warpfold")
+    return wf.load(path / "k.warpfold")
+
+
+def test_a_saved_sum_of_complex_numbers(tmp_path: Path) -> None:
+    k = again(wf.compile("sum", (4, 300), "complex64", axis=1), tmp_path)
+    z = (np.arange(900.0) + 1j).reshape(3, 300).astype(np.complex64)
+    found = k(z, device="emulator")
+    np.testing.assert_allclose(found, z.sum(1), rtol=1e-5)
+    assert found.dtype == np.complex64
+    with pytest.raises(ValueError, match=r"WF124: sum takes 2 input array\(s\), got 1"):
+        k(z.real.copy(), device="emulator")
+
+
+def test_a_saved_program_keeps_the_names_of_its_results(tmp_path: Path) -> None:
+    k = again(wf.compile(("sum", "minmax"), (4, 300), "f8e4m3fn", axis=1), tmp_path)
+    assert k.artifact.structure == ("sum_minmax", (), (0, ("minmax", ("min", "max"), (1, 2))))
+    x = np.random.default_rng(0).standard_normal((4, 300)).astype(ml_dtypes.float8_e4m3fn)
+    total, (low, high) = found = k(x, device="emulator")
+    wide = x.astype(np.float32)
+    np.testing.assert_allclose(total, wide.sum(1), rtol=1e-5)
+    np.testing.assert_array_equal([low, high], [wide.min(1), wide.max(1)])
+    assert found[1]._fields == ("min", "max")
+    out = [np.empty((4, 1), np.float32) for _ in range(3)]
+    assert k(x, out=out, keepdims=True, device="emulator")[1].max is out[2]
+    with pytest.raises(ValueError, match=r"WF123: .* compiled for elements of type u8: the array needs f32"):
+        k(wide, device="emulator")
+
+
+def test_a_saved_program_still_checks(tmp_path: Path) -> None:
+    k = again(wf.compile("nanargmin", (4, 300), axis=1), tmp_path)
+    assert k.artifact.checks == ("WF134",)
+    x = np.full((4, 300), np.nan, np.float32)
+    with pytest.raises(ValueError, match="WF134: nanargmin of no elements has no value"):
+        k(x, device="emulator")
+    x[:, 9] = 1
+    assert k(x, device="emulator").tolist() == [9] * 4
+
+
+def test_a_saved_program_with_a_mask_takes_one(tmp_path: Path) -> None:
+    k = again(wf.compile("sum", (4, 300), axis=1, where=True), tmp_path)
+    x = np.arange(1200, dtype=np.float32).reshape(4, 300)
+    np.testing.assert_array_equal(k(x, where=x % 2 == 0, device="emulator"), x.sum(1, where=x % 2 == 0))
+    with pytest.raises(ValueError, match=r"WF123: .* was compiled for calls with where=: the array needs calls"):
+        k(x, device="emulator")
