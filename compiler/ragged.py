@@ -21,8 +21,6 @@ from .target import WARP
 
 SECTOR = 32
 """Bytes that memory delivers at least: fewer neighbouring lanes in a long row would waste some of them."""
-RESIDENT = 2048
-"""Threads an SM holds: as many cost nothing, idle or not."""
 WAVES = 2
 """Times the threads of pieces fill the machine, so that a late one costs half the time at most."""
 LOADS = 16
@@ -89,17 +87,17 @@ class Extent:
     longest: int
 
     @classmethod
-    def of(cls, rows: Rows, others: int, itemsize: int, sms: int) -> Extent:
+    def of(cls, rows: Rows, others: int, itemsize: int, room: int) -> Extent:
         """The extent of ``rows``, each of which stands for ``others`` results.
 
-        The median row is typical. Longer ones have a say as far as it costs the others nothing: while all threads fit
-        the machine at once, and up to a sector.
+        The median row is typical. Longer ones have a say as far as it costs the others nothing: up to a sector, and
+        while the machine has ``room`` for the threads of all rows at once.
         """
         lengths = rows.lengths
         longest = int(lengths.max(initial=1))
         sample = lengths[:: max(1, len(rows) // SAMPLE)]
         median = int(np.median(sample)) if len(sample) else 1
-        free = max(SECTOR // itemsize, sms * RESIDENT // max(1, len(rows) * others))
+        free = max(SECTOR // itemsize, room // max(1, len(rows) * others))
         return cls(_ceil2(max(median, min(longest, free))), _ceil2(longest))
 
 
@@ -116,11 +114,10 @@ def plan(task: Task, extent: Extent, options: str = "") -> Plan:
     across = _ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
     warps = min(THREADS // WARP, threads // lanes)
-    while warps > 1 and replace(chosen, warps=warps, lanes=lanes).shared_bytes(task.state_bytes) > STATIC_SHARED:
-        warps //= 2
-    loads = max(1, extent.longest // (lanes * warps))
-    unroll = min(chosen.unroll, loads)
+    unroll = min(chosen.unroll, max(1, extent.longest // (lanes * warps)))
     found = replace(chosen, unroll=unroll, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps)
+    while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
+        found = replace(found, warps=found.warps // 2)
     return _checked(task, found.with_options(options))
 
 
@@ -140,13 +137,13 @@ def _checked(task: Task, found: Plan) -> Plan:
     return found
 
 
-def cut_at(found: Plan, rows: Rows, others: int, sms: int) -> int | None:
+def cut_at(found: Plan, rows: Rows, others: int, room: int) -> int | None:
     """The most elements of a piece of ``rows`` under a plan, a power of two; None where no row is worth a cut.
 
-    Pieces fill the machine, but leave every thread enough to do.
+    Pieces fill the machine, which has ``room`` for so many threads, but leave every thread enough to do.
     """
     elements = int(rows.bounds[-1] - rows.bounds[0]) * others
-    filling = elements * found.positions // (WAVES * sms * RESIDENT)
+    filling = elements * found.positions // (WAVES * room)
     limit = _ceil2(max(LOADS * found.positions, found.tile, filling))
     return limit if int(rows.lengths.max(initial=0)) > PATIENCE * limit else None
 

@@ -1,0 +1,304 @@
+"""Segments of an axis, against NumPy applied to one segment after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import warpfold as wf
+from warpfold.compiler import ragged
+from warpfold.runtime import pieces
+
+Array = np.ndarray[Any, Any]
+LENGTHS = st.lists(st.sampled_from([0, 1, 1, 2, 7, 31, 32, 33, 40, 150, 700]), min_size=1, max_size=12)
+PLANS = st.sampled_from(["", "lanes=1,warps=1", "lanes=8,warps=2,warps_kept=1", "walk=blocked,lanes=4"])
+"""The second cuts rows of more than 64 elements, and their states again."""
+
+
+def logsumexp(x: Array, axis: int) -> Array:
+    high = x.max(axis, keepdims=True)
+    return np.log(np.exp(x - high).sum(axis)) + high.squeeze(axis)
+
+
+REFERENCE: dict[str, Callable[..., Array]] = {
+    "sum": np.sum, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin, "mean": np.mean,
+    "var": np.var, "any": np.any, "all": np.all, "count_nonzero": np.count_nonzero, "logsumexp": logsumexp,
+}  # fmt: skip
+NO_EMPTY = ("max", "min", "argmax", "argmin", "mean", "var", "logsumexp")
+DTYPES = {
+    "sum": ("float32", "float64", "float16", "int32", "uint8", "int64", "bool"),
+    "any": ("bool", "float32", "int16"),
+    "all": ("bool", "uint16"),
+}
+
+
+def bounds(lengths: list[int], start: int = 0) -> Array:
+    return start + np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def one_by_one(what: str, x: Array, offsets: Array, axis: int = 0) -> Array:
+    """NumPy's answer for each segment, in float64 for floats."""
+    wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+    parts = [wide.take(range(a, b), axis) for a, b in pairwise(offsets)]
+    return np.stack([REFERENCE[what](p, axis=axis) for p in parts], axis)
+
+
+def random(rng: np.random.Generator, shape: tuple[int, ...], name: str) -> Array:
+    t = np.dtype(name)
+    if t.kind == "f":
+        return rng.standard_normal(shape).astype(t)
+    return rng.integers(0, 2 if t.kind == "b" else 100, shape).astype(t)
+
+
+def check(got: Any, expected: Array, t: np.dtype[Any]) -> None:
+    assert got.shape == expected.shape
+    if got.dtype.kind != "f":
+        np.testing.assert_array_equal(got, expected)
+        return
+    rtol = {"f2": 4e-3, "f4": 2e-5, "f8": 1e-12}[t.str[1:] if t.kind == "f" else "f8"]
+    np.testing.assert_allclose(got.astype(np.float64), expected, rtol, 100 * rtol)
+
+
+@pytest.mark.parametrize("what", sorted(REFERENCE))
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_segments_are_numpys(what: str, data: st.DataObject) -> None:
+    lengths = data.draw(LENGTHS)
+    lengths = [max(1, n) for n in lengths] if what in NO_EMPTY else lengths
+    start, rest = data.draw(st.sampled_from([(0, 0), (3, 5)]))
+    offsets = bounds(lengths, start)
+    before, after = data.draw(st.sampled_from([((), ()), ((3,), ()), ((), (5,)), ((2,), (3,)), ((), (40,))]))
+    axis = len(before)
+    shape = (*before, int(offsets[-1]) + rest, *after)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x = random(rng, shape, data.draw(st.sampled_from(DTYPES.get(what, ("float32", "float64", "int32")))))
+    turned = data.draw(st.sampled_from(["as it is", "strided", "backwards", "transposed"]))
+    if turned == "strided":
+        x = np.repeat(x, 2, axis)[(slice(None),) * axis + (slice(None, None, 2),)]
+    elif turned == "backwards":
+        x = np.flip(np.flip(x).copy())
+    elif turned == "transposed":
+        x = np.asfortranarray(x)
+    named = data.draw(st.sampled_from([axis, axis - len(shape)]))
+    got = wf.segment_reduce(x, offsets, what, axis=named, device="emulator", plan=data.draw(PLANS))
+    assert got.dtype == wf.reduce(x, what=what, axis=axis, device="emulator").dtype
+    check(got, one_by_one(what, x, offsets, axis), x.dtype)
+
+
+def test_reduceat_agrees_on_segments_that_are_not_empty() -> None:
+    x = np.arange(-500, 500, dtype=np.int32)
+    offsets = [0, 1, 33, 500, 507, 1000]
+    np.testing.assert_array_equal(
+        wf.segment_reduce(x, offsets, "sum", device="emulator"), np.add.reduceat(x, offsets[:-1])
+    )
+
+
+def test_an_empty_segment_has_the_value_of_no_elements() -> None:
+    x = np.ones(4, np.float32)
+    for offsets in ([0, 0, 4, 4], [2, 2, 2]):
+        lengths = np.diff(offsets)
+        assert wf.segment_reduce(x, offsets, "sum", device="emulator").tolist() == lengths.tolist()
+        means = wf.segment_reduce(x, offsets, "mean", device="emulator")
+        assert np.isnan(means).tolist() == (lengths == 0).tolist()
+    nothing = wf.segment_reduce(np.zeros((0, 3), np.int32), [0, 0, 0], "sum", device="emulator")
+    assert nothing.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (7,), (0, 4), (7, 0)])
+def test_no_segments_and_no_results(shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape, np.float32)
+    assert wf.segment_reduce(x, [0], "max", device="emulator").shape == (0, *shape[1:])
+    if 0 in shape[1:]:
+        assert wf.segment_reduce(x, [0, 0, 7], "max", device="emulator").shape == (2, *shape[1:])
+
+
+@wf.monoid(identity=(1, 0), commutative=False)
+def AFFINE(a: Any, b: Any) -> Any:  # noqa: N802 - a monoid is a value
+    """x -> s x + t, one map after the other."""
+    (s, t), (u, v) = a, b
+    return s * u, t * u + v
+
+
+def composed(x: wf.Sym) -> Any:
+    return wf.fold(AFFINE, x, x + 1)
+
+
+@pytest.mark.parametrize("plan", ["", "lanes=1,warps=1", "lanes=8,warps=4"])
+def test_the_order_of_a_monoid_that_needs_it_is_kept(plan: str) -> None:
+    x = np.random.default_rng(0).integers(0, 2**32, 6000, dtype=np.uint32)
+    offsets = bounds([5, 0, 1, 1000, 33, 4900, 61])
+    first, second = wf.segment_reduce(x, offsets, composed, device="emulator", plan=plan)
+    for k, (a, b) in enumerate(pairwise(offsets)):
+        s, t = 1, 0
+        for e in x[a:b].tolist():
+            s, t = s * e % 2**32, (t * e + e + 1) % 2**32
+        assert (int(first[k]), int(second[k])) == (s, t)
+
+
+@pytest.mark.parametrize("plan", ["", "lanes=1,warps=1"])
+def test_a_program_of_two_results_and_the_count_before_the_fold(plan: str) -> None:
+    """Elements are divided by the segment's length, which pieces must know, too."""
+
+    def program(x: wf.Sym) -> dict[str, Any]:
+        share = x / wf.count(wf.dtype("f64"))
+        return {"mean": wf.fold(wf.SUM, share), "span": wf.fold(wf.MAX, x) - wf.fold(wf.MIN, x)}
+
+    x = np.random.default_rng(0).standard_normal(3000)
+    offsets = bounds([1, 99, 2000, 900])
+    got = wf.segment_reduce(x, offsets, program, device="emulator", plan=plan)
+    np.testing.assert_allclose(got.mean, one_by_one("mean", x, offsets), 1e-12, 1e-14)
+    np.testing.assert_array_equal(got.span, one_by_one("max", x, offsets) - one_by_one("min", x, offsets))
+
+
+def test_complex_elements_and_parameters() -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(900) + 1j * rng.standard_normal(900)).astype(np.complex64)
+    got = wf.segment_reduce(x, [0, 4, 4, 900], "sum", device="emulator", plan="lanes=1,warps=1")
+    np.testing.assert_allclose(got, [x[:4].sum(), 0, x[4:].sum()], 1e-5)
+    wide = wf.segment_reduce(x.real, [0, 900], "sum", dtype="f64", device="emulator")
+    assert wide.dtype == np.float64
+    corrected = wf.segment_reduce(x.real, [0, 9, 900], "var", correction=1, device="emulator")
+    np.testing.assert_allclose(corrected, [x.real[:9].var(ddof=1), x.real[9:].var(ddof=1)], 1e-5)
+
+
+def test_a_check_of_the_program_is_made_of_every_segment() -> None:
+    x = np.array([1.0, np.nan, np.nan, 2.0])
+    assert wf.segment_reduce(x, [0, 2, 4], "nanargmax", device="emulator").tolist() == [0, 1]
+    with pytest.raises(wf.WarpfoldError, match="WF134"):
+        wf.segment_reduce(x, [0, 1, 3], "nanargmax", device="emulator")
+
+
+def test_out_takes_the_results() -> None:
+    x = np.arange(12.0).reshape(2, 6)
+    out = np.full((2, 5), -1.0)
+    given = out[:, 1:4]
+    assert wf.segment_reduce(x, [0, 1, 1, 6], "sum", axis=1, out=given, device="emulator") is given
+    assert out.tolist() == [[-1, 0, 0, 15, -1], [-1, 6, 0, 45, -1]]
+    with pytest.raises(wf.WarpfoldError, match=r"WF108: out has shape \(2, 3\): expected \(2, 2\)"):
+        wf.segment_reduce(x, [0, 1, 6], "sum", axis=1, out=given, device="emulator")
+    with pytest.raises(wf.WarpfoldError, match="WF111"):
+        wf.segment_reduce(x, [0, 1, 6], "sum", axis=1, out=x[:, :2], device="emulator")
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.uint8, np.int32, np.uint64])
+def test_offsets_of_every_kind(kind: Any) -> None:
+    offsets = (
+        kind([0, 2, 5]) if isinstance(kind, type) and not issubclass(kind, np.generic) else np.array([0, 2, 5], kind)
+    )
+    assert wf.segment_reduce(np.arange(5), offsets, "sum", device="emulator").tolist() == [1, 9]
+
+
+def test_places_beyond_32_bits() -> None:
+    """One element, seen as eight billion."""
+    x = np.broadcast_to(np.float32(2), (1 << 33,))
+    offsets = [(1 << 32) + n for n in (0, 3, 3, 1000)]
+    assert wf.segment_reduce(x, offsets, "sum", device="emulator").tolist() == [6, 0, 1994]
+    assert wf.segment_reduce(x, [(1 << 33) - 2, 1 << 33], "argmax", device="emulator").tolist() == [0]
+
+
+def test_arrays_of_other_libraries() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.arange(10.0).reshape(5, 2)
+    got = wf.segment_reduce(x, torch.tensor([0, 2, 2, 5]), "sum", device="emulator")
+    assert isinstance(got, torch.Tensor)
+    assert got.tolist() == [[2, 4], [0, 0], [18, 21]]
+
+
+BAD: list[tuple[Any, str]] = [
+    ([0, 3, 2, 5], r"WF143: offsets do not rise: offsets\[1\] is 3, the next is 2"),
+    ([-1, 3], r"WF142: offsets\[0\] is -1, which is no place on an axis of 5 elements"),
+    ([0, 3, 6], r"WF142: offsets\[2\] is 6, which is no place on an axis of 5 elements"),
+    (np.array([0, 2**64 - 1], np.uint64), r"WF142: offsets\[1\] is 18446744073709551615"),
+    ([0.0, 3.0], "WF140: offsets have elements of type f64: expected integers"),
+    ([False, True], "WF140: offsets have elements of type bool: expected integers"),
+    ([[0, 3]], r"WF141: offsets have shape \(1, 2\): expected one dim of at least 1 entry"),
+    (3, r"WF141: offsets have shape \(\)"),
+    ([], r"WF141: offsets have shape \(0,\)"),
+]
+
+
+@pytest.mark.parametrize(("offsets", "message"), BAD)
+def test_bad_offsets_are_refused(offsets: Any, message: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=message):
+        wf.segment_reduce(np.arange(5.0), offsets, "sum", device="emulator")
+
+
+def test_what_else_is_refused() -> None:
+    x = np.ones((4, 3))
+    with pytest.raises(wf.WarpfoldError, match="WF144: max of no elements has no value: segment 1 is empty and max"):
+        wf.segment_reduce(x, [0, 2, 2, 4], "max", device="emulator")
+    for axis in (None, (0, 1)):
+        with pytest.raises(wf.WarpfoldError, match="WF145: segments lie along one axis, got axis="):
+            wf.segment_reduce(x, [0, 4], "sum", axis=axis)
+    with pytest.raises(wf.WarpfoldError, match="WF101"):
+        wf.segment_reduce(x, [0, 4], "sum", axis=2)
+    with pytest.raises(wf.WarpfoldError, match="WF101"):
+        wf.segment_reduce(1.0, [0], "sum")
+    with pytest.raises(wf.WarpfoldError, match=r"WF146: segments are reduced .*: vector=4 does not fit"):
+        wf.segment_reduce(x, [0, 4], "sum", plan="vector=4", device="emulator")
+    with pytest.raises(wf.WarpfoldError, match="WF131"):
+        wf.segment_reduce(x, [0, 4], "sum", plan=4)
+
+
+# --- balance -------------------------------------------------------------------------------------------------------
+def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel walks a row longer than a few threads' worth, and three are enough."""
+    lengths = [8] * 5000
+    lengths.insert(2500, 1 << 18)
+    offsets = bounds(lengths)
+    x = np.random.default_rng(0).standard_normal(offsets[-1]).astype(np.float32)
+    seen: list[pieces.Level] = []
+    whole = pieces.Pipeline.queue
+    monkeypatch.setattr(
+        pieces.Pipeline, "queue", lambda self, level, *a: (seen.append(level), whole(self, level, *a))[1]
+    )
+    for what in ("sum", "argmax", "mean"):
+        seen.clear()
+        got = wf.segment_reduce(x, offsets, what, device="emulator")
+        check(got, one_by_one(what, x, offsets), x.dtype)
+        assert len(seen) in (2, 3)
+        for level in seen:
+            assert level.rows.lengths.max() <= 2 * ragged.PATIENCE * ragged.LOADS * level.plan.positions
+    even = bounds([50] * 5000)
+    seen.clear()
+    wf.segment_reduce(x[: even[-1]], even, "sum", device="emulator")
+    assert len(seen) == 1
+
+
+@pytest.mark.gpu
+def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
+    """One segment of 2^24 among 10^5 of length 8: the kernels take a few times what a plain sum of the bytes takes."""
+    torch = pytest.importorskip("torch")
+    from warpfold.runtime.cuda_backend import backend
+
+    lengths = [8] * 10**5
+    lengths.insert(50_000, 1 << 24)
+    offsets = bounds(lengths)
+    x = torch.randn(int(offsets[-1]), device="cuda")
+    got = wf.segment_reduce(x, offsets, "sum")
+    expected = np.add.reduceat(x.double().cpu().numpy(), offsets[:-1])
+    np.testing.assert_allclose(got.cpu().numpy(), expected, 1e-4, 1e-2)
+    stream = torch.cuda.current_stream().cuda_stream
+    plain = min(backend(0).elapsed(lambda: wf.sum(x), stream) for _ in range(20))
+    queued = []
+    launch = type(backend(0)).launch
+
+    def kernels(self: Any, *args: Any) -> None:
+        queued.append(self.elapsed(lambda: launch(self, *args), stream))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(backend(0)), "launch", kernels)
+        for _ in range(5):
+            queued.clear()
+            started = time.perf_counter()
+            wf.segment_reduce(x, offsets, "sum")
+            host = time.perf_counter() - started
+    print(f"plain {plain:.0f} us, kernels {[round(t) for t in queued]} us, call {host * 1e6:.0f} us")
+    assert sum(queued) < 4 * plain + 100
