@@ -62,7 +62,8 @@ class Artifact:
         results: the element types of the arrays that the caller gets; the outputs are their parts, then the checks.
         structure: how the results nest, see ``programs.py``.
         checks: for each trailing output the code of the error that a true value means.
-        masked: whether the last input is a mask.
+        arrays: the element types of the arrays that the caller gives; the inputs are their parts.
+        masked: whether the last array is a mask.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Artifact:
     structure: Any = 0
     checks: tuple[str, ...] = ()
     masked: bool = False
+    arrays: tuple[DType, ...] = ()
 
     @property
     def indexed(self) -> bool:
@@ -137,6 +139,7 @@ class Artifact:
             "structure": self.structure,
             "checks": list(self.checks),
             "masked": self.masked,
+            "arrays": [t.name for t in self.arrays],
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -174,7 +177,7 @@ def _from_json(j: dict[str, Any]) -> Artifact:
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
         j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
         None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
-        tuple(j["checks"]), j["masked"],
+        tuple(j["checks"]), j["masked"], types(j["arrays"]),
     )  # fmt: skip
 
 

@@ -36,12 +36,14 @@ class Traced:
         results: the element type of each result array.
         structure: how the results nest.
         checks: for each trailing output the code of the error that a true value means.
+        arrays: the element type of each array that is read; a mask is the last.
     """
 
     program: Program
     results: tuple[DType, ...]
     structure: Structure
     checks: tuple[str, ...] = ()
+    arrays: tuple[DType, ...] = ()
 
 
 def trace(
@@ -90,7 +92,8 @@ def trace(
     if not any(e.op == "reduce" for e in walk(tuple(outputs))):
         raise error("WF212", name=label, position=0, where=defined(function))
     made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function))
-    return Traced(made, tuple(element_type(r) for r in leaves), structure, tuple(code for code, _ in held.checks))
+    results, checks = tuple(element_type(r) for r in leaves), tuple(code for code, _ in held.checks)
+    return Traced(made, results, structure, checks, tuple(arrays))
 
 
 def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | None = None, **params: Any) -> Program:

@@ -211,7 +211,13 @@ def compile(
     ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
-    facts = {"results": found.results, "structure": found.structure, "checks": found.checks, "masked": where}
+    facts = {
+        "results": found.results,
+        "structure": found.structure,
+        "checks": found.checks,
+        "masked": where,
+        "arrays": found.arrays,
+    }
     return Compiled(replace(artifact(ready), axis=axes, **facts))
 
 

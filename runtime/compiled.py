@@ -15,7 +15,6 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan, launch
-from ..compiler.storage import parts
 from ..compiler.target import target
 from .execute import Arrays, run
 
@@ -77,11 +76,10 @@ class Compiled:
         if self.artifact.masked != (where is not None):
             raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
         arrays = Arrays.of(xs, device, where)
-        found = tuple(p for t in arrays.types for p in parts(t))
-        if len(found) != len(a.inputs):
-            raise error("WF124", name=a.name, expected=len(a.inputs), found=len(found))
-        if found != a.inputs:
-            raise self._mismatch("elements of type " + _names(a.inputs), _names(found))
+        if len(arrays.types) != len(a.arrays):
+            raise error("WF124", name=a.name, expected=len(a.arrays) - a.masked, found=len(xs))
+        if arrays.types != a.arrays:
+            raise self._mismatch("elements of type " + _names(a.arrays), _names(arrays.types))
         axes = normalize_axes(a.axis, len(arrays.shape))
         arrays.allocate(axes, a.results, out, keepdims, len(a.checks))
         return run(arrays, a, *self._fit(arrays, axes), a.structure, a.checks)
