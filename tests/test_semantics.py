@@ -426,6 +426,12 @@ def test_masks_need_an_initial() -> None:
         refused("WF133", name, f32(1, 2), where=mask(1, 1))
 
 
+def test_no_mask_without_initial() -> None:
+    for name in ("argmin", "argmax", "minmax", "ptp", "describe"):
+        refused("WF127", name, f32(1, 2), where=mask(1, 1), initial=0)
+        refused("WF133", name, f32(1, 2), where=mask(1, 1))
+
+
 # --- initial values ------------------------------------------------------------------------------------------------
 def test_initial_comes_first() -> None:
     x = np.arange(1.0, 500.0)
@@ -474,6 +480,26 @@ def test_dtype_converts_elements() -> None:
     x = f64(1.7, 1.7)
     assert total(x, dtype="i32") == np.sum(x, dtype=np.int32) == 2
     assert total(f32(1e8, 1, -1e8), dtype="f64") == 1
+
+
+def test_floats_saturate() -> None:
+    for dtype in (F32, F64):
+        got = [int(total(np.array([value], dtype), dtype="i64")) for value in (1e30, INF, -1e30, NAN)]
+        assert got == [2**63 - 1, 2**63 - 1, -(2**63), 0]
+        assert total(np.array([-1], dtype), dtype="u64") == 0
+
+
+def test_elements_of_a_monoid() -> None:
+    seen = []
+
+    @wf.monoid(identity=0)
+    def add(a: Any, b: Any) -> Any:
+        seen.append(a.dtype.name)
+        return a + b
+
+    for dtype, register in ((np.int8, "i32"), (np.uint16, "u32"), (F16, "f32"), (BF16, "f32"), (np.int64, "i64")):
+        assert reduce(np.array([1, 2], dtype), what=add).dtype == np.dtype(dtype)
+        assert seen[-1] == register
 
 
 def test_accumulate_in_another_type() -> None:
@@ -652,6 +678,15 @@ def test_segments_begin_at_zero() -> None:
     assert segments(f32(1, 5, 2, 9, 4), [0, 2, 5], "mean").tolist() == [3, 5]
 
 
+def test_several_at_once() -> None:
+    x = normal(3, 500)
+    got = reduce(x, what=("sum", "max", wf.ARGMIN, "mean_var"), axis=1)
+    np.testing.assert_allclose(got[0], total(x, 1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(got[1], x.max(1))
+    np.testing.assert_array_equal(got[2], x.argmin(1))
+    np.testing.assert_allclose(got[3].var, on_emulator("var")(x, 1), rtol=1e-5)
+
+
 # --- accuracy ------------------------------------------------------------------------------------------------------
 U32, U64 = 2.0**-24, 2.0**-53
 
@@ -814,11 +849,6 @@ def test_nan_is_some_nan() -> None:
     payload = np.array([0xFFC01234, 0x3F800000], np.uint32).view(F32)
     assert np.isnan(total(payload))
     assert np.isnan(greatest(payload))
-
-
-def test_floats_out_of_range() -> None:
-    for value in (NAN, INF, 1e30):
-        assert total(f64(value), dtype="i32").dtype == np.int32
 
 
 def test_a_combine_is_trusted() -> None:
