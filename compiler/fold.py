@@ -188,7 +188,7 @@ def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
     return constant(bool(number) if t == BOOL else number, t)
 
 
-def _holds(t: DType, number: Any) -> bool:
+def _holds(t: DType, number: float) -> bool:
     """Whether ``number`` is one of an integer type's."""
     return (isinstance(number, int) or number.is_integer()) and t.lowest <= number <= t.highest
 
