@@ -23,7 +23,6 @@ from warpfold.commands import run as run_command
 from warpfold.commands.evaluate import Evaluator, rows
 from warpfold.commands.files import Output
 from warpfold.commands.request import Request
-from warpfold.compiler import library
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.library import FUNCTIONS
@@ -571,7 +570,7 @@ def test_parameters_reach_the_operation(tmp_path: Path, words: tuple[str, ...], 
         cli, ["run", *words, "--input", str(tmp_path / "x.npy"), "--json", "--device", "emulator"]
     )
     assert result.exit_code == 0, result.output
-    assert json.loads(result.output)["results"][0]["value"] == expected
+    assert json.loads(result.output)["results"][0]["value"] == pytest.approx(expected, rel=1e-14)
 
 
 # --- the judge of results ----------------------------------------------------------------------------------------
