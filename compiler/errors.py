@@ -39,6 +39,10 @@ class WarpfoldError(Exception):
         return "\n".join(lines)
 
 
+class WarpfoldWarning(UserWarning):
+    """Something that works but will surprise; its text looks like that of an error."""
+
+
 class ArgumentError(WarpfoldError, ValueError):
     """A value that the call cannot take."""
 
@@ -297,7 +301,7 @@ _rows(
             "convert it first",
         ),
         "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
-        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=..."),
+        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
     },
 )
 _rows(
@@ -310,6 +314,10 @@ _rows(
 _rows(
     TraceError,
     {
+        "WF221": (
+            "{name} claims a law that it does not keep, {law}: {values}",
+            "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
+        ),
         "WF224": (
             "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
             "rename it",
