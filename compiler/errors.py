@@ -264,7 +264,7 @@ _rows(
     {
         "WF133": (
             "{name} has no identity: where= may leave a result without elements",
-            "give initial=, the value to begin with",
+            "give initial=, the value to begin with, or replace the elements that do not count",
         ),
         "WF134": ("{name} of no elements has no value: all elements of a result are NaN", "test for that first"),
         "WF135": ("the input of {name} holds NaN", "leave nan='raise' away, or reduce with nan='ignore'"),
@@ -300,8 +300,14 @@ _rows(
             "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
             "convert it first",
         ),
+        "WF152": (
+            "elements of type {dtype} cannot be added up in {accumulate}",
+            "give a float type for floats, a complex one for complex numbers",
+        ),
         "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
         "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
+        "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
+        "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
     },
 )
 _rows(
@@ -321,6 +327,10 @@ _rows(
         "WF224": (
             "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
             "rename it",
+        ),
+        "WF226": (
+            "the finish of {name} takes {found} value(s): expected {expected}, one per value of the state",
+            "write one parameter per value of the state",
         ),
         "WF225": ("{dtype} has no order", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
     },
@@ -460,6 +470,7 @@ _rows(
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
+        "WF222": ("{name} is no monoid, and only a monoid has laws", "name the wf.monoid that it folds with"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
     },
 )

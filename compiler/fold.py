@@ -34,12 +34,14 @@ class Scope:
         mask: which elements take part; None for all.
         needs_initial: the mask is a caller's ``where=``: a monoid without identity then needs an initial value.
         checks: (code, condition per result) of what must be false once the kernels ran.
+        used: the monoids, each with the types of what it reduces: lifted elements, or the values of its state.
     """
 
     wide: bool = True
     mask: Sym | None = None
     needs_initial: bool = False
     checks: list[tuple[str, Sym]] = field(default_factory=list)
+    used: list[tuple[Monoid, tuple[DType, ...]]] = field(default_factory=list)
 
 
 _SCOPE: ContextVar[Scope] = ContextVar("scope")
@@ -73,6 +75,11 @@ def leaving_out(elements: Sym | None) -> Iterator[None]:
         yield
 
 
+def uses(m: Monoid, values: Sequence[Value]) -> None:
+    """Notes that ``m`` reduces ``values``, for those who check its laws."""
+    _held().used.append((m, tuple(element_type(v) for v in values)))
+
+
 def not_a_number(values: Sequence[Value]) -> Sym | None:
     """Whether an element is NaN in any of ``values``; None where none can be."""
     found: Sym | None = None
@@ -99,14 +106,17 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
     """
     if not isinstance(m, Monoid):
         raise error("WF130", kind=type(m).__name__, where=caller())
-    found = _count(m.identity)
+    found = count_of(m.identity)
     if found is not None and found != len(values):
         raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
     held = _held()
     if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
         raise error("WF133", name=m.name)
+    typed = _typed(values)
+    if m.lift is None:
+        uses(m, typed)
     m = m if initial is None else replace(m, has_identity=True)
-    state = _reduced(m, _typed(values), held.mask)
+    state = _reduced(m, typed, held.mask)
     if held.mask is not None and not m.has_identity:
         state = _or_nothing(state, held)
     if initial is not None:
@@ -193,12 +203,12 @@ def _holds(t: DType, number: float) -> bool:
     return (isinstance(number, int) or number.is_integer()) and t.lowest <= number <= t.highest
 
 
-def _count(identity: Any) -> int | None:
-    """How many values an identity has, as far as can be told before the types of the state are known."""
-    if not callable(identity):
-        return len(identity) if isinstance(identity, tuple | list) else 1
+def count_of(values: Any) -> int | None:
+    """How many values an identity has, or a lift takes, as far as can be told before the types are known."""
+    if not callable(values):
+        return len(values) if isinstance(values, tuple | list) else 1
     try:
-        parameters = inspect.signature(identity).parameters.values()
+        parameters = inspect.signature(values).parameters.values()
     except ValueError:
         return None
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):

@@ -143,10 +143,17 @@ def _widened(x: Any, dtype: object, accumulate: object) -> Any:
 
 
 def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
-    """The type in which ``t`` is added up; of a complex ``pair`` with parts of the type that was asked for."""
+    """The type in which ``t`` is added up; of a complex ``pair`` with parts of the type that was asked for.
+
+    Raises:
+        ArgumentError: WF152 when that is of a lesser kind.
+    """
     if accumulate in (None, "compensated"):
         return accumulator(t)
     wide = as_dtype(accumulate)
+    fractions = wide.is_float or pair
+    if wide.kind == "bool" or (wide.kind == "complex" and not pair) or (t.is_float and not fractions):
+        raise error("WF152", dtype=t, accumulate=wide)
     return (C64 if wide == F32 else C128) if pair and wide.is_float else wide
 
 

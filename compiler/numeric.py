@@ -91,12 +91,25 @@ def apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
     return np.asarray(value).astype(t, copy=False)
 
 
+def evaluate(
+    roots: Sequence[Expr], leaf: Callable[[Expr], Array], kind: Callable[[DType], np.dtype[Any]]
+) -> dict[str, Array]:
+    """The value of every node below ``roots``, by digest.
+
+    Args:
+        roots: expressions.
+        leaf: gives the value of each node that is neither an elementwise operation nor a constant.
+        kind: the type in which to compute values of each element type.
+    """
+    memo: dict[str, Array] = {}
+    for e in walk(tuple(roots)):
+        known = e.args or e.op == "const"
+        memo[e.digest] = apply(e, [memo[a.digest] for a in e.args], kind(e.dtype)) if known else leaf(e)
+    return memo
+
+
 def combine(graph: MonoidGraph, left: Sequence[Array], right: Sequence[Array]) -> list[Array]:
     """The combined state of two, elementwise over arrays of states."""
     params = [*left, *right]
-    memo: dict[str, Array] = {}
-    for e in walk(graph.combine):
-        memo[e.digest] = (
-            params[e.value] if e.op == "param" else apply(e, [memo[a.digest] for a in e.args], wide(e.dtype))  # type: ignore[call-overload]
-        )
+    memo = evaluate(graph.combine, lambda e: params[e.value], wide)  # type: ignore[call-overload]
     return [np.broadcast_to(memo[e.digest], left[0].shape) for e in graph.combine]

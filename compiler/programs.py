@@ -18,7 +18,7 @@ from .errors import error
 from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
-from .monoid import defined
+from .monoid import Monoid, defined
 from .storage import Value, element_type, parts, split, value
 from .trace import Sym, foreign
 
@@ -37,6 +37,7 @@ class Traced:
         structure: how the results nest.
         checks: for each trailing output the code of the error that a true value means.
         arrays: the element type of each array that is read; a mask is the last.
+        used: the monoids that were folded with, each with the types of what it reduces.
     """
 
     program: Program
@@ -44,6 +45,7 @@ class Traced:
     structure: Structure
     checks: tuple[str, ...] = ()
     arrays: tuple[DType, ...] = ()
+    used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = ()
 
 
 def trace(
@@ -93,7 +95,7 @@ def trace(
         raise error("WF212", name=label, position=0, where=defined(function))
     made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function))
     results, checks = tuple(element_type(r) for r in leaves), tuple(code for code, _ in held.checks)
-    return Traced(made, results, structure, checks, tuple(arrays))
+    return Traced(made, results, structure, checks, tuple(arrays), tuple(held.used))
 
 
 def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | None = None, **params: Any) -> Program:

@@ -17,6 +17,7 @@ from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
+from ..compiler.laws import warn_once
 from ..compiler.planner import Choice, Determinism, Task
 from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
@@ -92,7 +93,10 @@ class Prepared:
 def _trace(what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool) -> Traced:
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
-    return trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
+    found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
+    for m, types in found.used:
+        warn_once(m, types)
+    return found
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:

@@ -11,8 +11,8 @@ from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
-from ..compiler.fold import fold, within
-from ..compiler.monoid import Monoid, keywords
+from ..compiler.fold import fold, uses, within
+from ..compiler.monoid import Monoid, defined, keywords
 from ..compiler.programs import named
 from ..compiler.trace import cast
 
@@ -114,10 +114,15 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         bound = m.given(params)
         if bound.lift is None and bound.finish is None:
             within(bound, initial, *(x.dtype for x in xs))
+        if bound.lift:
+            uses(bound, xs)
         lifted = bound.lift(*xs) if bound.lift else tuple(cast(x, compute(x.dtype)) for x in xs)
         got = fold(bound, *(lifted if isinstance(lifted, tuple | list) else (lifted,)), initial=initial)
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
+            takes = _positional(bound.finish)
+            if takes is not None and len(takes) != len(state):
+                raise error("WF226", name=m.name, found=len(takes), expected=len(state), where=defined(bound.finish))
             return bound.finish(*state)
         if bound.lift:
             return got

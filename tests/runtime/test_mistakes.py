@@ -118,6 +118,9 @@ def test_parameters(name: str) -> None:
         fails("WF127", name, x, accumulate="f64")
     else:
         fails("WF105", name, x, accumulate="f31")
+        fails("WF152", name, x, accumulate="i64")
+        fails("WF152", name, x, accumulate="bool")
+        fails("WF152", name, x, accumulate="c64")
 
 
 @pytest.mark.parametrize("name", ["prod", "var", "std", "mean_var", "nanprod"])
@@ -149,3 +152,15 @@ def test_nan_is_reported_where_asked(name: str) -> None:
     x.reshape(-1)[-1] = np.nan
     with pytest.raises(WarpfoldError, match=r"^WF135: the input of \w+ holds NaN"):
         call(name, x, nan="raise")
+
+
+def test_a_finish_takes_the_values_of_the_state() -> None:
+    @wf.monoid(identity=(0.0, 0.0), lift=lambda x: (x, x * x), finish=lambda total: total)
+    def sums(a: Any, b: Any) -> Any:
+        return a[0] + b[0], a[1] + b[1]
+
+    with pytest.raises(WarpfoldError, match=r"WF226: the finish of sums takes 1 value\(s\): expected 2") as caught:
+        wf.reduce(np.ones(3), sums)
+    assert "test_mistakes.py" in str(caught.value)
+    with pytest.raises(WarpfoldError, match="WF152: elements of type f32 cannot be added up in i64"):
+        wf.sum(np.ones(3, np.float32), accumulate="i64")
