@@ -1,12 +1,13 @@
 """Ragged rows: pieces of one axis, each with an end of its own; how long ones are cut, and which plan serves them.
 
-One kernel gives every row the same number of threads. Short rows must not pay for long ones, so threads follow the
-typical row, and rows that would hold up the rest are cut into pieces, whose states are rows of one more kernel.
+One kernel gives every row the same number of threads: as many as cost all rows together least. Rows that would still
+hold up the rest are cut into pieces, whose states are the rows of one more kernel.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,19 +20,24 @@ from .plan import STATIC_SHARED, Plan, check
 from .planner import INDEX_LIMIT, THREADS, Task
 from .target import WARP
 
-SECTOR = 32
-"""Bytes that memory delivers at least: fewer neighbouring lanes in a long row would waste some of them."""
+SHORT = 1024
+"""Lengths below this are told apart when rows are counted."""
 WAVES = 2
 """Times the threads of pieces fill the machine, so that a late one costs half the time at most."""
 LOADS = 16
 """Elements a thread of a piece should have at least: pieces cost a state each, and one more kernel."""
 PATIENCE = 4
 """Pieces that a row must have to be cut: shorter ones end before a second kernel would have begun."""
-THREADS_OF = {"reduced": ((4, 1), (256, 8), (1024, WARP)), "kept": ((32, 1), (256, 8), (1024, WARP))}
-"""(elements, threads): rows up to so long get so many threads, longer ones a CTA. 8 lanes of 4-byte elements read a
-sector; lanes that lie along the kept axis share sectors anyway. Few classes mean few kernels."""
-SAMPLE = 4096
-"""Rows that are looked at to know the typical one."""
+THREAD = 4
+"""What a thread costs its row before it has read anything, in elements that the memory delivers meanwhile: finding the
+row and joining the lanes. Measured on an H200, as are the next three."""
+LAUNCH = 5_000_000
+"""What one more kernel costs, in such elements."""
+FAR = {"reduced": 16, "kept": 256}
+"""Elements a thread may walk before it slows the row down: along the reduced axis, since its neighbours then read other
+sectors; lanes that lie along the kept axis share sectors anyway, but leave too few rows in flight."""
+SLOW = 2
+"""How much one thread alone slows such a row down, in times that its elements take; several threads share it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +62,20 @@ class Rows:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    @property
+    @cached_property
     def lengths(self) -> Array:
         """The elements of each row."""
         return np.diff(self.bounds)
+
+    @cached_property
+    def longest(self) -> int:
+        """The elements of the longest row."""
+        return int(self.lengths.max(initial=0))
+
+    @property
+    def elements(self) -> int:
+        """The elements of all rows."""
+        return int(self.bounds[-1] - self.bounds[0])
 
     def cut(self, limit: int) -> tuple[Rows, Rows]:
         """Pieces of at most ``limit`` elements, in order, and the same rows made of the pieces' states.
@@ -79,26 +95,53 @@ class Extent:
     """What planning needs to know of rows, in powers of two, so that calls that differ a little share a kernel.
 
     Attributes:
-        typical: elements of the row that threads are chosen for.
         longest: elements of the longest.
+        reduced, kept: threads that each row should get, for lanes that lie along either axis.
     """
 
-    typical: int
     longest: int
+    reduced: int
+    kept: int
 
     @classmethod
-    def of(cls, rows: Rows, others: int, itemsize: int, room: int) -> Extent:
-        """The extent of ``rows``, each of which stands for ``others`` results.
+    def of(cls, rows: Rows, others: int, room: int) -> Extent:
+        """The extent of ``rows``, each of which stands for ``others`` results, on a machine of ``room`` threads."""
+        longest = rows.longest
+        threads = 1 << np.arange(THREADS.bit_length())
+        cuts = np.array([_cuts(longest, rows.elements * others, int(n), room) for n in threads])
+        counts, sums = (others * a for a in _classes(rows.lengths))
+        best = [_cost(counts, sums, threads, cuts, far).argmin() for far in FAR.values()]
+        return cls(_ceil2(longest), *(int(threads[b]) for b in best))
 
-        The median row is typical. Longer ones have a say as far as it costs the others nothing: up to a sector, and
-        while the machine has ``room`` for the threads of all rows at once.
-        """
-        lengths = rows.lengths
-        longest = int(lengths.max(initial=1))
-        sample = lengths[:: max(1, len(rows) // SAMPLE)]
-        median = int(np.median(sample)) if len(sample) else 1
-        free = max(SECTOR // itemsize, room // max(1, len(rows) * others))
-        return cls(_ceil2(max(median, min(longest, free))), _ceil2(longest))
+
+def _classes(lengths: Array) -> tuple[Array, Array]:
+    """Rows and their elements, by the length of the row; lengths from SHORT on by powers of two."""
+    short = np.bincount(np.minimum(lengths, SHORT), minlength=SHORT)[:SHORT]
+    long = lengths[lengths >= SHORT]
+    power = np.frexp(long)[1]
+    counts = np.concatenate([short, np.bincount(power)])
+    return counts, np.concatenate([short * np.arange(SHORT), np.bincount(power, long)])
+
+
+def _cost(counts: Array, sums: Array, threads: Array, cuts: Array, far: int) -> Array:
+    """What classes of ``counts`` rows, with ``sums`` elements together, cost for each choice of threads a row.
+
+    Rows too short to be cut are rows of every kernel.
+    """
+    n = threads[:, None]
+    slow = np.where(sums > far * n * counts, SLOW / n, 0)
+    return LAUNCH * cuts + (1 + cuts) * THREAD * threads * counts.sum() + (sums * (1 + slow)).sum(1)
+
+
+def _cuts(longest: int, elements: int, threads: int, room: int) -> int:
+    """How often the longest of rows of so many elements is cut, the states of its pieces included."""
+    limit = _piece(threads, elements, room)
+    return 0 if longest <= PATIENCE * limit else 1 + _cuts(-(-longest // limit), elements // limit, threads, room)
+
+
+def _piece(threads: int, elements: int, room: int) -> int:
+    """Elements of a piece for so many threads: pieces fill the machine, but leave every thread enough to do."""
+    return _ceil2(max(LOADS * threads, elements * threads // (WAVES * room)))
 
 
 def plan(task: Task, extent: Extent, options: str = "") -> Plan:
@@ -110,7 +153,7 @@ def plan(task: Task, extent: Extent, options: str = "") -> Plan:
     """
     row = replace(task, geometry=_one_row(task.geometry, extent.longest))
     chosen = planner.choose(row, "vector=1", split=False).plan
-    threads = next((n for elements, n in THREADS_OF[chosen.fast] if extent.typical <= elements), THREADS)
+    threads = extent.kept if chosen.fast == "kept" else extent.reduced
     across = _ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
     warps = min(THREADS // WARP, threads // lanes)
@@ -140,12 +183,10 @@ def _checked(task: Task, found: Plan) -> Plan:
 def cut_at(found: Plan, rows: Rows, others: int, room: int) -> int | None:
     """The most elements of a piece of ``rows`` under a plan, a power of two; None where no row is worth a cut.
 
-    Pieces fill the machine, which has ``room`` for so many threads, but leave every thread enough to do.
+    Each row stands for ``others`` results; the machine has ``room`` for so many threads.
     """
-    elements = int(rows.bounds[-1] - rows.bounds[0]) * others
-    filling = elements * found.positions // (WAVES * room)
-    limit = _ceil2(max(LOADS * found.positions, found.tile, filling))
-    return limit if int(rows.lengths.max(initial=0)) > PATIENCE * limit else None
+    limit = max(_piece(found.positions, rows.elements * others, room), found.tile)
+    return limit if rows.longest > PATIENCE * limit else None
 
 
 def is_wide(rows: Rows) -> bool:

@@ -72,9 +72,7 @@ class Pipeline:
         room = sms * target.threads_per_sm
         found: list[Level] = []
         while True:
-            item = max(s.dtype.itemsize for s in inputs)
-            extent = Extent.of(rows, self.others, item, room)
-            plan = _plan(program, inputs, self.axis, extent, self.options, target, sms)
+            plan = _plan(program, inputs, self.axis, Extent.of(rows, self.others, room), self.options, target, sms)
             limit = ragged.cut_at(plan, rows, self.others, room)
             if limit is None:
                 return [*found, Level(program, rows, plan, inputs)]
