@@ -263,13 +263,15 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
     """(count, mean, squares) in the type of accumulation, and the type of the results.
 
-    The mean is a sum over the count: Welford's own subtracts infinities, where the mean is infinite.
+    Welford's update subtracts means: beside an infinity its own mean and squares are infinite or NaN, as the tree has it.
+    So the mean is a sum over the count, and the squares are then NaN.
     """
     _plain(name, accumulate)
     result = _kind(dtype, floating(_real(x).dtype))
     wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
     n = count(wide.dtype)
-    return n, fold(SUM, wide) / n, fold(WELFORD, 1, wide, 0)[2], result
+    _, m, squares = fold(WELFORD, 1, wide, 0)
+    return n, fold(SUM, wide) / n, where(abs(m) < math.inf, squares, math.nan), result
 
 
 def _variance(n: Any, squares: Any, correction: float) -> Any:
