@@ -28,9 +28,10 @@ LOADS = 16
 """Elements a thread of a piece should have at least: pieces cost a state each, and one more kernel."""
 PATIENCE = 4
 """Pieces that a row must have to be cut: shorter ones end before a second kernel would have begun."""
-THREAD = 4
+THREAD = {"reduced": 4, "kept": 16}
 """What a thread costs its row before it has read anything, in elements that the memory delivers meanwhile: finding the
-row and joining the lanes. Measured on an H200, as are the next three."""
+row and joining the lanes, or, where these lie along the kept axis, mostly warps. Measured on an H200, as are the next
+three."""
 LAUNCH = 5_000_000
 """What one more kernel costs, in such elements."""
 FAR = {"reduced": 16, "kept": 256}
@@ -110,7 +111,7 @@ class Extent:
         threads = 1 << np.arange(THREADS.bit_length())
         cuts = np.array([_cuts(longest, rows.elements * others, int(n), room) for n in threads])
         counts, sums = (others * a for a in _classes(rows.lengths))
-        best = [_cost(counts, sums, threads, cuts, far).argmin() for far in FAR.values()]
+        best = [_cost(counts, sums, threads, cuts, axis).argmin() for axis in ("reduced", "kept")]
         return cls(_ceil2(longest), *(int(threads[b]) for b in best))
 
 
@@ -123,14 +124,15 @@ def _classes(lengths: Array) -> tuple[Array, Array]:
     return counts, np.concatenate([short * np.arange(SHORT), np.bincount(power, long)])
 
 
-def _cost(counts: Array, sums: Array, threads: Array, cuts: Array, far: int) -> Array:
+def _cost(counts: Array, sums: Array, threads: Array, cuts: Array, axis: str) -> Array:
     """What classes of ``counts`` rows, with ``sums`` elements together, cost for each choice of threads a row.
 
     Rows too short to be cut are rows of every kernel.
     """
     n = threads[:, None]
-    slow = np.where(sums > far * n * counts, SLOW / n, 0)
-    return LAUNCH * cuts + (1 + cuts) * THREAD * threads * counts.sum() + (sums * (1 + slow)).sum(1)
+    slow = np.where(sums > FAR[axis] * n * counts, SLOW / n, 0)
+    found: Array = LAUNCH * cuts + (1 + cuts) * THREAD[axis] * threads * counts.sum() + (sums * (1 + slow)).sum(1)
+    return found
 
 
 def _cuts(longest: int, elements: int, threads: int, room: int) -> int:
@@ -152,7 +154,7 @@ def plan(task: Task, extent: Extent, options: str = "") -> Plan:
         ArgumentError: WF146 when they ask for what rows cannot have.
     """
     row = replace(task, geometry=_one_row(task.geometry, extent.longest))
-    chosen = planner.choose(row, "vector=1", split=False).plan
+    chosen = planner.choose(row, split=False).plan
     threads = extent.kept if chosen.fast == "kept" else extent.reduced
     across = _ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
@@ -165,9 +167,11 @@ def plan(task: Task, extent: Extent, options: str = "") -> Plan:
 
 
 def _one_row(g: Geometry, longest: int) -> Geometry:
-    """The geometry of one row alone, of the length of the longest."""
+    """The geometry of one row alone, of the length of the longest; no strides of 1, for rows are read by elements."""
     kept = tuple(d for d in g.kept if not d.row_stride)
-    return replace(g, kept=kept, reduced=tuple(replace(d, size=longest) for d in g.reduced))
+    reduced = tuple(replace(d, size=longest) for d in g.reduced)
+    apart = [tuple(replace(d, strides=tuple(2 * s for s in d.strides)) for d in dims) for dims in (kept, reduced)]
+    return replace(g, kept=apart[0], reduced=apart[1])
 
 
 def _checked(task: Task, found: Plan) -> Plan:
@@ -196,8 +200,9 @@ def is_wide(rows: Rows) -> bool:
 
 def facts(task: Task, found: Plan, *, wide: bool) -> Facts:
     """What the kernel must know of the geometry; ``wide`` as ``is_wide`` says."""
-    own = planner.facts(task, found)
-    return replace(own, index_bits=64 if wide else own.index_bits, ragged=True)
+    own, g = planner.facts(task, found), task.geometry
+    bits = 64 if wide else own.index_bits
+    return replace(own, kept_rank=len(g.kept), reduced_rank=len(g.reduced), index_bits=bits, ragged=True)
 
 
 def _ceil2(n: int) -> int:
