@@ -30,7 +30,7 @@ class Facts:
     """What a kernel is compiled for besides its plan.
 
     Attributes:
-        kept_rank, reduced_rank: dims of the collapsed geometry.
+        kept_rank, reduced_rank: dims that the kernel has, no fewer than the collapsed geometry.
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
             anywhere; accesses begin at the boundary before), or ``strided`` single elements.

@@ -392,7 +392,7 @@ _rows(
         ),
         "WF408": (
             "finish=atomic is not exact for {name}: its result would depend on the order of the atomics",
-            "use finish=last_block or finish=two_kernels",
+            "{remedy}",
         ),
         "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
     },

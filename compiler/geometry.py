@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from .errors import error
@@ -66,6 +66,12 @@ class Geometry:
     def n_reduced(self) -> int:
         """Elements reduced into each result."""
         return prod(d.size for d in self.reduced)
+
+    def padded(self, kept: int, reduced: int) -> Geometry:
+        """The same with as many dims as a kernel has; those of size 1 in front change nothing."""
+        one = Dim(1, (0,) * len(self.offsets))
+        front = [(one,) * (rank - len(dims)) for rank, dims in ((kept, self.kept), (reduced, self.reduced))]
+        return replace(self, kept=front[0] + self.kept, reduced=front[1] + self.reduced)
 
     def span(self, operand: int) -> tuple[int, int]:
         """The least and the greatest element offset that operand's walk touches, relative to its first element."""

@@ -1,6 +1,7 @@
 """The planner: which plan serves a geometry on a target. A pure function that can say why.
 
-Rules, with the reason beside each number. Nothing here reads a device; ``sms`` is all it knows of one.
+Rules, with the reason beside each number. Nothing here reads a device; ``sms`` is all it knows of one. Each plan is one
+of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from .target import WARP, Target
 Determinism = Literal["run", "portable", "none"]
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
-IN_FLIGHT = 128
-"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 128 KiB under way, several times
+IN_FLIGHT = 64
+"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, several times
 what latency times bandwidth asks for (about 22 KiB on an H200)."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
@@ -33,11 +34,32 @@ nothing spills."""
 CODE_LIMIT = 48
 """Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
 compile and fall out of the instruction cache."""
+UNROLL = {"reduced": 4, "kept": 8}
+"""Accesses in flight at most. Rows are often short, and what is left of a walk goes one by one."""
+THREADS_A_ROW = ((64, 4), (1024, WARP))
+"""(accesses, threads): a row of up to so many accesses gets so many threads, a longer one a CTA. Four lanes read 64
+bytes in a row, a warp needs no shared memory."""
+TWO_WIDE = 2
+"""Wide accesses that a thread makes alone: rows so short lie side by side, and a warp reads neighbours anyway."""
+FEW = 8
+"""Results per SM below which they do not fill the machine, and each gets more threads, as in THREADS_A_ROW_OF_FEW."""
+THREADS_A_ROW_OF_FEW = ((4, 4), (64, WARP))
+LANES_OF_SEVERAL_DIMS = 8
+"""Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
+SHIFTED = 32
+"""Accesses that a row must have before it is read in vectors from the boundary before it: head and tail cost as much as
+a few of them."""
+LANES_KEPT = 8
+"""Lanes along the kept axis with wide accesses, which then read 128 bytes in a row, and where results are so few."""
+SHORT = 16
+"""Elements of the reduced axis that a thread walks alone, when its lanes lie along the kept axis."""
 COST = {
     "exp": 24, "exp2": 22, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
 }  # fmt: skip
 """Operations that stand for several instructions; those of long code for a call."""
+PORTABLE_SMS = 128
+"""The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
 CTAS_PER_SM = 16
 """CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
 INDEX_LIMIT = 2**31 - 2**24
@@ -69,7 +91,8 @@ class Task:
         program, geometry: what to reduce.
         addresses: byte address of each operand's first element; only its place in WIDEST bytes matters.
         target, sms: the machine.
-        determinism: what the bits of a result may depend on.
+        determinism: what the bits of a result may depend on: on the arrays and the machine (``run``), on shape, strides
+            and types alone (``portable``), or also on the order in which CTAs end (``none``).
     """
 
     program: Program
@@ -83,6 +106,11 @@ class Task:
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
         return self.program.monoid
+
+    @property
+    def machine(self) -> int:
+        """Multiprocessors to plan for: a portable plan must not look at the device."""
+        return PORTABLE_SMS if self.determinism == "portable" else self.sms
 
     @property
     def itemsize(self) -> int:
@@ -125,6 +153,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     plan = _fitting(task, plan, notes)
     parts = _split(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > 1 else "cta")
+    if task.determinism == "portable":
+        notes.reasons.append(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
         plan, parts = _override(task, plan, options)
     check(plan, task.target, task.state_bytes)
@@ -144,26 +174,50 @@ def _override(task: Task, plan: Plan, options: str) -> tuple[Plan, int]:
     check(chosen, task.target, task.state_bytes)
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
-    if chosen.finish == "atomic" and not exact(task.monoid):
-        raise error("WF408", name=task.monoid.name)
+    free = task.determinism == "none" and _adds(task.monoid)
+    if chosen.finish == "atomic" and not (exact(task.monoid) or free):
+        loose = ', or determinism="none"' if _adds(task.monoid) else ""
+        raise error("WF408", name=task.monoid.name, remedy=f"use finish=last_block or finish=two_kernels{loose}")
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
-    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
+    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
-    return plan.vector == 1 or all(
-        access(task, i, plan.fast, plan.vector) != "strided" for i in range(len(task.program.inputs))
-    )
+    return plan.vector == 1 or "strided" not in _planned(task, plan.fast, plan.vector)
 
 
 def exact(monoid: MonoidGraph) -> bool:
     """Whether combining in any order gives the same bits and the hardware has the atomic: one integer operation."""
     if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
         return False
+    return _operation(monoid) in ("add", "and", "or", "xor", "min", "max")
+
+
+def _adds(monoid: MonoidGraph) -> bool:
+    """Whether the monoid is one float sum, for which the hardware has an atomic, of no fixed order."""
+    single = len(monoid.state) == 1 and monoid.state[0].is_float and monoid.state[0].bits in (32, 64)
+    return single and _operation(monoid) == "add"
+
+
+def _operation(monoid: MonoidGraph) -> str:
+    """The one operation that combines two states of one value; nothing where there are several."""
     (e,) = monoid.combine
-    operands = {(a.op, a.value) for a in e.args}
-    return e.op in ("add", "and", "or", "xor", "min", "max") and operands == {("param", 0), ("param", 1)}
+    return e.op if {(a.op, a.value) for a in e.args} == {("param", 0), ("param", 1)} else ""
+
+
+def ranks(geometry: Geometry) -> tuple[int, int]:
+    """Kept and reduced dims that a kernel for ``geometry`` has: of few numbers, since each is a kernel of its own.
+
+    One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced).
+    """
+    kept, reduced = len(geometry.kept), len(geometry.reduced)
+    if kept <= 1 and reduced <= 1:
+        return 1, 1
+    if kept <= 3 and reduced <= 3:
+        return 3, 3
+    both = max(8, _ceil2(max(kept, reduced)))
+    return both, both
 
 
 def facts(task: Task, plan: Plan) -> Facts:
@@ -176,16 +230,32 @@ def facts(task: Task, plan: Plan) -> Facts:
     largest = max(g.n_kept, g.n_reduced, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
-        len(g.kept),
-        len(g.reduced),
+        *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs),
-        plan.vector_kept > 1 and all(_stores_vector(task, o, plan.vector) for o in outputs),
+        plan.vector_kept > 1 and ranks(g) == (1, 1) and all(_stores_vector(task, o, plan.vector) for o in outputs),
     )
 
 
 def access(task: Task, operand: int, axis: str, vector: int) -> Access:
     """How ``vector`` elements of an input along ``axis`` can be read."""
+    item = task.operand_type(operand).itemsize
+    return _access(task, operand, axis, vector, task.addresses[operand] + task.geometry.offsets[operand] * item)
+
+
+def _planned(task: Task, axis: str, vector: int) -> set[Access]:
+    """How the inputs could be read, as far as a plan may know it: a portable one does not know their addresses.
+
+    Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
+    """
+    inputs = range(len(task.program.inputs))
+    if task.determinism == "portable":
+        return {_access(task, i, axis, vector, 0) for i in inputs}
+    return {access(task, i, axis, vector) for i in inputs}
+
+
+def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Access:
+    """The same for a walk that starts at the address ``start``."""
     g = task.geometry
     dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
     item = task.operand_type(operand).itemsize
@@ -193,19 +263,19 @@ def access(task: Task, operand: int, axis: str, vector: int) -> Access:
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
     whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
-    start = task.addresses[operand] + g.offsets[operand] * item
     if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
         return "aligned"
-    alone = len(task.program.inputs) == 1 and len(dims) == 1 and axis == "reduced"
-    return "shifted" if alone and start % item == 0 and dims[-1].size >= 4 * vector else "strided"
+    # The tree of shifted rows depends on the address.
+    alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
+    served = alone and start % item == 0 and dims[-1].size >= SHIFTED * vector and task.determinism != "portable"
+    return "shifted" if served else "strided"
 
 
 def _stores_vector(task: Task, operand: int, vector: int) -> bool:
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
-    aligned = start % (vector * item) == 0 and all(d.strides[operand] % vector == 0 for d in dims[:-1])
-    return aligned and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
+    return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
 
 def _fast(task: Task, notes: Choice) -> str:
@@ -231,74 +301,77 @@ def _fast(task: Task, notes: Choice) -> str:
 
 
 def _vector(task: Task, axis: str, notes: Choice) -> int:
-    """The widest access: WIDEST bytes, unless the accumulators or the layout forbid it."""
+    """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
     registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
-    inputs = range(len(task.program.inputs))
-    vector = widest
-    while vector > 1 and any(access(task, i, axis, vector) == "strided" for i in inputs):
-        vector //= 2
+    kinds = _planned(task, axis, widest)
+    many_dims = max(ranks(task.geometry)) > 3
+    vector = 1 if many_dims or "strided" in kinds else widest
     if vector < widest:
-        notes.rejected.append((f"vector={widest}", "the layout gives no aligned run of that length"))
-    kinds = {access(task, i, axis, vector) for i in inputs} if vector > 1 else {"single elements"}
-    notes.reasons.append(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {', '.join(sorted(kinds))})")
+        why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
+        notes.rejected.append((f"vector={widest}", why))
+    words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
+    notes.reasons.append(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})")
     return vector
 
 
-def _unroll(task: Task, vector: int) -> int:
-    """Accesses in flight: IN_FLIGHT bytes, at most 8, and no more values at once than registers allow."""
+def _unroll(task: Task, axis: str, vector: int) -> int:
+    """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
-    return max(1, min(8, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
+    return max(1, min(UNROLL[axis], _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
 def _reduced_plan(task: Task, notes: Choice) -> Plan:
-    """Lanes along the reduced axis: as many threads a row as leave each its accesses in flight, several rows a warp."""
-    n = task.geometry.n_reduced
+    """Lanes along the reduced axis: a thread, a few lanes, a warp or a CTA a result."""
     vector = _vector(task, "reduced", notes)
-    deep = _unroll(task, vector)
-    accesses = max(1, n // vector)
-    least = min(_ceil2(accesses), max(1, 64 // (vector * task.itemsize)))
-    positions = max(least, min(THREADS, _ceil2(-(-accesses // deep))))
-    positions = _whole_machine(task, positions, accesses)
-    unroll = max(1, min(deep, _floor2(accesses // positions)))
+    positions = _threads_a_row(task, vector)
+    unroll = _unroll(task, "reduced", vector)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
-    rows = max(1, THREADS // 2 // WARP // warps) if task.geometry.n_kept > 1 else 1
-    notes.reasons.append(f"{positions} thread(s) a result, {unroll} access(es) in flight each")
+    rows = THREADS // 2 // WARP if warps == 1 else 1
+    notes.reasons.append(f"{positions} thread(s) a result, up to {unroll} access(es) in flight each")
     return Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
 
 
-def _whole_machine(task: Task, positions: int, accesses: int) -> int:
-    """With fewer results than SMs every result gets a whole CTA, as far as it has accesses for one."""
-    if task.geometry.n_kept >= task.sms:
-        return positions
-    return max(positions, min(THREADS, _ceil2(accesses)))
+def _threads_a_row(task: Task, vector: int) -> int:
+    """By the number of its accesses, and by whether the results alone fill the machine."""
+    g = task.geometry
+    accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
+    steps = THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW
+    if ranks(g) != (1, 1):
+        steps = ((LANES_OF_SEVERAL_DIMS if few else THREADS, LANES_OF_SEVERAL_DIMS),)
+    elif vector > 1 and accesses <= TWO_WIDE:
+        return 1
+    positions = next((threads for most, threads in steps if accesses <= most), THREADS)
+    return max(WARP, positions) if vector > 1 and "shifted" in _planned(task, "reduced", vector) else positions
 
 
 def _kept_plan(task: Task, notes: Choice) -> Plan:
-    """Lanes along the kept axis; the warps of a CTA share the reduced axis."""
-    n_kept, n = task.geometry.n_kept, task.geometry.n_reduced
-    vector = _vector(task, "kept", notes)
-    lanes_kept = min(WARP, _ceil2(-(-n_kept // vector)))
-    lanes = WARP // lanes_kept
-    deep = _unroll(task, vector)
-    warps = min(THREADS // WARP, max(1, _ceil2(-(-n // (lanes * deep)))))
-    unroll = max(1, min(deep, _floor2(max(1, n // (lanes * warps)))))
-    rows = THREADS // WARP // warps
+    """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
+    g = task.geometry
+    vector, plain = _vector(task, "kept", notes), ranks(g) == (1, 1)
+    unroll = _unroll(task, "kept", vector)
+    positions = (WARP // LANES_KEPT) * (THREADS // WARP)
+    narrow = plain and g.n_kept <= LANES_KEPT and g.n_reduced >= 2 * unroll * positions
+    lanes_kept = LANES_KEPT if narrow or vector > 1 else WARP
+    warps = 1 if g.n_reduced <= SHORT and (plain or vector > 1) else THREADS // WARP
     notes.reasons.append(f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis")
-    return Plan("kept", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
+    return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
 
 
 def _split(task: Task, plan: Plan, notes: Choice) -> int:
-    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step."""
+    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step.
+
+    A plan for several results a CTA is one for short rows, which are not shared.
+    """
     tiles = max(1, -(-task.geometry.n_kept // plan.slots))
-    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.sms)
-    if parts == 1:
+    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
+    if parts == 1 or plan.warps_kept > 1:
         notes.reasons.append("one CTA finishes each result: no grid stage")
         return 1
     shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
-    notes.reasons.append(f"{shared} CTAs share each result: {tiles} tile(s) of results do not fill {task.sms} SMs")
+    notes.reasons.append(f"{shared} CTAs share each result: {tiles} tile(s) of results do not fill {task.machine} SMs")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))

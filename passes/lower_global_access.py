@@ -204,8 +204,9 @@ def _coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
     """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
     found: list[Any] = []
     for size in reversed(sizes):
-        found.insert(0, arith.remui(flat, size))
-        flat = arith.divui(flat, size)
+        quotient = arith.divui(flat, size)
+        found.insert(0, arith.subi(flat, arith.muli(quotient, size)))  # a remainder would be one more division
+        flat = quotient
     return [flat, *found] if rank else []
 
 
@@ -293,7 +294,7 @@ def _lower_live(op: Any, masked: bool) -> None:
 
 
 def _lower_store(op: Any) -> None:
-    """A branch around one vector store, or one store an element."""
+    """A branch around one vector store, or one store an element; a fragment never goes past the innermost dim."""
     value, base, kept, on = list(op.operands)[:4]
     with before(op):
         branch = scf.IfOp(on)
@@ -301,8 +302,10 @@ def _lower_store(op: Any) -> None:
             if boolean(op, "vector"):
                 store(value, base, _offset(op, kept, kept, 4))
             else:
+                first, inner = _offset(op, kept, kept, 4), op.operands[len(op.operands) - 1]
                 for j, x in enumerate(elements(value)):
-                    store(x, base, _offset(op, *_moved(kept, kept, "kept", j, None), 4))
+                    along = arith.muli(integer(kept.type, j), inner) if j else None
+                    store(x, base, arith.addi(first, along) if j else first)
             scf.YieldOp([])
         replace(op, [])
 

@@ -121,7 +121,8 @@ def _serves(own: Facts, needed: Facts) -> bool:
     """Whether a kernel compiled for ``own`` is right for arrays of ``needed``."""
     access = zip(own.access, needed.access, strict=True)
     return (
-        (own.kept_rank, own.reduced_rank) == (needed.kept_rank, needed.reduced_rank)
+        own.kept_rank >= needed.kept_rank
+        and own.reduced_rank >= needed.reduced_rank
         and own.index_bits >= needed.index_bits
         and all(a in (b, "strided") or (a, b) == ("shifted", "aligned") for a, b in access)
         and (not own.store_vector or needed.store_vector)

@@ -98,5 +98,6 @@ def _cells(g: Geometry, states: int) -> Geometry:
 
 
 def _call(kernel: CompiledKernel, g: Geometry, run: Launch, pointers: dict[Role, list[int]], count: int) -> Call:
+    g = g.padded(kernel.facts.kept_rank, kernel.facts.reduced_rank)
     args = tuple(pointers[p.role][p.operand] if p.role in POINTERS else value(p, g, run, count) for p in kernel.params)
     return Call(kernel.name, (run.tiles, run.split, 1), (kernel.plan.threads, 1, 1), args)

@@ -112,16 +112,18 @@ func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i3
 
 // --- addresses ---
 
-// Two dims on both axes: a flat index becomes coordinates by division with the inner size, and each coordinate has its
+// Two dims on both axes: a flat index becomes coordinates by one division with the inner size, and each coordinate has its
 // stride. None of it is there for a collapsed array of one dim.
 // CHECK-LABEL: func.func @strided
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[KS:.*]]: i32, %[[RS:.*]]: i32, %[[K0:.*]]: i32, %[[K1:.*]]: i32, %[[R0:.*]]: i32, %[[R1:.*]]: i32)
 func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %reduced_size: i32,
                    %k0: i32, %k1: i32, %r0: i32, %r1: i32) -> f32 {
-  // CHECK-NEXT: %[[KI:.*]] = arith.remui %[[KEPT]], %[[KS]] : i32
   // CHECK-NEXT: %[[KO:.*]] = arith.divui %[[KEPT]], %[[KS]] : i32
-  // CHECK-NEXT: %[[RI:.*]] = arith.remui %[[R]], %[[RS]] : i32
+  // CHECK-NEXT: %[[KW:.*]] = arith.muli %[[KO]], %[[KS]] : i32
+  // CHECK-NEXT: %[[KI:.*]] = arith.subi %[[KEPT]], %[[KW]] : i32
   // CHECK-NEXT: %[[RO:.*]] = arith.divui %[[R]], %[[RS]] : i32
+  // CHECK-NEXT: %[[RW:.*]] = arith.muli %[[RO]], %[[RS]] : i32
+  // CHECK-NEXT: %[[RI:.*]] = arith.subi %[[R]], %[[RW]] : i32
   // CHECK-NEXT: arith.muli %[[KO]], %[[K0]] : i32
   // CHECK-NEXT: arith.muli %[[KI]], %[[K1]] : i32
   // CHECK:      arith.muli %[[RO]], %[[R0]] : i32

@@ -66,7 +66,8 @@ def test_a_kernel_over_ragged_rows_is_told_of_each_what_it_asks(indexed: bool, c
 @settings(max_examples=300)
 @given(tasks())
 def test_every_parameter_has_a_value_within_the_kernels_integers(task: Task) -> None:
-    choice, g = choose(task), task.geometry
+    choice = choose(task)
+    g = task.geometry.padded(choice.facts.kept_rank, choice.facts.reduced_rank)
     kernel = Kernel("k", task.program, choice.facts, choice.plan)
     assert kernel.monoid == task.monoid
     for p in kernel.params:
@@ -127,8 +128,6 @@ def test_the_second_program_finishes_what_the_first_left(name: str) -> None:
     if not any(e.op == "count" for e in walk(second.outputs)):
         for a, b in zip(whole, finished, strict=True):
             assert np.allclose(a, b, rtol=1e-5, equal_nan=True)
-    else:
-        assert name in ("mean", "var")
 
 
 def _state(program_of: object, x: np.ndarray, start: int) -> tuple[np.ndarray, ...]:

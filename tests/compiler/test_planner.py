@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import Layout, offsets_of
+from layouts import Layout, offsets_of, strides_of
 from ownership import check_launch, check_reduced, check_threads, owners
 from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
 
@@ -78,6 +79,7 @@ def check_access(task: Task, choice: Choice) -> None:
             assert not (starts % (plan.vector * item)).any()
         else:
             assert (len(g.reduced), plan.fast, len(task.program.inputs)) == (1, "reduced", 1)
+            assert task.determinism != "portable"
             assert task.addresses[i] % item == 0
             assert np.array_equal(along, np.arange(len(along)))
 
@@ -157,11 +159,11 @@ def test_a_wide_state_gets_fewer_warps() -> None:
 def test_the_classic_cases() -> None:
     full = choose(simple("sum", (2**24,), (0,)))
     assert (full.plan.vector, full.plan.lanes, full.plan.warps, full.plan.finish) == (4, 32, 8, "last_block")
-    assert full.facts == Facts(0, 1, 32, ("aligned",), False)
+    assert full.facts == Facts(1, 1, 32, ("aligned",), False)
     row = choose(simple("sum", (2**14, 32), (1,)))
-    assert (row.plan.fast, row.plan.warps, row.plan.finish) == ("reduced", 1, "cta")
+    assert (row.plan.fast, row.plan.lanes, row.plan.warps, row.plan.finish) == ("reduced", 4, 1, "cta")
     column = choose(simple("sum", (1024, 2**14), (0,)))
-    assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 1, 4)
+    assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 4, 4)
     assert column.facts == Facts(1, 1, 32, ("aligned",), True)
 
 
@@ -228,7 +230,8 @@ def test_a_single_element_has_a_plan(what: str, shape: tuple[int, ...]) -> None:
     task = simple(what, shape, tuple(range(len(shape))))
     choice = choose(task)
     check_choice(task, choice)
-    assert (choice.facts.kept_rank, choice.facts.reduced_rank) == (0, 0)
+    assert (choice.facts.kept_rank, choice.facts.reduced_rank) == (1, 1)
+    assert task.geometry.kept == task.geometry.reduced == ()
 
 
 @settings(max_examples=300)
@@ -241,10 +244,17 @@ def test_reasons_are_words(task: Task) -> None:
         assert not {"inf", "None", "nan"} & set(text.replace(",", " ").split())
 
 
-@pytest.mark.parametrize(("stride", "whole"), [(64, True), (66, False)])
-def test_results_are_stored_in_vectors_where_their_rows_are_aligned(stride: int, whole: bool) -> None:
-    layout = Layout((3, 50, 64), (1,), ((3200, 64, 1),), ((stride, 1),))
-    choice = choose(task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132))
+@pytest.mark.parametrize(
+    ("shape", "strides", "start", "whole"),
+    [((64,), (1,), 0, True), ((64,), (2,), 0, False), ((64,), (1,), 1, False), ((3, 64), (66, 1), 0, False)],
+)
+def test_results_are_stored_in_vectors_where_they_lie_side_by_side(
+    shape: tuple[int, ...], strides: tuple[int, ...], start: int, whole: bool
+) -> None:
+    layout = Layout((50, *shape), (0,), (strides_of((50, *shape), range(len(shape) + 1), [1] * 3),), (strides,))
+    if len(shape) == 2:
+        layout = Layout((3, 50, 64), (1,), ((3200, 64, 1),), (strides,))
+    choice = choose(task_of(traced("sum", F32), layout, (0, start), DEFAULT, 132))
     assert (choice.plan.fast, choice.plan.vector, choice.facts.access) == ("kept", 4, ("aligned",))
     assert choice.facts.store_vector == whole
 
@@ -254,13 +264,13 @@ def test_an_option_that_was_not_given_gives_way() -> None:
     """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
     task = simple("sum", (2**16,), (0,))
     assert choose(task).plan.vector == 4
-    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 8, 32, 8, 1, "last_block")
+    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 4, 32, 8, 1, "last_block")
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
     task = simple("sum", (2**16,), (0,))
-    assert choose(task).run.split == 8
+    assert choose(task).run.split == 16
     assert choose(task, "unroll=1").run.split == 64
     assert choose(task, "finish=cta").run.split == 1
     assert choose(simple("sum", (100,), (0,)), "finish=two_kernels").run.split == 1
@@ -330,28 +340,102 @@ def test_too_much_shared_memory_is_refused_and_says_how_much() -> None:
 
 
 # --- how many kernels a program asks for ---
-def random_shapes(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Shapes as users have them: ranks 1 to 4, sizes from one to a million, any axes."""
-    source = random.Random(1)
-    found = []
-    for _ in range(count):
-        rank = source.randint(1, 4)
-        shape = tuple(int(2 ** source.uniform(0, 20 / rank)) + source.randint(0, 1) for _ in range(rank))
-        axes = tuple(a for a in range(rank) if source.random() < 0.5) or (rank - 1,)
-        found.append((shape, axes))
-    return found
+KERNELS = 40
+"""Of one function and element type, for a thousand arrays of any shape and layout."""
+ASKED = (("sum", "f32"), ("max", "bf16"), ("argmax", "f32"), ("var", "f64"), ("sum", "i8"), ("affine", "f32"))
 
 
-def test_a_thousand_shapes_ask_for_a_bounded_number_of_kernels() -> None:
-    """The compile key of one program is (plan, facts). A later issue wants far fewer; this holds today's number."""
-    keys = set()
-    for shape, axes in random_shapes(1000):
-        choice = choose(simple("sum", shape, axes))
-        keys.add((choice.plan, choice.facts))
-    assert len(keys) <= KEYS, f"{len(keys)} kernels for 1000 shapes"
+def random_task(source: random.Random, what: str, t: str, ranks: int, plain: bool) -> Task:
+    """Arrays as users have them: sizes from one to a million, any axes; permuted, stepped through, cut out."""
+    rank = source.randint(1, ranks)
+    shape = tuple(int(2 ** source.uniform(0, 20 / rank)) + source.randint(0, 1) for _ in range(rank))
+    axes = tuple(a for a in range(rank) if source.random() < 0.5) or (rank - 1,)
+    if plain:
+        return simple(what, shape, axes, t)
+    order, steps, room = list(range(rank)), [1] * rank, list(shape)
+    if source.random() < 0.5:
+        source.shuffle(order)
+    if source.random() < 0.5:
+        steps = [source.choice([1, 1, 1, 1, 2, 3, -1]) for _ in shape]
+    if source.random() < 0.4:
+        room = [n + source.choice([0, 0, 1, 5]) for n in shape]
+    kept = [n for a, n in enumerate(shape) if a not in axes]
+    results = strides_of(kept, range(len(kept)), [1] * len(kept))
+    layout = Layout(shape, axes, (strides_of(room, order, steps),), (results,))
+    return task_of(traced(what, dtype(t)), layout, (source.choice([0, 0, 0, 1, 2, 3]), 0), DEFAULT, DEFAULT.sms)
 
 
-KEYS = 204
+@pytest.mark.parametrize(("what", "t"), ASKED)
+@pytest.mark.parametrize(("ranks", "plain"), [(4, True), (6, True), (8, True), (4, False), (6, False), (8, False)])
+def test_a_thousand_arrays_ask_for_a_bounded_number_of_kernels(what: str, t: str, ranks: int, plain: bool) -> None:
+    """The compile key of one program is (plan, facts)."""
+    source = random.Random(ranks)
+    choices = [choose(random_task(source, what, t, ranks, plain)) for _ in range(1000)]
+    keys = {(c.plan, c.facts) for c in choices}
+    assert len(keys) <= KERNELS, f"{len(keys)} kernels for 1000 arrays"
+
+
+@settings(max_examples=300)
+@given(tasks())
+def test_a_kernel_has_as_many_dims_as_the_array_or_more(task: Task) -> None:
+    g, found = task.geometry, choose(task).facts
+    padded = g.padded(found.kept_rank, found.reduced_rank)
+    assert (len(padded.kept), len(padded.reduced)) == (found.kept_rank, found.reduced_rank)
+    assert padded.kept[found.kept_rank - len(g.kept) :] == g.kept
+    assert (padded.n_kept, padded.n_reduced, padded.offsets) == (g.n_kept, g.n_reduced, g.offsets)
+
+
+# --- determinism ---
+def test_a_portable_plan_depends_on_the_array_alone() -> None:
+    """Not on the device, and not on addresses; what these decide is only how the same elements are read."""
+    source = random.Random(7)
+    for _ in range(400):
+        what, t = source.choice(ASKED)
+        task = replace(random_task(source, what, t, 5, plain=False), determinism="portable")
+        found = choose(task)
+        check_portable(task, found)
+        for target in TARGETS.values():
+            for sms in (1, 56, target.sms):
+                item = task.operand_type(0).itemsize
+                addresses = tuple(source.randint(0, 16 // item) * item for _ in task.addresses)
+                other = choose(replace(task, target=target, sms=sms, addresses=addresses))
+                assert (other.plan, other.run) == (found.plan, found.run)
+                check_portable(task, other)
+
+
+def check_portable(task: Task, choice: Choice) -> None:
+    assert "shifted" not in choice.facts.access
+    assert any(reason.startswith("portable: ") for reason in choice.reasons)
+    check_threads(choice.plan)
+    check_launch(choice.plan, choice.run, task.geometry.n_kept, task.geometry.n_reduced)
+
+
+def test_a_portable_plan_has_vectors_where_the_address_allows_none() -> None:
+    def portable(start: int, options: str = "", n: int = 4096) -> Choice:
+        return choose(replace(simple("sum", (64, n), (1,), "f32", start), determinism="portable"), options)
+
+    assert (portable(0).plan.vector, portable(0).facts.access) == (4, ("aligned",))
+    assert (portable(1).plan.vector, portable(1).facts.access) == (4, ("strided",))
+    assert portable(1, "vector=2").facts.access == ("strided",)
+    assert portable(0, n=4097).plan.vector == portable(1, n=4097).plan.vector == 1
+
+
+@pytest.mark.parametrize("t", ["f32", "f64"])
+def test_a_float_atomic_is_for_those_who_need_no_fixed_order(t: str) -> None:
+    task = replace(simple("sum", (2**16,), (0,), t), determinism="none")
+    assert choose(task).plan.finish == "last_block"
+    assert choose(task, "finish=atomic").plan.finish == "atomic"
+    for determinism in ("run", "portable"):
+        with pytest.raises(PlanError, match=r'WF408: .*\n(.*\n)*.*or finish=two_kernels, or determinism="none"'):
+            choose(replace(task, determinism=determinism), "finish=atomic")
+
+
+@pytest.mark.parametrize(("what", "t"), [("max", "f32"), ("prod", "f64"), ("var", "f32"), ("argmax", "f32")])
+def test_what_has_no_atomic_has_none_in_any_order(what: str, t: str) -> None:
+    task = replace(simple(what, (2**16,), (0,), t), determinism="none")
+    with pytest.raises(PlanError, match="WF408") as caught:
+        choose(task, "finish=atomic")
+    assert "determinism" not in caught.value.remedy
 
 
 def test_kept_dims_of_a_task_are_sorted() -> None:

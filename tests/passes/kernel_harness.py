@@ -183,6 +183,7 @@ def reduce_array(
             if k.role == "init":
                 pointers["output"] = partials
                 here = partial_geometry(_partials_only(geometry, len(partials)), len(partials), 0)
+        here = here.padded(k.facts.kept_rank, k.facts.reduced_rank)
         args = [
             pointers[p.role][p.operand] if p.role in pointers else value(p, here, run, geometry.n_reduced)
             for p in k.params
