@@ -47,9 +47,10 @@ from ..compiler.pipeline import Pass
 
 ATOMICS = {
     "arith.addi": "add", "arith.andi": "_and", "arith.ori": "_or", "arith.xori": "_xor",
-    "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "umax", "arith.minui": "umin",
+    "arith.addf": "fadd", "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "umax", "arith.minui": "umin",
 }  # fmt: skip
-"""Combines for which the hardware has an exact atomic."""
+"""Combines for which the hardware has an atomic. Only float sums depend on its order: the planner lets those have it
+that need no fixed bits."""
 DEVICE = "device"
 
 

@@ -6,6 +6,7 @@ Each function is one numbered paragraph of the section on the tree. Sums of f32 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.plan import Plan
 from warpfold.runtime.api import plan_for
+from warpfold.runtime.pieces import Level, Pipeline
 
 Row = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -71,9 +73,11 @@ def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0) -> A
     return neighbours([neighbours(warps[g * each : (g + 1) * each]) for g in range(groups)])
 
 
-def tree_v1(x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0) -> tuple[Any, str]:
+def tree_v1(
+    x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run"
+) -> tuple[Any, str]:
     """Paragraphs 1 and 6: one row through all parts, and their states through one more round; and the finish."""
-    choice = plan_for("sum", shape, axis=axis, plan=options).choice
+    choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
     v = plan.vector_reduced
     parts = [
@@ -128,3 +132,45 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     x = random(*shape)
     columns = [tree_v1(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
+
+
+@pytest.mark.parametrize("options", ["", "lanes=1,warps=1", "lanes=4,warps=2,warps_kept=1,unroll=2", "walk=blocked"])
+def test_sums_of_segments(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row is a part of its own length; pieces' states are the elements of the next kernel's rows."""
+    lengths = [0, 1, 31, 700, 64, 4000, 2]
+    x = random(sum(lengths))
+    levels: list[Level] = []
+    queue = Pipeline.queue
+    monkeypatch.setattr(Pipeline, "queue", lambda self, level, *a: (levels.append(level), queue(self, level, *a))[1])
+    got = wf.segment_reduce(x, np.cumsum([0, *lengths]), "sum", plan=options, device="emulator")
+    states = x
+    for level in levels:
+        rows = [states[a:b] for a, b in pairwise(level.rows.bounds)]
+        states = np.array([cta(r, level.plan, len(r), 1, level.plan.unroll) for r in rows], np.float32)
+    assert got.tobytes() == states.tobytes()
+
+
+def at_element(x: Row, start: int) -> Row:
+    """A copy of ``x`` that begins ``start`` elements after a boundary of 16 bytes."""
+    room = np.empty(x.nbytes + 32, np.uint8)
+    first = -room.ctypes.data % 16 + start * x.itemsize
+    found = room[first : first + x.nbytes].view(x.dtype).reshape(x.shape)
+    found[...] = x
+    return found
+
+
+@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((20000,), None), ((6, 4096), 1), ((6, 1001), 1), ((3000, 8), 0), ((2, 300, 8), 1)]
+)
+def test_a_portable_sum_has_one_tree_wherever_the_array_lies(
+    shape: tuple[int, ...], axis: int | None, start: int
+) -> None:
+    """The tree of the aligned array, with vectors where it has them."""
+    x = random(*shape)
+    plan = plan_for("sum", shape, axis=axis, determinism="portable").choice.plan
+    rows = np.moveaxis(x, axis, -1).reshape(-1, shape[axis]) if axis is not None else x[None]
+    expected = [tree_v1(row, shape, axis, "", determinism="portable")[0] for row in rows]
+    found = wf.sum(at_element(x, start), axis=axis, determinism="portable", device="emulator")
+    assert np.ravel(found).tolist() == [float(e) for e in expected]
+    assert plan.vector == (1 if shape[-1] == 1001 else 4)

@@ -68,6 +68,20 @@ func.func @two_kernels(%part: i64, %parts: i64, %kept: i64, %n_kept: i64, %on: i
   return
 }
 
+// A float sum by atomics: the order is not fixed, which the planner allows only where nobody asked for fixed bits.
+// CHECK-LABEL: func.func @float_atomic
+func.func @float_atomic(%part: i32, %on: i1, %x: f64, %cells: !llvm.ptr<1>) {
+  // CHECK: llvm.atomicrmw fadd %{{.*}}, %{{.*}} syncscope("device") monotonic {alignment = 8 : i64} : !llvm.ptr<1>, f64
+  "fold.grid_finish"(%part, %part, %part, %part, %on, %x, %cells) ({
+  ^bb0(%a: f64, %b: f64):
+    %c = arith.addf %a, %b : f64
+    "fold.yield"(%c) : (f64) -> ()
+  }, {
+    "fold.yield"() : () -> ()
+  }) {finish = "atomic"} : (i32, i32, i32, i32, i1, f64, !llvm.ptr<1>) -> ()
+  return
+}
+
 // An atomic: for integers any order gives the same bits. Each element of a fragment is a cell of its own.
 // CHECK-LABEL: func.func @atomic
 func.func @atomic(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %x: vector<2xi32>, %cells: !llvm.ptr<1>) {

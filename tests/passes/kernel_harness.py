@@ -151,6 +151,7 @@ def reduce_array(
     *,
     dtypes: Sequence[Any],
     wide: bool = False,
+    determinism: planner.Determinism = "run",
 ) -> Outcome:
     """Plans, compiles and runs ``function`` over ``axis`` of ``x``: results of ``dtypes``; ``wide`` for i64 indices."""
     traced = program(function, types)
@@ -165,7 +166,8 @@ def reduce_array(
     geometry = g.collapse(
         x.shape, axes, [strides], [own] * len(outs), ordered=not reduction.commutative, indexed=traced.uses_index
     )
-    choice = planner.choose(planner.Task(traced, geometry, (source, *outs), DEFAULT, 4), options)
+    task = planner.Task(traced, geometry, (source, *outs), DEFAULT, 4, determinism)
+    choice = planner.choose(task, options)
     if wide:
         choice.facts = replace(choice.facts, index_bits=64)
     artifact, module = _compiled(traced, choice.facts, choice.plan)

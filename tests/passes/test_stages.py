@@ -25,7 +25,7 @@ from stage_semantics import (
 )
 
 from warpfold.compiler import library
-from warpfold.compiler.dtypes import BOOL, F32, I32, I64
+from warpfold.compiler.dtypes import BOOL, F32, F64, I32, I64
 from warpfold.compiler.fold import fold
 from warpfold.compiler.monoid import monoid
 from warpfold.compiler.trace import cast
@@ -289,6 +289,17 @@ def test_sum(shape: tuple[int, ...], axis: Any, options: str) -> None:
     found = reduce_array(library.sum, (I32,), x, axis, options, dtypes=[np.int64])
     agree(found, [x.astype(np.int64)], (0,), lambda a, b: (a[0] + b[0],), axis)
     np.testing.assert_array_equal(found.results[0], x.sum(axis, dtype=np.int64))
+
+
+@pytest.mark.parametrize("t", [F32, F64])
+@pytest.mark.parametrize(("shape", "axis"), [((9001,), None), ((900, 12), 0), ((3, 5000), 1)])
+def test_a_float_sum_by_atomics(t: Any, shape: tuple[int, ...], axis: Any) -> None:
+    """Of small whole numbers, whose sum is the same in any order."""
+    x = (integers(shape) % 100).astype(t.numpy)
+    options = "finish=atomic,unroll=1"
+    found = reduce_array(library.sum, (t,), x, axis, options, dtypes=[t.numpy], determinism="none")
+    assert found.choice.run.split > 1
+    np.testing.assert_array_equal(found.results[0], x.sum(axis))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((9, 1003), 1), ((64, 36), 0), ((3000,), None)])
