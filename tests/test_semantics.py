@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ import types_page
 import warpfold as wf
 from warpfold.commands.reference import depth
 from warpfold.compiler.library import FUNCTIONS
+from warpfold.compiler.planner import Task, choose
+from warpfold.compiler.target import target
 from warpfold.runtime.api import plan_for
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
@@ -178,6 +180,30 @@ def test_exact_under_every_plan(plan: str) -> None:
 def test_atomics_only_where_exact() -> None:
     assert total(np.arange(9), plan="finish=atomic") == 36
     refused("WF408", "sum", f32(1, 2), plan="finish=atomic")
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((5000,), None), ((2**22,), None), ((64, 3000), 1), ((3000, 64), 0)])
+def test_portable_plans(shape: tuple[int, ...], axis: Any) -> None:
+    ready = plan_for("sum", shape, axis=axis, determinism="portable")
+    machines = itertools.product(("sm_75", "sm_90a"), (1, 84, 1000), (0, 4, 8))
+    tasks = (Task(ready.program, ready.geometry, (a, 0), target(t), sms, "portable") for t, sms, a in machines)
+    assert len({(c.plan, c.run.split) for c in map(choose, tasks)}) == 1
+
+
+def test_portable_bits() -> None:
+    x, room = normal(5000), np.empty(5004, F32)
+    found = set()
+    for shift in range(4):
+        room[shift : shift + 5000] = x
+        found.add(total(room[shift : shift + 5000], determinism="portable").tobytes())
+    assert len(found) == 1
+
+
+def test_floats_by_atomics() -> None:
+    x = normal(5000)
+    got = total(x, determinism="none", plan="finish=atomic")
+    assert abs(float(got) - x.sum(dtype=F64)) <= g(4999, U32) * np.abs(x).sum(dtype=F64)
+    refused("WF408", "sum", x, plan="finish=atomic")
 
 
 # --- NaN -----------------------------------------------------------------------------------------------------------
@@ -672,7 +698,7 @@ def segments(x: Any, offsets: Any, what: Any) -> Any:
 def test_segments_are_slices() -> None:
     x, offsets = normal(400), [3, 3, 4, 10, 390]
     got = segments(x, offsets, "sum")
-    pairs = pairwise(offsets)
+    pairs = itertools.pairwise(offsets)
     np.testing.assert_allclose(got, [x[a:b].sum(dtype=F64) for a, b in pairs], rtol=1e-5, atol=1e-5)
 
 
