@@ -35,10 +35,11 @@ _HOME = {
     **dict.fromkeys(("unique",), ".runtime.unique"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
+    **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws"),
     **dict.fromkeys(("count", "fold", "index"), ".compiler.fold"),
     **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),
     **dict.fromkeys(("Plan",), ".compiler.plan"),
-    **dict.fromkeys(("WarpfoldError",), ".compiler.errors"),
+    **dict.fromkeys(("WarpfoldError", "WarpfoldWarning"), ".compiler.errors"),
 }
 
 __all__ = ["__version__", *_HOME]

@@ -197,6 +197,27 @@ def explain(arch: str, **what: Any) -> None:
     command(request_of(**what), arch)
 
 
+@cli.command(
+    epilog=examples(
+        "warpfold check monoids.py:extremes",
+        "warpfold check monoids.py:larger --dtype f32,i64",
+        "warpfold check monoids.py:total --dtype i8 --json",
+    )
+)
+@click.argument("op", metavar="FILE.py:NAME")
+@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Type of each array: f32,i64 for two.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def check(op: str, dtype: str, json: bool) -> None:
+    """Look for values that break the laws of a monoid: neutral identity, associativity, commutativity, idempotence.
+
+    Exits with 1 when a law that the monoid claims is refuted, with 2 when the request is wrong.
+    """
+    from .commands.check import check as command
+
+    if not command(op, dtype, json=json):
+        click.get_current_context().exit(WRONG)
+
+
 @cli.command()
 def doctor() -> None:
     """Say what was found on this machine, and what to do about what was not."""

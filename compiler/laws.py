@@ -65,8 +65,8 @@ class Effort:
     tries: int
 
 
-FULL, QUICK = Effort(256, 64, 1 << 24), Effort(8, 16, 1 << 12)
-SIMPLE = 16
+FULL, QUICK = Effort(256, 64, 1 << 24), Effort(8, 16, 1 << 11)
+SIMPLE = 12
 """Tuples of so many of the simplest states are tried first."""
 
 
@@ -183,8 +183,9 @@ def check_monoid(m: Monoid, *dtypes: object) -> Laws:
         raise error("WF219", kind=type(m).__name__)
     types = _types(m, dtypes)
     search = _Search(Source.of(m, types), FULL)
+    laws = tuple(_judge(m, search, law) for law in TERMS)
     made_up = m.lift is None and len(search.source.graph.state) > 1 and not search.complete
-    return Laws(m.name, types, tuple(_judge(m, search, law) for law in TERMS), made_up)
+    return Laws(m.name, types, laws, made_up and any(law.verdict != "proved" for law in laws))
 
 
 def refuted(m: Monoid, dtypes: Sequence[object]) -> list[Law]:
@@ -235,7 +236,7 @@ def _judge(m: Monoid, search: _Search, law: Name) -> Law:
     return Law(law, verdict, _claims(m, law), tries, rounding and not counterexample, counterexample)
 
 
-# --- searching -------------------------------------------------------------------------------------------------------
+# --- searching -----------------------------------------------------------------------------------------------------
 class _Search:
     """The states of one monoid, and the search among them.
 
@@ -296,7 +297,7 @@ class _Search:
 
     def _neutral(self) -> Array:
         """Which of the states is the identity."""
-        return np.logical_and.reduce([s == v for s, v in zip(self.states, self.source.identity, strict=True)])
+        return np.asarray(np.all([s == v for s, v in zip(self.states, self.source.identity, strict=True)], axis=0))
 
     def _sides(self, pair: tuple[Term, Term], index: list[Array], *, wide: bool) -> list[_Side]:
         """Both sides of a law for tuples of states."""
@@ -304,9 +305,8 @@ class _Search:
         named = {"e": [np.broadcast_to(v, n) for v in self.source.identity]}
         named |= {name: [s[i] for s in self.states] for name, i in zip("abc", index, strict=False)}
         types = self.source.graph.state
-        known = {
-            name: _Side.of([v.astype(kind(t)) for v, t in zip(s, types, strict=True)]) for name, s in named.items()
-        }
+        typed = {k: [v.astype(kind(t)) for v, t in zip(s, types, strict=True)] for k, s in named.items()}
+        known = {name: _Side.of(s) for name, s in typed.items()}
         if wide:
             return [_term(t, known, lambda x, y: _traced(self.source.graph, x, y)) for t in pair]
         return [_term(t, known, lambda x, y: _Side.of(combined(self.source.graph, x.values, y.values))) for t in pair]
@@ -346,7 +346,7 @@ def _term(term: Term, names: dict[str, Any], combine: Callable[[Any, Any], Any])
     return combine(_term(term[0], names, combine), _term(term[1], names, combine))
 
 
-# --- comparing ---------------------------------------------------------------------------------------------------------
+# --- comparing -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Side:
     """States, with the greatest finite magnitude on the way to them and where infinities made a NaN."""
@@ -435,10 +435,10 @@ def _apart(narrow: list[_Side], wide: list[_Side]) -> Array:
 def _alike(narrow: Array, wide: Array) -> Array:
     """Whether a value is infinite, NaN or finite in both types."""
     finite = np.isfinite(narrow) & np.isfinite(wide)
-    return finite | (narrow == wide) | (np.isnan(narrow) & np.isnan(wide))
+    return np.asarray(finite | (narrow == wide) | (np.isnan(narrow) & np.isnan(wide)))
 
 
-# --- words -------------------------------------------------------------------------------------------------------------
+# --- words ---------------------------------------------------------------------------------------------------------
 def _python(state: States) -> Any:
     """One state as Python numbers: floats by the shortest decimal that their type reads back."""
     values = tuple(float(str(v[0])) if _is_float(v) else v[0].item() for v in state)

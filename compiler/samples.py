@@ -1,9 +1,9 @@
 """States on which the laws of a monoid are tried, the simplest first.
 
-Not every tuple of numbers is a state that occurs: Welford's count is never negative. With a ``lift`` the states are those
-of lifted elements and what combining gives. Without one a single value may be anything; several values are small positive
-whole numbers (bools: the other one than the identity's), with infinity and NaN in one float at a time, the identity, and
-what combining these gives. States of bools alone are all tried.
+Not every tuple of numbers is a state that occurs: Welford's count is never negative. With a ``lift`` the states are
+those of lifted elements and what combining gives. Without one a single value may be anything; several values are small
+positive whole numbers (bools: the other one than the identity's), with infinity and NaN in one float at a time, the
+identity, and what combining these gives. States of bools alone are all tried.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _integers(t: DType, neutral: Iterable[Any], count: int, rng: np.random.Gener
 def _floats(t: DType, neutral: Iterable[Any], count: int, rng: np.random.Generator) -> Array:
     import ml_dtypes
 
-    info = ml_dtypes.finfo(t.numpy)
+    info: Any = ml_dtypes.finfo(t.numpy)  # type: ignore[no-untyped-call]
     plain = [0, 1, -1, 2, 3, 0.5, -2, *neutral, np.nan, -np.inf, np.inf, info.max, info.min, info.smallest_subnormal]
     more = [-0.0, 4, -3, 1.5, -info.smallest_subnormal, info.tiny, info.eps, 10, 100, 0.25]
     whole = rng.integers(-64, 65, count // 4).astype(np.float64)

@@ -1,0 +1,57 @@
+"""``warpfold check``: the laws of a monoid, and values that break them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.errors import error
+from ..compiler.laws import MADE_UP, Law, check_monoid
+from ..compiler.monoid import Monoid
+from . import inputs, screen
+from .operation import input_count, label, operation, users_code
+
+
+def check(op: str, dtype: str, *, json: bool) -> bool:
+    """Shows what was found about the laws of the monoid ``op`` over arrays of these types.
+
+    Returns:
+        Whether no law that it claims was refuted.
+
+    Raises:
+        ArgumentError: WF222 when ``op`` is no monoid.
+    """
+    m = operation(op)
+    if not isinstance(m, Monoid):
+        raise error("WF222", name=label(m))
+    types = inputs.dtypes_of(dtype, input_count(m, dtype.count(",") + 1))
+    with users_code(op.rpartition(":")[0] or op), screen.progress("looking for counterexamples"):
+        laws = check_monoid(m, *types)
+    names = [t.name for t in types]
+    if json:
+        found = {"name": m.name, "dtypes": names, "holds": not laws.refuted, "laws": [_plain(law) for law in laws.laws]}
+        screen.show(screen.as_json(found))
+        return not laws.refuted
+    screen.show(f"{m.name} of {', '.join(names)}\n")
+    screen.table(
+        ("law", "claimed", "verdict"), [(law.law, "yes" if law.claimed else "no", law.words) for law in laws.laws]
+    )
+    for law in laws.laws:
+        if law.counterexample is not None:
+            screen.show(f"\n{law.law} {law.words}:")
+            screen.show("\n".join(f"  {line}" for line in str(law.counterexample).splitlines()))
+    if laws.made_up:
+        screen.show(f"\n{MADE_UP}")
+    return not laws.refuted
+
+
+def _plain(law: Law) -> dict[str, Any]:
+    """A law as JSON has it."""
+    shown = law.counterexample
+    return {
+        "law": law.law,
+        "claimed": law.claimed,
+        "verdict": law.verdict,
+        "up_to_rounding": law.rounding,
+        "tries": law.tries,
+        "counterexample": shown and {"values": shown.values, "left": shown.left, "right": shown.right},
+    }
