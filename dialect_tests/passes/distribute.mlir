@@ -319,3 +319,85 @@ func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
 func.func @no_plan() {
   return
 }
+
+// -----
+
+// --- ragged rows: they lie where arrays say, and everything after that is as for any row ---
+
+// Two warps of eight lanes a row. The kernel gets two more pointers, and the strides by which the rows are numbered.
+// CHECK-LABEL: gpu.module @segments_module
+// CHECK:       gpu.func @segments
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[BEGIN:.*]]: !llvm.ptr<1>, %[[END:.*]]: !llvm.ptr<1>, %[[N_KEPT:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[SK:.*]]: i32, %[[SR:.*]]: i32, %{{.*}}: i32, %[[ROW:.*]]: i32)
+// CHECK:         gpu.block_id x
+// CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
+// CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[TILES]], %{{.*}} : i32
+// CHECK-NEXT:    %[[IN_RANGE:.*]] = arith.cmpi slt, %[[KEPT]], %[[N_KEPT]] : i32
+// Threads beyond the last row look at the last row, so that nothing outside the arrays is read.
+// CHECK:         %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+// CHECK-NEXT:    %[[KNOWN:.*]] = arith.minsi %[[KEPT]], %[[LAST]] : i32
+// CHECK-NEXT:    %[[FIRST:.*]] = "fold.load"(%[[BEGIN]], %[[KNOWN]], %c0_i32, %[[ROW]]) {access = "strided", axis = "kept", kept_rank = 1 : i64, reduced_rank = 0 : i64}
+// CHECK-NEXT:    %[[LIMIT:.*]] = "fold.load"(%[[END]], %[[KNOWN]], %c0_i32, %[[ROW]])
+// They have no elements: their walk ends where it begins.
+// CHECK-NEXT:    %[[FROM:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
+// CHECK-NEXT:    %[[TO:.*]] = arith.select %[[IN_RANGE]], %[[LIMIT]], %[[FIRST]] : i32
+// CHECK:         "fold.thread_reduce"(%[[FROM]], %[[TO]], %{{.*}}) ({
+// CHECK-NEXT:    ^bb0(%[[R:.*]]: i32):
+// CHECK-NEXT:      "fold.load"(%[[X]], %[[KEPT]], %[[R]], %[[SK]], %[[SR]])
+// CHECK:         fold.warp_reduce
+// CHECK:         fold.shared_store
+// CHECK:         fold.interwarp_accumulate
+// CHECK:         fold.store
+func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = true}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// The blocked walk cuts each row's own length into pieces; the number of an element counts from the row's origin, and
+// the count is the row's.
+// CHECK-LABEL: gpu.module @numbered_module
+// CHECK:       gpu.func @numbered
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[BEGIN:.*]]: !llvm.ptr<1>, %[[END:.*]]: !llvm.ptr<1>, %[[ORIGIN:.*]]: !llvm.ptr<1>, %[[COUNT:.*]]: !llvm.ptr<1>, %[[N_KEPT:.*]]: i64,
+// CHECK:         %[[FIRST:.*]] = "fold.load"(%[[BEGIN]],
+// CHECK-NEXT:    %[[LIMIT:.*]] = "fold.load"(%[[END]],
+// CHECK-NEXT:    %[[LENGTH:.*]] = arith.subi %[[LIMIT]], %[[FIRST]] : i64
+// CHECK-NEXT:    %[[ZEROTH:.*]] = "fold.load"(%[[ORIGIN]],
+// CHECK-NEXT:    %[[N:.*]] = "fold.load"(%[[COUNT]],
+// CHECK-NEXT:    %[[UP:.*]] = arith.addi %[[LENGTH]], %c31_i64 : i64
+// CHECK-NEXT:    %[[PIECE:.*]] = arith.shrui %[[UP]], %c5_i64 : i64
+// CHECK:         ^bb0(%[[R:.*]]: i64):
+// CHECK:           %[[NUMBER:.*]] = arith.subi %[[R]], %[[ZEROTH]] : i64
+// CHECK-NEXT:      "fold.position"(%[[NUMBER]],
+// CHECK:         arith.addi %{{.*}}, %[[N]] : i64
+func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
+    fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
+                  ragged = true}} {
+  %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
+  %y = arith.muli %x, %i : tensor<?x?xi64>
+  %r = "fold.reduce"(%y) ({
+    %zero = arith.constant 0 : i64
+    "fold.yield"(%zero) : (i64) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.addi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {dims = array<i64: 1>, commutative = false} : (tensor<?x?xi64>) -> tensor<?xi64>
+  %n = "fold.count"() : () -> i64
+  %all = "fold.broadcast"(%n) {dims = array<i64: 0>} : (i64) -> tensor<?xi64>
+  %s = arith.addi %r, %all : tensor<?xi64>
+  return %s : tensor<?xi64>
+}

@@ -135,3 +135,22 @@ func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
   }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// Ragged rows begin between boundaries of vectors, and long ones are cut before the kernel.
+// expected-error @unknown {{WF320: distribute expects a function with vector = 1, finish = "cta" for ragged rows, got vector = 4, finish = "last_block"}}
+func.func @shared_segments(%x: tensor<?xf32>) -> tensor<f32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, finish = "last_block", tree = "tree-v1"},
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
+                  ragged = true}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

@@ -12,6 +12,7 @@ from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
 
 from warpfold.compiler.errors import ArgumentError, DTypeError
 from warpfold.compiler.geometry import Dim, Geometry, collapse, normalize_axes
+from warpfold.runtime.dlpack import contiguous as row_major
 
 SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 
@@ -134,6 +135,28 @@ def test_numbering_keeps_dims_apart_that_memory_would_merge() -> None:
     """A Fortran-ordered matrix is dense, but its row-major numbers do not rise with its addresses."""
     assert len(collapse((3, 4), (0, 1), [(1, 3)], [()]).reduced) == 1
     assert len(collapse((3, 4), (0, 1), [(1, 3)], [()], indexed=True).reduced) == 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "kept"),
+    [
+        ((100,), 0, [(7, 1)]),
+        ((3, 2, 100), 2, [(6, 0), (7, 1)]),
+        ((100, 4, 5), 0, [(7, 1), (20, 0)]),
+        ((3, 100, 5), 1, [(3, 0), (7, 1), (5, 0)]),
+    ],
+)
+def test_ragged_rows_are_a_dim_in_the_place_of_their_axis(
+    shape: tuple[int, ...], axis: int, kept: list[tuple[int, int]]
+) -> None:
+    """Seven rows of an axis of 100: other dims merge around the dim that numbers them, and not with it."""
+    results = (*shape[:axis], 7, *shape[axis + 1 :])
+    own = row_major(shape)
+    twice = (*own[:axis], 0, *own[axis:])
+    seen = (*shape[:axis], 7, *shape[axis:])
+    g = collapse(seen, (axis + 1,), [twice], [row_major(results)], ordered=True, indexed=True, rows=axis)
+    assert [(d.size, d.row_stride) for d in g.kept] == kept
+    assert [(d.size, d.index_stride) for d in g.reduced] == [(100, 1)]
 
 
 def test_a_broadcast_array_is_one_dim_of_stride_zero() -> None:
