@@ -18,7 +18,7 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
         Whether no law that it claims was refuted.
 
     Raises:
-        ArgumentError: WF222 when ``op`` is no monoid.
+        TraceError: WF222 when ``op`` is no monoid.
     """
     m = operation(op)
     if not isinstance(m, Monoid):

@@ -306,8 +306,6 @@ _rows(
         ),
         "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
         "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
-        "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
-        "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
     },
 )
 _rows(
@@ -320,10 +318,13 @@ _rows(
 _rows(
     TraceError,
     {
+        "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
+        "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
         "WF221": (
             "{name} claims a law that it does not keep, {law}: {values}",
             "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
         ),
+        "WF222": ("{name} is no monoid, and only a monoid has laws", "name the wf.monoid that it folds with"),
         "WF224": (
             "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
             "rename it",
@@ -470,7 +471,6 @@ _rows(
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
-        "WF222": ("{name} is no monoid, and only a monoid has laws", "name the wf.monoid that it folds with"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
     },
 )

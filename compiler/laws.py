@@ -22,7 +22,7 @@ from .dtypes import dtype as as_dtype
 from .errors import WarpfoldWarning, error
 from .fold import count_of
 from .graph import Expr, MonoidGraph, walk
-from .monoid import Monoid
+from .monoid import Bound, Monoid
 from .numeric import Array, evaluate
 from .proofs import Proof, proof
 from .samples import Source, States, combined
@@ -168,8 +168,8 @@ def check_monoid(m: Monoid, *dtypes: object) -> Laws:
         break it.
 
     Raises:
-        ArgumentError: WF219 for what is no monoid, WF220 for a wrong number of types, WF151 for a missing parameter.
-        TraceError: when the monoid cannot be traced on these types.
+        TraceError: WF219 for what is no monoid, WF220 for a wrong number of types, or when it cannot be traced on them.
+        ArgumentError: WF151 for a missing parameter.
 
     >>> import warpfold as wf
     >>> @wf.monoid(identity=0)
@@ -208,8 +208,9 @@ def warn_once(m: Monoid, dtypes: tuple[DType, ...]) -> None:
 
 
 def _types(m: Monoid, dtypes: Sequence[object]) -> tuple[DType, ...]:
+    bound = {k for f in (m.function, m.lift) if isinstance(f, Bound) for k, _, _ in f.params}
     for name, default in m.parameters.items():
-        if default is inspect.Parameter.empty:
+        if default is inspect.Parameter.empty and name not in bound:
             raise error("WF151", name=m.name, parameter=name)
     expected = _arity(m)
     types = tuple(as_dtype(t) for t in dtypes) or (F32,) * (expected or 1)

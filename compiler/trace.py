@@ -174,7 +174,8 @@ class Sym:
     def __invert__(self) -> Sym:
         if self.dtype.is_float:
             raise error("WF206", op="~", dtype=self.dtype.name, where=caller())
-        return self ^ (-1 if self.dtype.kind == "int" else self.dtype.highest)
+        ones = True if self.dtype == BOOL else -1 if self.dtype.kind == "int" else self.dtype.highest
+        return self ^ ones
 
     def __abs__(self) -> Sym:
         return self if self.dtype.kind in ("uint", "bool") else node("abs", self.dtype, self)

@@ -28,9 +28,9 @@ def extremes(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=lambda _, at: (-1.0, at.highest), has_identity=False)
 def larger(a: Any, b: Any) -> Any:
-    """The greater size and where it is; of equals the first, in whichever order states meet."""
+    """The greater size and where it is; NaN is greatest; of equals the first, in whichever order states meet."""
     (x, i), (y, j) = a, b
-    left = (x > y) | ((x == y) & (i < j))
+    left = wf.where((x == y) | (wf.isnan(x) & wf.isnan(y)), i < j, (x > y) | wf.isnan(x))
     return wf.where(left, x, y), wf.where(left, i, j)
 
 

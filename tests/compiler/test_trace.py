@@ -192,6 +192,7 @@ def test_invert_turns_every_bit(t: DType) -> None:
     for number in (0, 1):
         (value,) = evaluate(((~x).expr,), {x.expr.digest: np.asarray(number, t.numpy)})
         assert value == ~np.asarray(number, t.numpy)
+        assert (~x).dtype == t
 
 
 @pytest.mark.parametrize("x", [0.0, -0.0, 1.5, -2.5, math.inf, -math.inf, math.nan])

@@ -1,0 +1,106 @@
+"""``warpfold check``: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from warpfold.cli import cli
+
+SOURCE = """
+import warpfold as wf
+
+@wf.monoid(identity=0)
+def total(a, b):
+    return a + b
+
+@wf.monoid(identity=float("-inf"))
+def careless(a, b):
+    return wf.where(a > b, a, b)
+
+@wf.monoid(identity=(1, 0), commutative=False)
+def affine(a, b):
+    return a[0] * b[0], a[1] * b[0] + b[1]
+
+@wf.monoid(identity=0, lift=lambda x: 1 / 0)
+def broken(a, b):
+    return a + b
+
+def rms(x):
+    return wf.sqrt(wf.fold(total, x * x))
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def call(*words: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, ["check", *words], prog_name="warpfold", catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_claims_that_hold_exit_with_0(file: str) -> None:
+    assert call(f"{file}:total").stdout.splitlines() == [
+        "total of f32",
+        "",
+        "law            claimed  verdict",
+        "identity       yes      proved",
+        "associativity  yes      proved, apart from rounding",
+        "commutativity  yes      proved",
+        "idempotence    no       does not hold",
+        "",
+        "idempotence does not hold:",
+        "  combine(1.0, 1.0) = 2.0",
+        "  1.0               = 1.0",
+    ]
+
+
+def test_a_refuted_claim_exits_with_1_and_shows_the_values(file: str) -> None:
+    text = call(f"{file}:careless", code=1).stdout
+    assert "commutativity  yes      refuted\n" in text
+    assert "commutativity refuted:\n  combine(0.0, float('nan')) = float('nan')\n" in text
+    assert "  combine(float('nan'), 0.0) = 0.0\n" in text
+
+
+def test_integers_know_no_nan(file: str) -> None:
+    mine = Path(file)
+    mine.write_text(SOURCE.replace('float("-inf")', "-2147483648"))
+    call(f"{file}:careless", "--dtype", "i32")
+
+
+def test_states_of_several_values_without_lift_are_said_to_be_made_up(file: str) -> None:
+    text = call(f"{file}:affine", "--dtype", "i32,f32", code=2).stderr
+    assert "WF209" in text
+    assert call(f"{file}:affine").stdout.endswith(
+        "\nthe states were made up: with lift= only states are tried that elements lead to\n"
+    )
+
+
+def test_json_is_one_object(file: str) -> None:
+    found = json.loads(call(f"{file}:careless", "--json", code=1).stdout)
+    assert (found["name"], found["dtypes"], found["holds"]) == ("careless", ["f32"], False)
+    law = next(law for law in found["laws"] if law["law"] == "commutativity")
+    assert law["counterexample"] == {"values": [0.0, "nan"], "left": "nan", "right": 0.0}
+    assert (law["claimed"], law["verdict"], law["up_to_rounding"]) == (True, "refuted", False)
+
+
+def test_wrong_requests_exit_with_2(file: str) -> None:
+    assert "WF222: rms is no monoid" in call(f"{file}:rms", code=2).stderr
+    assert "WF222: sum is no monoid" in call("sum", code=2).stderr
+    assert "WF808" in call(f"{file}:total", "--dtype", "f32,f32", code=2).stderr
+    assert "WF105" in call(f"{file}:total", "--dtype", "f33", code=2).stderr
+    assert "ZeroDivisionError" in call(f"{file}:broken", code=2).stderr
+
+
+@pytest.mark.parametrize("words", ["total", "extremes", "affine", "larger --dtype f32,i64"])
+def test_the_monoids_of_the_examples_keep_their_laws(words: str) -> None:
+    name, *options = words.split()
+    call(f"{Path(__file__).parent.parent / 'examples' / 'monoids.py'}:{name}", *options)
