@@ -36,23 +36,24 @@ CODE_LIMIT = 48
 compile and fall out of the instruction cache."""
 UNROLL = {"reduced": 4, "kept": 8}
 """Accesses in flight at most. Rows are often short, and what is left of a walk goes one by one."""
-THREADS_A_ROW = ((64, 4), (1024, WARP))
-"""(accesses, threads): a row of up to so many accesses gets so many threads, a longer one a CTA. Four lanes read 64
-bytes in a row, a warp needs no shared memory."""
-TWO_WIDE = 2
-"""Wide accesses that a thread makes alone: rows so short lie side by side, and a warp reads neighbours anyway."""
+THREADS_A_ROW = {"wide": ((2, 1), (64, 4), (1024, WARP)), "single": ((16, 1), (256, 4), (1024, WARP))}
+"""(accesses, threads): rows of so many accesses at most, wide ones or single elements, get so many threads; longer ones
+a CTA. Rows of one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; a
+warp needs no shared memory."""
 FEW = 8
-"""Results per SM below which they do not fill the machine, and each gets more threads, as in THREADS_A_ROW_OF_FEW."""
-THREADS_A_ROW_OF_FEW = ((4, 4), (64, WARP))
+"""Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
+THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
 LANES_OF_SEVERAL_DIMS = 8
 """Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
 SHIFTED = 32
 """Accesses that a row must have before it is read in vectors from the boundary before it: head and tail cost as much as
 a few of them."""
-LANES_KEPT = 8
-"""Lanes along the kept axis with wide accesses, which then read 128 bytes in a row, and where results are so few."""
-SHORT = 16
-"""Elements of the reduced axis that a thread walks alone, when its lanes lie along the kept axis."""
+LANES_KEPT = {"wide": 8, "single": WARP}
+"""Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
+NARROW = {"wide": (2, 2), "single": (8, 4)}
+"""(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
+SHORT = 64
+"""Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 COST = {
     "exp": 24, "exp2": 22, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
@@ -338,11 +339,9 @@ def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
     accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
-    steps = THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW
+    steps = (THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW)[_kind(vector)]
     if ranks(g) != (1, 1):
         steps = ((LANES_OF_SEVERAL_DIMS if few else THREADS, LANES_OF_SEVERAL_DIMS),)
-    elif vector > 1 and accesses <= TWO_WIDE:
-        return 1
     positions = next((threads for most, threads in steps if accesses <= most), THREADS)
     return max(WARP, positions) if vector > 1 and "shifted" in _planned(task, "reduced", vector) else positions
 
@@ -350,14 +349,20 @@ def _threads_a_row(task: Task, vector: int) -> int:
 def _kept_plan(task: Task, notes: Choice) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
-    vector, plain = _vector(task, "kept", notes), ranks(g) == (1, 1)
-    unroll = _unroll(task, "kept", vector)
-    positions = (WARP // LANES_KEPT) * (THREADS // WARP)
-    narrow = plain and g.n_kept <= LANES_KEPT and g.n_reduced >= 2 * unroll * positions
-    lanes_kept = LANES_KEPT if narrow or vector > 1 else WARP
-    warps = 1 if g.n_reduced <= SHORT and (plain or vector > 1) else THREADS // WARP
+    vector = _vector(task, "kept", notes)
+    unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
+    most, few_lanes = NARROW[_kind(vector)]
+    lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
+    if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
+        lanes_kept, warps = WARP, 1
+    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes and ranks(g) == (1, 1):
+        lanes_kept = few_lanes
     notes.reasons.append(f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
+
+
+def _kind(vector: int) -> str:
+    return "wide" if vector > 1 else "single"
 
 
 def _split(task: Task, plan: Plan, notes: Choice) -> int:

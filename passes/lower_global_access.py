@@ -204,10 +204,34 @@ def _coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
     """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
     found: list[Any] = []
     for size in reversed(sizes):
-        quotient = arith.divui(flat, size)
-        found.insert(0, arith.subi(flat, arith.muli(quotient, size)))  # a remainder would be one more division
-        flat = quotient
+        flat, rest = _divided(flat, size)
+        found.insert(0, rest)
     return [flat, *found] if rank else []
+
+
+def _divided(flat: Any, size: Any) -> tuple[Any, Any]:
+    """Quotient and remainder by a size.
+
+    In 32 bits by the reciprocal ``m = floor((2^32 - 1) / size)``, made once where the kernel begins: for a flat index x
+    below 2^31, ``x / size - x * m / 2^32`` is between 0 and 1/2, so the guess ``x * m / 2^32`` is at most 1 too low.
+    """
+    t = flat.type
+    if t.width != 32:
+        quotient = arith.divui(flat, size)
+        return quotient, arith.subi(flat, arith.muli(quotient, size))
+    _, guess = arith.mului_extended(flat, _reciprocal(size))
+    rest = arith.subi(flat, arith.muli(guess, size))
+    low = arith.cmpi(arith.CmpIPredicate.uge, rest, size)
+    quotient = arith.select(low, arith.addi(guess, integer(t, 1)), guess)
+    return quotient, arith.select(low, arith.subi(rest, size), rest)
+
+
+def _reciprocal(size: Any) -> Any:
+    """``floor((2^32 - 1) / size)``, made where ``size`` becomes known, outside all loops. An empty axis has size 0."""
+    t, owner = size.type, size.owner
+    where = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
+    with where:
+        return arith.divui(integer(t, -1), arith.maxui(size, integer(t, 1)))
 
 
 def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:

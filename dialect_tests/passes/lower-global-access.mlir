@@ -112,20 +112,27 @@ func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i3
 
 // --- addresses ---
 
-// Two dims on both axes: a flat index becomes coordinates by one division with the inner size, and each coordinate has its
-// stride. None of it is there for a collapsed array of one dim.
+// Two dims on both axes: a flat index becomes coordinates by one division with the inner size, by its reciprocal, and
+// each coordinate has its stride. None of it is there for a collapsed array of one dim.
 // CHECK-LABEL: func.func @strided
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[KS:.*]]: i32, %[[RS:.*]]: i32, %[[K0:.*]]: i32, %[[K1:.*]]: i32, %[[R0:.*]]: i32, %[[R1:.*]]: i32)
 func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %reduced_size: i32,
                    %k0: i32, %k1: i32, %r0: i32, %r1: i32) -> f32 {
-  // CHECK-NEXT: %[[KO:.*]] = arith.divui %[[KEPT]], %[[KS]] : i32
-  // CHECK-NEXT: %[[KW:.*]] = arith.muli %[[KO]], %[[KS]] : i32
-  // CHECK-NEXT: %[[KI:.*]] = arith.subi %[[KEPT]], %[[KW]] : i32
-  // CHECK-NEXT: %[[RO:.*]] = arith.divui %[[R]], %[[RS]] : i32
-  // CHECK-NEXT: %[[RW:.*]] = arith.muli %[[RO]], %[[RS]] : i32
-  // CHECK-NEXT: %[[RI:.*]] = arith.subi %[[R]], %[[RW]] : i32
-  // CHECK-NEXT: arith.muli %[[KO]], %[[K0]] : i32
-  // CHECK-NEXT: arith.muli %[[KI]], %[[K1]] : i32
+  // CHECK-DAG:  %[[RLEAST:.*]] = arith.maxui %[[RS]], %{{.*}} : i32
+  // CHECK-DAG:  %[[RM:.*]] = arith.divui %{{.*}}, %[[RLEAST]] : i32
+  // CHECK-DAG:  %[[KLEAST:.*]] = arith.maxui %[[KS]], %{{.*}} : i32
+  // CHECK-DAG:  %[[KM:.*]] = arith.divui %{{.*}}, %[[KLEAST]] : i32
+  // CHECK:      %{{.*}}, %[[KG:.*]] = arith.mului_extended %[[KEPT]], %[[KM]] : i32
+  // CHECK-NEXT: %[[KW:.*]] = arith.muli %[[KG]], %[[KS]] : i32
+  // CHECK-NEXT: %[[KR:.*]] = arith.subi %[[KEPT]], %[[KW]] : i32
+  // CHECK-NEXT: %[[KLOW:.*]] = arith.cmpi uge, %[[KR]], %[[KS]] : i32
+  // CHECK:      %[[KO:.*]] = arith.select %[[KLOW]], %{{.*}}, %[[KG]] : i32
+  // CHECK:      %[[KI:.*]] = arith.select %[[KLOW]], %{{.*}}, %[[KR]] : i32
+  // CHECK:      %{{.*}}, %[[RG:.*]] = arith.mului_extended %[[R]], %[[RM]] : i32
+  // CHECK:      %[[RO:.*]] = arith.select %{{.*}}, %{{.*}}, %[[RG]] : i32
+  // CHECK:      %[[RI:.*]] = arith.select
+  // CHECK:      arith.muli %[[KO]], %[[K0]] : i32
+  // CHECK:      arith.muli %[[KI]], %[[K1]] : i32
   // CHECK:      arith.muli %[[RO]], %[[R0]] : i32
   // CHECK:      arith.muli %[[RI]], %[[R1]] : i32
   // CHECK:      llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
