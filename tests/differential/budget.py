@@ -1,0 +1,48 @@
+"""How many distinct cases every test runs: at least 5,000 together, and each test checks that it ran its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from zlib import crc32
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from .case import Case
+from .strategies import FUNCTIONS
+from .user_monoids import SUBJECTS
+
+LEAST = 5_000
+_HEAVY = {"describe": 0.5, "logsumexp": 0.6, "dot": 0.4}
+"""Functions that take a share of the usual number: their kernels take long to compile, or have one shape only."""
+PLAIN = {f: int(60 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
+WITH_ARGUMENTS = {f: int(50 * _HEAVY.get(f, 1)) for f in FUNCTIONS}
+MONOIDS = dict.fromkeys(SUBJECTS, 32)
+
+
+def search(name: str, strategy: st.SearchStrategy[Case], distinct: int, check: Callable[[Case], Any]) -> None:
+    """Runs ``check`` on ``distinct`` distinct cases, the same on every run; one that fails is made small."""
+    seen: set[Any] = set()
+    failed = False
+
+    @seed(crc32(name.encode()))
+    @settings(
+        max_examples=3 * distinct, deadline=None, database=None, phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def run(case: Case) -> None:
+        nonlocal failed
+        # Once one failed, nothing is left out: the search for a smaller one would take it for a case that passes.
+        if not failed and (case.key in seen or len(seen) == distinct):
+            return
+        try:
+            check(case)
+        except BaseException:
+            failed = True
+            raise
+        seen.add(case.key)
+
+    run()
+    assert len(seen) == distinct, f"{len(seen)} distinct cases, not {distinct}"
