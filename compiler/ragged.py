@@ -14,7 +14,7 @@ import numpy as np
 from . import planner
 from .abi import Facts
 from .errors import error
-from .geometry import Geometry
+from .geometry import Dim, Geometry
 from .numeric import Array
 from .plan import STATIC_SHARED, Plan, check
 from .planner import INDEX_LIMIT, THREADS, Task
@@ -92,27 +92,23 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Extent:
-    """What planning needs to know of rows, in powers of two, so that calls that differ a little share a kernel.
+class Threads:
+    """How many threads a row should get, a power of two, for lanes that lie along either axis.
 
-    Attributes:
-        longest: elements of the longest.
-        reduced, kept: threads that each row should get, for lanes that lie along either axis.
+    It is all that planning knows of the rows, so that calls share a few kernels.
     """
 
-    longest: int
     reduced: int
     kept: int
 
     @classmethod
-    def of(cls, rows: Rows, others: int, room: int) -> Extent:
-        """The extent of ``rows``, each of which stands for ``others`` results, on a machine of ``room`` threads."""
-        longest = rows.longest
+    def of(cls, rows: Rows, others: int, room: int) -> Threads:
+        """The best for ``rows``, each of which stands for ``others`` results, on a machine of ``room`` threads."""
         threads = 1 << np.arange(THREADS.bit_length())
-        cuts = np.array([_cuts(longest, rows.elements * others, int(n), room) for n in threads])
+        cuts = np.array([_cuts(rows.longest, rows.elements * others, int(n), room) for n in threads])
         counts, sums = (others * a for a in _classes(rows.lengths))
         best = [_cost(counts, sums, threads, cuts, axis).argmin() for axis in ("reduced", "kept")]
-        return cls(_ceil2(longest), *(int(threads[b]) for b in best))
+        return cls(*(int(threads[b]) for b in best))
 
 
 def _classes(lengths: Array) -> tuple[Array, Array]:
@@ -146,32 +142,32 @@ def _piece(threads: int, elements: int, room: int) -> int:
     return _ceil2(max(LOADS * threads, elements * threads // (WAVES * room)))
 
 
-def plan(task: Task, extent: Extent, options: str = "") -> Plan:
-    """The plan for rows of ``extent``; ``task`` has their geometry, in which the reduced dim is the whole axis.
+def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
+    """The plan for rows of which each wants so many threads; ``task`` has their geometry, with the whole axis.
 
     Raises:
         PlanError: WF402 to WF409 when ``options`` ask for what cannot be served.
         ArgumentError: WF146 when they ask for what rows cannot have.
     """
-    row = replace(task, geometry=_one_row(task.geometry, extent.longest))
+    row = replace(task, geometry=_one_row(task.geometry))
     chosen = planner.choose(row, split=False).plan
-    threads = extent.kept if chosen.fast == "kept" else extent.reduced
+    threads = wanted.kept if chosen.fast == "kept" else wanted.reduced
     across = _ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
     warps = min(THREADS // WARP, threads // lanes)
-    unroll = min(chosen.unroll, max(1, extent.longest // (lanes * warps)))
-    found = replace(chosen, unroll=unroll, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps)
+    found = replace(chosen, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps)
     while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
         found = replace(found, warps=found.warps // 2)
     return _checked(task, found.with_options(options))
 
 
-def _one_row(g: Geometry, longest: int) -> Geometry:
-    """The geometry of one row alone, of the length of the longest; no strides of 1, for rows are read by elements."""
-    kept = tuple(d for d in g.kept if not d.row_stride)
-    reduced = tuple(replace(d, size=longest) for d in g.reduced)
-    apart = [tuple(replace(d, strides=tuple(2 * s for s in d.strides)) for d in dims) for dims in (kept, reduced)]
-    return replace(g, kept=apart[0], reduced=apart[1])
+def _one_row(g: Geometry) -> Geometry:
+    """The geometry of one row alone, without strides of 1, for rows are read by single elements."""
+
+    def apart(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(replace(d, strides=tuple(2 * s for s in d.strides)) for d in dims if not d.row_stride)
+
+    return replace(g, kept=apart(g.kept), reduced=apart(g.reduced))
 
 
 def _checked(task: Task, found: Plan) -> Plan:
@@ -200,9 +196,9 @@ def is_wide(rows: Rows) -> bool:
 
 def facts(task: Task, found: Plan, *, wide: bool) -> Facts:
     """What the kernel must know of the geometry; ``wide`` as ``is_wide`` says."""
-    own, g = planner.facts(task, found), task.geometry
-    bits = 64 if wide else own.index_bits
-    return replace(own, kept_rank=len(g.kept), reduced_rank=len(g.reduced), index_bits=bits, ragged=True)
+    own = planner.facts(task, found)
+    bits, kept = 64 if wide else own.index_bits, max(1, len(task.geometry.kept))
+    return replace(own, kept_rank=kept, reduced_rank=1, index_bits=bits, ragged=True)
 
 
 def _ceil2(n: int) -> int:

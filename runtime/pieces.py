@@ -18,7 +18,7 @@ from ..compiler.graph import Program
 from ..compiler.plan import Plan, launch
 from ..compiler.planner import Choice, Task
 from ..compiler.programs import Traced
-from ..compiler.ragged import Extent, Rows
+from ..compiler.ragged import Rows, Threads
 from ..compiler.target import Target
 from .arrays import view
 from .backend import Workspace
@@ -72,7 +72,7 @@ class Pipeline:
         room = sms * target.threads_per_sm
         found: list[Level] = []
         while True:
-            plan = _plan(program, inputs, self.axis, Extent.of(rows, self.others, room), self.options, target, sms)
+            plan = _plan(program, inputs, self.axis, Threads.of(rows, self.others, room), self.options, target, sms)
             limit = ragged.cut_at(plan, rows, self.others, room)
             if limit is None:
                 return [*found, Level(program, rows, plan, inputs)]
@@ -150,11 +150,11 @@ def _geometry(
 
 @lru_cache(maxsize=4096)
 def _plan(
-    program: Program, inputs: tuple[Shape, ...], axis: int, extent: Extent, options: str, target: Target, sms: int
+    program: Program, inputs: tuple[Shape, ...], axis: int, threads: Threads, options: str, target: Target, sms: int
 ) -> Plan:
-    """The plan for rows of an extent."""
+    """The plan for rows of which each wants so many threads."""
     geometry = _geometry(program, inputs, (), 1, axis)
-    return ragged.plan(Task(program, geometry, tuple(s.address for s in inputs), target, sms), extent, options)
+    return ragged.plan(Task(program, geometry, tuple(s.address for s in inputs), target, sms), threads, options)
 
 
 @lru_cache(maxsize=4096)
