@@ -34,8 +34,10 @@ nothing spills."""
 CODE_LIMIT = 48
 """Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
 compile and fall out of the instruction cache."""
-UNROLL = {"reduced": 4, "kept": 8}
-"""Accesses in flight at most. Rows are often short, and what is left of a walk goes one by one."""
+UNROLL = 8
+"""Accesses in flight at most."""
+UNROLL_OF_A_WARP = 4
+"""The same for rows that get a warp or less: they are short, and what is left of a walk goes one by one."""
 THREADS_A_ROW = {"wide": ((2, 1), (64, 4), (1024, WARP)), "single": ((16, 1), (256, 4), (1024, WARP))}
 """(accesses, threads): rows of so many accesses at most, wide ones or single elements, get so many threads; longer ones
 a CTA. Rows of one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; a
@@ -52,7 +54,7 @@ LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": (2, 2), "single": (8, 4)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
-SHORT = 64
+SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 COST = {
     "exp": 24, "exp2": 22, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
@@ -316,19 +318,19 @@ def _vector(task: Task, axis: str, notes: Choice) -> int:
     return vector
 
 
-def _unroll(task: Task, axis: str, vector: int) -> int:
+def _unroll(task: Task, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
-    return max(1, min(UNROLL[axis], _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
+    return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
 def _reduced_plan(task: Task, notes: Choice) -> Plan:
     """Lanes along the reduced axis: a thread, a few lanes, a warp or a CTA a result."""
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
-    unroll = _unroll(task, "reduced", vector)
+    unroll = min(_unroll(task, vector), UNROLL if positions > WARP else UNROLL_OF_A_WARP)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = THREADS // 2 // WARP if warps == 1 else 1
     notes.reasons.append(f"{positions} thread(s) a result, up to {unroll} access(es) in flight each")
@@ -350,7 +352,7 @@ def _kept_plan(task: Task, notes: Choice) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
     vector = _vector(task, "kept", notes)
-    unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
+    unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
     most, few_lanes = NARROW[_kind(vector)]
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
