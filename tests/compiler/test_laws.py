@@ -78,6 +78,12 @@ def hypotenuse(a: Any, b: Any) -> Any:
     return wf.sqrt(a * a + b * b)
 
 
+@wf.monoid(identity=0.0)
+def circle(a: Any, b: Any) -> Any:
+    """Sums and products of great values cancel alike in narrow and in wide types."""
+    return a + b + a * b
+
+
 @wf.monoid(identity=0)
 def saturating_u8(a: Any, b: Any) -> Any:
     """Associative, as it has one bound only."""
@@ -93,7 +99,7 @@ RIGHT: list[tuple[Monoid, tuple[str, ...]]] = [
     *((m, ("c64",)) for m in (library.SUM, library.PROD)),
     (library.UNION, ("u32",)), (affine, ("i32", "i32")),
     *((matrix, (t,) * 4) for t in ("bf16", "f32", "f64")),
-    *((m, (t,)) for m in (last, subarray, hypotenuse) for t in ("f32", "f64")),
+    *((m, (t,)) for m in (last, subarray, hypotenuse, circle) for t in ("f32", "f64")),
     (first, ("bool", "f32")), (first, ("bool", "i32")), (last, ("bool",)),
     (brackets, ("i32", "i32")), (brackets, ("u8", "u8")), (polynomial, ("u8",)), (polynomial, ("i64",)),
     (saturating_u8, ("u8",)),
@@ -227,6 +233,16 @@ def test_a_sum_of_floats_is_associative_up_to_rounding() -> None:
 
     law = wf.check_monoid(hidden, "f32")["associativity"]
     assert (law.verdict, law.rounding) == ("held", True)
+
+
+def test_a_violation_below_the_precision_of_a_type_is_rounding() -> None:
+    @wf.monoid(identity=0.0, commutative=False)
+    def skewed(a: Any, b: Any) -> Any:
+        return a + b + 1e-12 * a
+
+    law = wf.check_monoid(skewed, "f32")["associativity"]
+    assert (law.verdict, law.rounding) == ("held", True)
+    assert wf.check_monoid(skewed, "f64")["associativity"].verdict == "refuted"
 
 
 def test_small_types_are_tried_whole() -> None:
