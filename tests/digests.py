@@ -89,8 +89,8 @@ def patterns(name: str) -> np.ndarray:
     """Floats of every sign and exponent, special ones among them."""
     t = dtype(name)
     rng = np.random.default_rng(len(name))
-    word = np.frombuffer(rng.bytes(t.itemsize << 17), f"u{t.itemsize}")
-    near = (rng.standard_normal(1 << 15) * 4).astype(t.numpy)
+    word = np.frombuffer(rng.bytes(t.itemsize << 14), f"u{t.itemsize}")
+    near = (rng.standard_normal(1 << 13) * 4).astype(t.numpy)
     return np.concatenate([word.view(t.numpy), near, np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1], t.numpy)])
 
 
