@@ -263,7 +263,7 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
     """(count, mean, squares) in the type of accumulation, and the type of the results.
 
-    Welford's update subtracts means: beside an infinity its own mean and squares are infinite or NaN, as the tree has it.
+    Welford's update subtracts means: beside an infinity its mean and squares are infinite or NaN, as the tree has it.
     So the mean is a sum over the count, and the squares are then NaN.
     """
     _plain(name, accumulate)

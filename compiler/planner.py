@@ -341,7 +341,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
     accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
-    steps = (THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW)[_kind(vector)]
+    steps: tuple[tuple[int, int], ...] = (THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW)[_kind(vector)]
     if ranks(g) != (1, 1):
         steps = ((LANES_OF_SEVERAL_DIMS if few else THREADS, LANES_OF_SEVERAL_DIMS),)
     positions = next((threads for most, threads in steps if accesses <= most), THREADS)

@@ -207,7 +207,7 @@ def compile(
         plan: ``key=value,...`` in place of the planner's own choices.
         params: passed to the tensor program and baked in.
     """
-    how = {"where": where, "nan": nan, "determinism": determinism}
+    how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced

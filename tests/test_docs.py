@@ -54,10 +54,13 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     names: dict[str, Any] = {"print": lambda *values: printed.extend(values)}
     exec(compile(block, str(source), "exec"), names)
     x = names["x"]
-    span, total, place = printed
-    np.testing.assert_array_equal(span, x.max(axis=1) - x.min(axis=1))
-    np.testing.assert_allclose(total, x.sum(axis=0), rtol=1e-4, atol=1e-4)
-    assert place == x.argmax()
+    rows, (high, place, whole), shape, deviation = printed
+    np.testing.assert_allclose(rows.total, x.sum(axis=1) / 2, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(rows.rms, np.sqrt((x * x).mean(axis=1)), rtol=1e-4)
+    assert (high, place) == (x.max(), x.argmax())
+    np.testing.assert_allclose((whole.total, whole.rms), (x.sum(), np.sqrt((x * x).mean())), rtol=1e-4, atol=1e-3)
+    assert shape == (x.shape[1],)
+    np.testing.assert_allclose(deviation, x.std(), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
