@@ -19,7 +19,7 @@ from typing import Any, Literal
 from .abi import Facts, Param
 from .dtypes import BY_NAME, DType
 from .errors import error
-from .plan import Plan
+from .plan import Determinism, Plan
 
 MAGIC = b"warpfold artifact 1 "
 Role = Literal["init", "main", "second"]
@@ -64,6 +64,7 @@ class Artifact:
         checks: for each trailing output the code of the error that a true value means.
         arrays: the element types of the arrays that the caller gives; the inputs are their parts.
         masked: whether the last array is a mask.
+        determinism: what the bits of a result may depend on, see ``planner.Task``.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Artifact:
     checks: tuple[str, ...] = ()
     masked: bool = False
     arrays: tuple[DType, ...] = ()
+    determinism: Determinism = "run"
 
     @property
     def indexed(self) -> bool:
@@ -140,6 +142,7 @@ class Artifact:
             "checks": list(self.checks),
             "masked": self.masked,
             "arrays": [t.name for t in self.arrays],
+            "determinism": self.determinism,
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -177,7 +180,7 @@ def _from_json(j: dict[str, Any]) -> Artifact:
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
         j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
         None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
-        tuple(j["checks"]), j["masked"], types(j["arrays"]),
+        tuple(j["checks"]), j["masked"], types(j["arrays"]), j["determinism"],
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Access = Literal["aligned", "shifted", "strided"]
+Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""

@@ -7,17 +7,15 @@ of a few: sizes and strides are arguments of a kernel, and a program must not as
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from .abi import Facts
 from .dtypes import DType
 from .errors import error
 from .geometry import Dim, Geometry
 from .graph import MonoidGraph, Program, walk
-from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
+from .plan import STATIC_SHARED, Access, Determinism, Launch, Plan, check, launch
 from .target import WARP, Target
 
-Determinism = Literal["run", "portable", "none"]
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
 IN_FLIGHT = 64

@@ -217,6 +217,7 @@ def compile(
         "checks": found.checks,
         "masked": where,
         "arrays": found.arrays,
+        "determinism": determinism,
     }
     return Compiled(replace(artifact(ready), axis=axes, **facts))
 

@@ -95,13 +95,13 @@ class Compiled:
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
-        task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms)
+        task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
         needed = planner.facts(task, a.plan)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
-        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, backend.sms)
+        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine)
         return geometry, launch(a.plan, geometry.n_kept, geometry.n_reduced, parts)
 
     def _mismatch(self, expected: str, found: str) -> Exception:

@@ -18,7 +18,8 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.laws import warn_once
-from ..compiler.planner import Choice, Determinism, Task
+from ..compiler.plan import Determinism
+from ..compiler.planner import Choice, Task
 from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
 from ..compiler.storage import parts

@@ -22,6 +22,7 @@ from warpfold.compiler.emit import scalars
 from warpfold.compiler.graph import Expr, Program
 from warpfold.compiler.mlir import gpu, ir
 from warpfold.compiler.pipeline import run as run_steps
+from warpfold.compiler.plan import Determinism
 from warpfold.compiler.plan import launch as plan_launch
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT
@@ -151,7 +152,7 @@ def reduce_array(
     *,
     dtypes: Sequence[Any],
     wide: bool = False,
-    determinism: planner.Determinism = "run",
+    determinism: Determinism = "run",
 ) -> Outcome:
     """Plans, compiles and runs ``function`` over ``axis`` of ``x``: results of ``dtypes``; ``wide`` for i64 indices."""
     traced = program(function, types)

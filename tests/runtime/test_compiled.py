@@ -17,6 +17,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler import artifact as artifacts
 from warpfold.runtime import api, cache, prepare
+from warpfold.runtime.emulator_backend import emulator
 
 
 @pytest.fixture
@@ -46,6 +47,20 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     assert ["fold.reduce" in s.ir for s in k.stages[:2]] == [True, False]
     x = np.random.default_rng(0).standard_normal((40, 900)).astype(np.float32)
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("determinism", ["run", "portable"])
+def test_a_portable_artifact_is_launched_alike_on_every_machine(
+    determinism: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine of 4 multiprocessors a result has fewer CTAs, unless its bits may not depend on that."""
+    wf.compile("sum", (2**20,), "f32", determinism=determinism).save(tmp_path / "k.warpfold")
+    k = wf.load(tmp_path / "k.warpfold")
+    x = np.random.default_rng(0).standard_normal(2**20).astype(np.float32)
+    assert k(x, device="emulator") == wf.sum(x, determinism=determinism, device="emulator")
+    large = k(x, device="emulator")
+    monkeypatch.setattr(emulator(), "sms", 4)
+    assert (k(x, device="emulator") == large) == (determinism == "portable")
 
 
 def test_a_saved_artifact_runs_where_mlir_is_never_imported(tmp_path: Path) -> None:
