@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kernel_harness import Outcome, compile_text, reduce_array, run_text
 from stage_semantics import (
     grid_finish,
@@ -214,6 +216,51 @@ def test_grid_finish_alone(finish: str) -> None:
     wanted = parts if finish == "two_kernels" else grid_finish((parts,), ADD.function)[0]
     (found,) = run_text(module(text), "k", given, [np.zeros_like(wanted)], (5, 1, 1), 32)
     np.testing.assert_array_equal(found, wanted)
+
+
+DIVISION = """
+gpu.module @device {
+  gpu.func @k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %quotients: !llvm.ptr<1>, %rests: !llvm.ptr<1>)
+      kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tid = gpu.thread_id x
+    %t = arith.index_cast %tid : index to i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %px = llvm.getelementptr %x[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %py = llvm.getelementptr %y[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %flat = llvm.load %px : !llvm.ptr<1> -> i32
+    %size = llvm.load %py : !llvm.ptr<1> -> i32
+    %q = "fold.position"(%flat, %zero, %size, %one, %zero) {reduced_rank = 2, axis = "reduced"}
+      : (i32, i32, i32, i32, i32) -> i32
+    %r = "fold.position"(%flat, %zero, %size, %zero, %one) {reduced_rank = 2, axis = "reduced"}
+      : (i32, i32, i32, i32, i32) -> i32
+    %pq = llvm.getelementptr %quotients[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %pr = llvm.getelementptr %rests[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    llvm.store %q, %pq : i32, !llvm.ptr<1>
+    llvm.store %r, %pr : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(1, 2**31 - 1)), min_size=1, max_size=24), st.data())
+def test_a_flat_index_is_divided_by_any_size(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
+    """Around multiples of small and of great sizes, where a reciprocal's guess is wrong first."""
+    edges = []
+    for x, size in pairs:
+        size = min(size, data.draw(st.sampled_from([1, 2, 3, 7, 10, 641, 65535, 65536, 65537, 2**30, 2**31 - 1])))
+        edges += [(min(max(0, x // size * size + d), 2**31 - 1), size) for d in (-1, 0, 1)] + [(2**31 - 1, size)]
+    x, size = (np.resize(np.array(column, np.int32), 128) for column in zip(*edges, strict=True))
+    outputs = [np.zeros(128, np.int32), np.zeros(128, np.int32)]
+    quotient, rest = run_text(division(), "k", [x, size], outputs, (1, 1, 1), 128)
+    np.testing.assert_array_equal(quotient, x // size)
+    np.testing.assert_array_equal(rest, x % size)
+
+
+@cache
+def division() -> Any:
+    return compile_text(DIVISION)
 
 
 # --- whole plans --------------------------------------------------------------------------------------------------
