@@ -76,7 +76,7 @@ WHOLE = [
 ]
 ARRANGEMENTS = {"one row": (1, 40_003), "short row": (1, 1043), "rows": (None, 261), "columns": (517, None)}
 """Shapes, with None for one result per place."""
-SHARES = 16
+SHARES = 48
 """How many scenes share the places of a single result, where each place costs a launch."""
 
 
@@ -94,14 +94,14 @@ def places(plan: Plan, run: Launch, n: int) -> list[int]:
 
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("name", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16"])
 def test_floats(name: str, arrangement: str, device: str) -> None:
     for number, scene in enumerate(FLOATS):
         _play(scene, name, arrangement, device, number)
 
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("name", ["i8", "u16", "i32", "u64", "bool"])
+@pytest.mark.parametrize("name", ["i8", "u64", "bool"])
 def test_integers(name: str, arrangement: str, device: str) -> None:
     for number, scene in enumerate(WHOLE):
         _play(scene, name, arrangement, device, number)
@@ -115,7 +115,8 @@ def _play(scene: Scene, name: str, arrangement: str, device: str, number: int) -
     sizes = (64, n) if axis == 1 and shape[0] is None else (n, 64) if axis == 0 else shape
     ready = plan_for(scene.function, sizes, name, axis=axis)
     where = places(ready.choice.plan, ready.choice.run, n)
-    where = where[number % SHARES :: SHARES] if shape[0] == 1 else where
+    shares = min(SHARES, len(where)) if shape[0] == 1 else 1
+    where = where[number % shares :: shares]
     table = np.stack([scene.row(n, place, dtype(name).numpy) for place in where])
     with np.errstate(all="ignore"):
         wanted = REFERENCE[scene.function](rows([table], None, (1,)), {})
