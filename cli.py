@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,7 +36,9 @@ class Commands(click.Group):
         if sys.stdout is None:  # where the shell closed it: >&-
             _silence()
         try:
-            result = super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _warn
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except WarpfoldError as e:
             click.echo(e.render(), err=True)
@@ -50,6 +53,11 @@ class Commands(click.Group):
             _full(e)
             ctx.exit(USAGE)
         return result
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning looks like an error: without the Python line that gave it."""
+    click.echo(f"warning: {message}", err=True)
 
 
 def _full(e: OSError) -> None:
@@ -77,9 +85,10 @@ def examples(*lines: str) -> str:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "warpfold run sum --shape 4096x1024 --axis 1",
-        "warpfold run rows.py:spread --input data.npy --axis 0,2 --output out.npy",
+        "warpfold run examples/monoids.py:span --input data.npy --axis 0,2 --output out.npy",
         "warpfold explain argmax --shape 4096x32000 --axis 1",
         "warpfold compile sum --shape 4096x1024 --axis 1 --emit ptx",
+        "warpfold check examples/monoids.py:affine",
         "warpfold doctor",
     ),
 )
@@ -125,7 +134,7 @@ def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | 
         "warpfold run sum",
         "warpfold run var --input data.npy --axis 0 --output var.npy",
         "warpfold run argmax --shape 100x32000 --dtype bf16 --axis -1 --device emulator",
-        "warpfold run monoids.py:affine --input a.npy --input b.npy",
+        "warpfold run examples/monoids.py:affine --input a.npy --input b.npy",
         "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
     )
 )
@@ -155,7 +164,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, 
     epilog=examples(
         "warpfold compile sum --shape 4096x1024 --axis 1 --emit stages",
         "warpfold compile max --dtype bf16 --emit sass --arch sm_80",
-        "warpfold compile monoids.py:spread --emit artifact -o spread.warpfold",
+        "warpfold compile examples/monoids.py:span --emit artifact -o span.warpfold",
         "warpfold compile mean --emit plan --json",
     )
 )
@@ -185,7 +194,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> 
     epilog=examples(
         "warpfold explain sum --shape 4096x1024 --axis 1",
         "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
-        "warpfold explain monoids.py:affine --shape 1000000 --arch sm_80",
+        "warpfold explain examples/monoids.py:affine --shape 1000000 --arch sm_80",
     )
 )
 @of_what
@@ -199,9 +208,9 @@ def explain(arch: str, **what: Any) -> None:
 
 @cli.command(
     epilog=examples(
-        "warpfold check monoids.py:extremes",
-        "warpfold check monoids.py:larger --dtype f32,i64",
-        "warpfold check monoids.py:total --dtype i8 --json",
+        "warpfold check examples/monoids.py:extremes",
+        "warpfold check examples/monoids.py:larger --dtype f32,i64",
+        "warpfold check examples/monoids.py:total --dtype i8 --json",
     )
 )
 @click.argument("op", metavar="FILE.py:NAME")

@@ -138,7 +138,16 @@ def warn_once(m: Monoid, dtypes: tuple[DType, ...]) -> None:
     for law in refuted(m, dtypes):
         shown = "; ".join(" ".join(line.split()) for line in str(law.counterexample).splitlines())
         text = error("WF221", name=m.name, law=law.law, values=shown, where=m.location).render()
-        warnings.warn(WarpfoldWarning(text), stacklevel=2)
+        _warn(text, m)
+
+
+def _warn(text: str, m: Monoid) -> None:
+    """Warns at the monoid's own line: the calls that led here say nothing to a user."""
+    place = m.location
+    if place is None:
+        warnings.warn(text, WarpfoldWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(text, WarpfoldWarning, place.file, place.line)
 
 
 def _types(m: Monoid, dtypes: Sequence[object]) -> tuple[DType, ...]:

@@ -69,6 +69,8 @@ class Counterexample:
     texts: tuple[str, str]
 
     def __str__(self) -> str:
+        if self.texts[1] == _literal(self.right):
+            return f"{self.texts[0]} = {_literal(self.left)}, not {self.texts[1]}"
         width = max(map(len, self.texts))
         pairs = zip(self.texts, (self.left, self.right), strict=True)
         return "\n".join(f"{text:<{width}} = {_literal(value)}" for text, value in pairs)

@@ -73,7 +73,8 @@ def reduce(
         An array in the first input's library and on its device, or a tuple of them, named where the program names them.
 
     Raises:
-        ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: see ``docs``; each has a code.
+        ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a
+            code, all of which are in ``compiler/errors.py``.
     """
     if what is None:
         if len(xs) < 2:
