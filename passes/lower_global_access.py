@@ -33,8 +33,7 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
   %pairs = "fold.thread_reduce"(%begin, %limit, %zeros) ({
   ^bb0(%r: i32):
     %c0 = arith.constant 0 : i32
-    %along_kept = arith.muli %kept, %one : i32
-    %start = arith.addi %c0, %along_kept : i32
+    %start = arith.addi %c0, %kept : i32
     %along_reduced = arith.muli %r, %stride : i32
     %offset = arith.addi %start, %along_reduced : i32
     %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
@@ -56,8 +55,7 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
   %all = "fold.thread_reduce"(%next, %end, %pairs) ({
   ^bb0(%r: i32):
     %c0 = arith.constant 0 : i32
-    %along_kept = arith.muli %kept, %one : i32
-    %start = arith.addi %c0, %along_kept : i32
+    %start = arith.addi %c0, %kept : i32
     %along_reduced = arith.muli %r, %stride : i32
     %offset = arith.addi %start, %along_reduced : i32
     %where = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
@@ -241,9 +239,13 @@ def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
+    strides = layout[sizes:]
+    if op.name == "fold.load" and string(op, "access", ("shifted",) + _ANY) in ("aligned", "shifted"):
+        inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
+        strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     total = integer(kept.type, 0)
-    for place, stride in zip(places, layout[sizes:], strict=True):
-        total = arith.addi(total, arith.muli(place, stride))
+    for place, stride in zip(places, strides, strict=True):
+        total = arith.addi(total, place if stride is None else arith.muli(place, stride))
     return total
 
 

@@ -28,6 +28,7 @@ from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.library import FUNCTIONS
 from warpfold.compiler.plan import Launch, Plan
 from warpfold.compiler.programs import program
+from warpfold.runtime import cache
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MONOIDS = EXAMPLES / "monoids.py"
@@ -75,7 +76,9 @@ def test_run_shows_one_screen() -> None:
     assert len(text.splitlines()) < 30
 
 
-def test_the_second_run_finds_the_kernel_in_the_cache() -> None:
+def test_the_second_run_finds_the_kernel_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))  # a cache of its own: many shapes share a kernel
+    cache.clear_memory()
     request = ("run", "prod", "--shape", "3x77", "--axis", "0", "--device", "emulator")
     assert "(made now)" in call(*request).stdout
     assert "(found in the cache)" in call(*request).stdout
