@@ -55,7 +55,7 @@ def rows(x: Array, axes: Sequence[int]) -> Array:
 
 
 def rounds(exprs: Iterable[Expr]) -> bool:
-    """Whether some expression can round: arithmetic on floats. Conversions are left to the results' own types."""
+    """Whether some expression is arithmetic that rounds floats."""
     return any(e.op in _ROUNDING and e.dtype.is_float for e in exprs)
 
 

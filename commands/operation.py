@@ -17,7 +17,8 @@ from typing import Any
 
 from ..compiler import library
 from ..compiler.errors import Location, WarpfoldError, error
-from ..compiler.monoid import Monoid
+from ..compiler.fold import count_of
+from ..compiler.monoid import Monoid, positional, variadic
 
 What = str | Monoid | Callable[..., Any]
 TRAIL = 8
@@ -54,14 +55,11 @@ def input_count(what: What, given: int = 1) -> int:
     A function with ``*args`` takes as many as are ``given``, but no fewer than its other arguments.
     """
     if isinstance(what, Monoid) and what.lift is None:
-        if callable(what.identity):
-            return len(inspect.signature(what.identity).parameters)
-        return len(what.identity) if isinstance(what.identity, tuple) else 1
+        return count_of(what.identity) or given
     lift = what.lift if isinstance(what, Monoid) else None
     function = lift or (library.FUNCTIONS[what] if isinstance(what, str) else what)
-    parameters = inspect.signature(function).parameters.values()
-    needed = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
-    return max(needed, given) if any(p.kind is p.VAR_POSITIONAL for p in parameters) else needed
+    needed = len(positional(function))
+    return max(needed, given) if variadic(function) else needed
 
 
 def _near(name: str, known: list[str]) -> str:

@@ -7,7 +7,6 @@ user's included, has code of its own for masks.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from .dtypes import dtype as as_dtype
 from .errors import error
 from .functions import isnan, where
 from .graph import Expr, widest
-from .monoid import Monoid, monoid
+from .monoid import Monoid, monoid, positional, variadic
 from .storage import Value, element_type, join, split
 from .trace import Sym, caller, cast, constant, foreign
 
@@ -207,13 +206,7 @@ def count_of(values: Any) -> int | None:
     """How many values an identity has, or a lift takes, as far as can be told before the types are known."""
     if not callable(values):
         return len(values) if isinstance(values, tuple | list) else 1
-    try:
-        parameters = inspect.signature(values).parameters.values()
-    except ValueError:
-        return None
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return None
-    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+    return None if variadic(values) else len(positional(values))
 
 
 @monoid(identity=0, idempotent=False)

@@ -113,8 +113,18 @@ class Bound:
 
 def keywords(function: Callable[..., Any]) -> dict[str, Any]:
     """The keyword-only parameters of a function, with their defaults."""
-    found = _parameters(function.function if isinstance(function, Bound) else function)
-    return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
+    return {p.name: p.default for p in _parameters(function) if p.kind is p.KEYWORD_ONLY}
+
+
+def positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function that must be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p for p in _parameters(function) if p.kind in kinds and p.default is p.empty]
+
+
+def variadic(function: Callable[..., Any]) -> bool:
+    """Whether a function takes any number of values by position."""
+    return any(p.kind is p.VAR_POSITIONAL for p in _parameters(function))
 
 
 def _parameters(function: Any) -> Collection[inspect.Parameter]:
@@ -124,7 +134,7 @@ def _parameters(function: Any) -> Collection[inspect.Parameter]:
         ArgumentError: WF130 for what is no function, or one that does not tell.
     """
     try:
-        return inspect.signature(function).parameters.values()
+        return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
     except (TypeError, ValueError):  # a number; a built-in function such as max
         kind = getattr(function, "__name__", type(function).__name__)
         raise error("WF130", kind=kind, where=caller()) from None
@@ -168,9 +178,7 @@ def monoid(
 
     def make(function: Callable[..., Any]) -> Monoid:
         name = getattr(function, "__name__", type(function).__name__)
-        parameters = _parameters(function)
-        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        required = [p for p in parameters if p.default is p.empty and p.kind in by_position]
+        required = positional(function)
         if len(required) != 2:
             raise error("WF207", name=name, count=len(required), where=defined(function))
         for f in (lift, finish):

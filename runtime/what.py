@@ -12,14 +12,13 @@ from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.fold import fold, uses, within
-from ..compiler.monoid import Monoid, defined, keywords
+from ..compiler.monoid import Monoid, defined, keywords, positional, variadic
 from ..compiler.programs import named
 from ..compiler.trace import cast
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
 Params = tuple[tuple[str, Any, str], ...]
 """(name, value, the value's text): 1, 1.0 and True are equal and hash alike, but are different programs."""
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def params_of(what: What, params: Mapping[str, Any]) -> Params:
@@ -84,7 +83,7 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
     """
     functions = [function_of(w) for w in whats]
     taken = [keywords(f) for f in functions]
-    counted = [(f, found) for f in functions if (found := _positional(f)) is not None]
+    counted = [(f, found) for f in functions if (found := _arrays(f)) is not None]
     for f, found in counted[1:]:
         if len(found) != len(counted[0][1]):
             raise error("WF124", name=label(f), expected=len(found), found=len(counted[0][1]))
@@ -94,9 +93,9 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
         got = [f(*xs, **p) for f, p in zip(functions, own, strict=True)]
         return tuple(_named(f, r) for f, r in zip(functions, got, strict=True))
 
-    positional = counted[0][1] if counted else None
+    arrays = counted[0][1] if counted else None
     merged = {k: v for names in taken for k, v in names.items()}
-    return _described(several, label(whats), positional, merged)
+    return _described(several, label(whats), arrays, merged)
 
 
 def _named(function: Callable[..., Any], got: Any) -> Any:
@@ -120,7 +119,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         got = fold(bound, *(lifted if isinstance(lifted, tuple | list) else (lifted,)), initial=initial)
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
-            takes = _positional(bound.finish)
+            takes = _arrays(bound.finish)
             if takes is not None and len(takes) != len(state):
                 raise error("WF226", name=m.name, found=len(takes), expected=len(state), where=defined(bound.finish))
             return bound.finish(*state)
@@ -129,29 +128,26 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         results = tuple(cast(r, x.dtype) for r, x in zip(state, xs, strict=True))
         return results[0] if len(results) == 1 else results
 
-    positional = _positional(m.lift) if m.lift else None
-    return _described(folding, m.name, positional, m.parameters | {"initial": None})
+    arrays = _arrays(m.lift) if m.lift else None
+    return _described(folding, m.name, arrays, m.parameters | {"initial": None})
 
 
-def _positional(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+def _arrays(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """The parameters that stand for arrays; None for any number of them."""
-    found = inspect.signature(function).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in found):
-        return None
-    return [p for p in found if p.kind in _POSITIONAL and p.default is p.empty]
+    return None if variadic(function) else positional(function)
 
 
 def _described(
-    function: Callable[..., Any], name: str, positional: list[inspect.Parameter] | None, named: Mapping[str, Any]
+    function: Callable[..., Any], name: str, arrays: list[inspect.Parameter] | None, named: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """``function`` with a name and a signature that says what it takes."""
-    if positional is None:
-        positional = [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
+    if arrays is None:
+        arrays = [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
     else:
-        positional = [p.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for p in positional]
+        arrays = [p.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for p in arrays]
     own = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v) for k, v in named.items()]
     function.__name__ = name
-    function.__signature__ = inspect.Signature([*positional, *own])  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature([*arrays, *own])  # type: ignore[attr-defined]
     return function
 
 
@@ -176,9 +172,9 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     for key, default in named.items():
         if default is inspect.Parameter.empty and key not in found:
             raise error("WF151", name=name, parameter=key)
-    positional = _positional(function)
-    if positional is not None and len(positional) != arrays:
-        raise error("WF124", name=name, expected=len(positional), found=arrays)
+    expected = _arrays(function)
+    if expected is not None and len(expected) != arrays:
+        raise error("WF124", name=name, expected=len(expected), found=arrays)
     return found
 
 
