@@ -28,6 +28,8 @@ try warpfold run sum --shape 4096x1024 --axis 1 --device "$device"
 try warpfold run argmax --input temperature.npy --device "$device"
 try warpfold run monoids.py:span --input temperature.npy --axis 0,1 --device "$device"
 try warpfold run monoids.py:moving_level --input temperature.npy --axis 0 --device "$device"
+try warpfold run monoids.py:degree_hours --input temperature.npy --param base=15 --device "$device"
+try warpfold check monoids.py:degree_hours
 try warpfold explain monoids.py:span --shape 365x24x100 --axis 0,1
 try warpfold explain sum --shape 8192x8192 --axis 0
 try warpfold compile sum --shape 4096x1024 --axis 1 --emit program

@@ -1,19 +1,25 @@
-"""Monoids and tensor programs of one's own, as ordinary Python.
+"""Reductions of one's own, as ordinary Python.
 
     warpfold run examples/monoids.py:span --input temperature.npy --axis 0,1
-    warpfold explain examples/monoids.py:peak --shape 365x24x100 --axis 0
+    warpfold run examples/monoids.py:degree_hours --input temperature.npy --axis 0,1 --param base=15
+    warpfold check examples/monoids.py:larger --dtype f32,i64
+    python examples/monoids.py
 
-A monoid is a combine function of two states with an identity. A tensor program maps elements, folds them, and maps the
-results; everything in it becomes one kernel.
+A monoid is a combine function of two states with an identity. Its *lift* says what an element contributes, its *finish*
+what becomes of the last state; keyword-only parameters of both are parameters of the reduction. A tensor program maps
+elements, folds them, and maps the results. Either becomes one kernel.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import warpfold as wf
 
 
+# --- monoids -------------------------------------------------------------------------------------------------------
 @wf.monoid(identity=0)
 def total(a: Any, b: Any) -> Any:
     """The sum: the shortest monoid."""
@@ -24,6 +30,16 @@ def total(a: Any, b: Any) -> Any:
 def extremes(a: Any, b: Any) -> Any:
     """Two values at once: the least and the greatest."""
     return wf.minimum(a[0], b[0]), wf.maximum(a[1], b[1])
+
+
+@wf.monoid(
+    identity=(0.0, 0.0),
+    lift=lambda x, *, base=18.0: (wf.maximum(base - x, 0.0), wf.maximum(x - base, 0.0)),
+    finish=lambda heating, cooling: {"heating": heating, "cooling": cooling, "both": heating + cooling},
+)
+def degree_hours(a: Any, b: Any) -> Any:
+    """How far, summed over the hours, it was colder and warmer than ``base``: three named results."""
+    return a[0] + b[0], a[1] + b[1]
 
 
 @wf.monoid(identity=lambda _, at: (-1.0, at.highest), has_identity=False)
@@ -41,13 +57,9 @@ def affine(a: Any, b: Any) -> Any:
     return s * u, t * u + v
 
 
-def sum_of_squares(x: Any) -> Any:
-    """The square of every element is taken where it is read."""
-    return wf.fold(total, x * x)
-
-
+# --- tensor programs -----------------------------------------------------------------------------------------------
 def rms(x: Any) -> Any:
-    """The root of the mean square."""
+    """The root of the mean square; every square is taken where the element is read."""
     return wf.sqrt(wf.fold(total, x * x) / wf.count(x.dtype))
 
 
@@ -59,15 +71,30 @@ def span(x: Any) -> Any:
 
 def peak(x: Any) -> Any:
     """Where the element of greatest magnitude is: its number among the reduced ones."""
-    return wf.fold(larger, abs(x), wf.index(wf.dtype("i64")))[1]
+    return wf.fold(larger, abs(x), wf.index("i64"))[1]
 
 
-def degree_hours(x: Any) -> Any:
-    """Smooth degree hours above 18: the sum of log(1 + exp(x - 18)), which does not overflow for great x."""
-    over = x - 18.0
-    return wf.fold(total, wf.maximum(over, 0.0) + wf.log(1.0 + wf.exp(-abs(over))))
-
-
-def moving_level(x: Any) -> Any:
+def moving_level(x: Any, *, keep: float = 0.9) -> Any:
     """Exponential smoothing y = 0.9 y + 0.1 x from the first element to the last: a fold that keeps the order."""
-    return wf.fold(affine, wf.cast(0.9, x.dtype), 0.1 * x)[1]
+    return wf.fold(affine, wf.cast(keep, x.dtype), (1 - keep) * x)[1]
+
+
+def frost(x: Any) -> Any:
+    """Several reductions from one read, named: the hours below zero, their mean, and the least of all."""
+    below = x < 0.0
+    hours = wf.fold(wf.SUM, wf.cast(below, "i64"))
+    depth = wf.fold(wf.SUM, wf.where(below, x, 0.0))
+    return {"hours": hours, "mean": depth / wf.cast(hours, x.dtype), "least": wf.fold(wf.MIN, x)}
+
+
+def _main() -> None:
+    """The same from Python: a tuple of reductions is one read too, and ``where=`` leaves elements out of any."""
+    x = np.random.default_rng(0).normal(10, 8, (24, 100)).astype(np.float32)
+    highest, place, hours = wf.reduce(x, (wf.MAX, wf.ARGMAX, degree_hours), base=15.0)
+    print(f"highest {highest:.2f} at {place}, {hours.heating:.1f} degree hours below 15")
+    without = wf.reduce(x, degree_hours, axis=0, where=x > 0, nan="ignore")
+    print(f"{without.heating.sum():.1f} below 18, without the frost")
+
+
+if __name__ == "__main__":
+    _main()

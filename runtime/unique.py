@@ -17,7 +17,6 @@ from .arrays import from_numpy, to_numpy, view
 
 WORDS = 8
 """32-bit words of a state: sets of 256 codes."""
-CODES = 32 * WORDS
 
 
 def unique(x: Any, *, device: str = "auto") -> Any:

@@ -108,7 +108,7 @@ def test_wrong_requests_exit_with_2(file: str) -> None:
     assert "ZeroDivisionError" in call(f"{file}:broken", code=2).stderr
 
 
-@pytest.mark.parametrize("words", ["total", "extremes", "affine", "larger --dtype f32,i64"])
+@pytest.mark.parametrize("words", ["total", "extremes", "degree_hours", "affine", "larger --dtype f32,i64"])
 def test_the_monoids_of_the_examples_keep_their_laws(words: str) -> None:
     name, *options = words.split()
     call(f"{Path(__file__).parent.parent / 'examples' / 'monoids.py'}:{name}", *options)

@@ -638,8 +638,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "files"),
-    [("total", 1), ("extremes", 2), ("sum_of_squares", 1), ("rms", 1), ("span", 1), ("peak", 1), ("degree_hours", 1),
-     ("moving_level", 1)],
+    [("total", 1), ("extremes", 2), ("degree_hours", 1), ("rms", 1), ("span", 1), ("peak", 1), ("moving_level", 1),
+     ("frost", 1)],
 )  # fmt: skip
 def test_the_examples_run(data: Path, name: str, files: int) -> None:
     result = call(
@@ -665,12 +665,17 @@ def test_the_examples_over_several_inputs() -> None:
         assert json.loads(call(*request, "--json").stdout)["passed"] is True
 
 
+def test_the_examples_run_from_python() -> None:
+    done = subprocess.run([sys.executable, MONOIDS], capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["highest", "15575.9"]
+
+
 def test_every_example_is_shown_to_run() -> None:
     request = Request(f"{MONOIDS}:nothing")
     with pytest.raises(WarpfoldError) as caught:
         assert request.what
     known = caught.value.message.rpartition("it has ")[2].split()
-    shown = {"total", "extremes", "sum_of_squares", "rms", "span", "peak", "degree_hours", "moving_level"}
+    shown = {"total", "extremes", "degree_hours", "rms", "span", "peak", "moving_level", "frost"}
     assert {*known} == shown | {"affine", "larger"}
 
 

@@ -17,8 +17,6 @@ from .types import Array
 if TYPE_CHECKING:
     from .machine import Machine
 
-_ZERO = np.zeros(1, np.uint32)
-
 
 class Registers:
     """``whole`` maps a register to its array over all threads; ``owned`` says which arrays nobody else refers to."""
