@@ -159,7 +159,10 @@ _rows(
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "correct the size"),
         "WF130": ("cannot reduce with a {kind}: expected a monoid, a function or a name", "see wf.monoid"),
-        "WF124": ("{name} takes {expected} input array(s), got {found}", "pass one array per input"),
+        "WF124": (
+            "{name} takes {expected} input array(s), got {found}",
+            "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)",
+        ),
         "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
         "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
     },

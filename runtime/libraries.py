@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiler.dtypes import BOOL, DType, dtype
 from ..compiler.errors import error
+from ..compiler.trace import Sym, caller, foreign
 from . import dlpack
 from .backend import Device, View
 from .dlpack import refusal
@@ -224,6 +225,10 @@ def _settled(device: Device, made: Any) -> Any:
 def _read_other(x: Any) -> View:
     if isinstance(x, np.generic):
         return _copied(np.array(x))
+    if isinstance(x, Sym) or foreign(x):
+        remedy = "fold with a monoid: wf.fold(wf.SUM, x), or name the reduction: wf.reduce(x, 'sum')"
+        reason = "it is a value of a program that is being traced"
+        raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
     if hasattr(x, "__cuda_array_interface__"):
         return _read_cuda_interface(x)
     if hasattr(x, "__array_interface__"):

@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import warpfold as wf
 from warpfold.compiler import dtypes
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I32, I64, STORED, U32, DType
 from warpfold.compiler.errors import ArgumentError, DTypeError, FileError, WarpfoldError
@@ -151,6 +152,12 @@ def test_what_is_no_dense_array() -> None:
         arrays.view(np.ma.masked_array([1, 2], [True, False]))
     with expect("WF114", "inhomogeneous"):
         arrays.view([[1, 2], [3]])
+
+
+def test_a_function_of_arrays_is_no_program() -> None:
+    for x in (np.ones(3, np.float32), np.ones(3, np.complex64)):
+        with expect("WF114", "wf.fold(wf.SUM, x)"):
+            wf.reduce(x, wf.sum)
 
 
 def test_extent_covers_negative_and_zero_strides() -> None:
