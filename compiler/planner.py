@@ -217,7 +217,7 @@ def ranks(geometry: Geometry) -> tuple[int, int]:
         return 1, 1
     if kept <= 3 and reduced <= 3:
         return 3, 3
-    both = max(8, _ceil2(max(kept, reduced)))
+    both = max(8, ceil2(max(kept, reduced)))
     return both, both
 
 
@@ -400,7 +400,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int) -> int:
     return 1 if tiles >= 2 * sms else max(1, parts)
 
 
-def _ceil2(n: int) -> int:
+def ceil2(n: int) -> int:
     """The least power of two not below ``n``."""
     return 1 << max(0, n - 1).bit_length()
 

@@ -17,7 +17,7 @@ from .errors import error
 from .geometry import Dim, Geometry
 from .numeric import Array
 from .plan import STATIC_SHARED, Plan, check
-from .planner import INDEX_LIMIT, THREADS, Task
+from .planner import INDEX_LIMIT, THREADS, Task, ceil2
 from .target import WARP
 
 SHORT = 1024
@@ -139,7 +139,7 @@ def _cuts(longest: int, elements: int, threads: int, room: int) -> int:
 
 def _piece(threads: int, elements: int, room: int) -> int:
     """Elements of a piece for so many threads: pieces fill the machine, but leave every thread enough to do."""
-    return _ceil2(max(LOADS * threads, elements * threads // (WAVES * room)))
+    return ceil2(max(LOADS * threads, elements * threads // (WAVES * room)))
 
 
 def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
@@ -152,7 +152,7 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     row = replace(task, geometry=_one_row(task.geometry))
     chosen = planner.choose(row, split=False).plan
     threads = wanted.kept if chosen.fast == "kept" else wanted.reduced
-    across = _ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
+    across = ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
     warps = min(THREADS // WARP, threads // lanes)
     found = replace(chosen, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps)
@@ -199,8 +199,3 @@ def facts(task: Task, found: Plan, *, wide: bool) -> Facts:
     own = planner.facts(task, found)
     bits, kept = 64 if wide else own.index_bits, max(1, len(task.geometry.kept))
     return replace(own, kept_rank=kept, reduced_rank=1, index_bits=bits, ragged=True)
-
-
-def _ceil2(n: int) -> int:
-    """The least power of two not below ``n``."""
-    return 1 << max(0, n - 1).bit_length()
