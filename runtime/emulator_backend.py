@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +81,18 @@ class EmulatorBackend:
         """Nothing is ever under way."""
 
 
-@lru_cache(maxsize=8)
+class _Made(threading.local):
+    """The emulators of one thread: what is mapped, and the workspace, belong to the call that runs."""
+
+    def __init__(self) -> None:
+        self.backends: dict[Target, EmulatorBackend] = {}
+
+
+_made = _Made()
+
+
 def emulator(target: Target = DEFAULT) -> EmulatorBackend:
-    """The emulator of a target, made once."""
-    return EmulatorBackend(target)
+    """The emulator of a target, made once a thread."""
+    if target not in _made.backends:
+        _made.backends[target] = EmulatorBackend(target)
+    return _made.backends[target]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ml_dtypes
@@ -108,3 +109,18 @@ def test_memory_stays_under_twenty_times_the_input() -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 20 * x.nbytes
+
+
+# --- several threads ----------------------------------------------------------------------------------------------
+def test_threads_do_not_touch_each_others_memory() -> None:
+    rows = [np.random.default_rng(n).integers(-9, 9, (37 + n, 5000)).astype(np.int32) for n in range(4)]
+
+    def call(x: Array) -> list[Any]:
+        return [wf.sum(x, axis=axis, device="emulator") for axis in (0, 1, None) for _ in range(3)]
+
+    with ThreadPoolExecutor(len(rows)) as pool:
+        found = list(pool.map(call, rows))
+    for x, results in zip(rows, found, strict=True):
+        wanted = [x.sum(axis) for axis in (0, 1, None) for _ in range(3)]
+        for r, w in zip(results, wanted, strict=True):
+            np.testing.assert_array_equal(r, w)
