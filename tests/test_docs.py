@@ -16,6 +16,9 @@ from warpfold.cli import cli
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+FIRST_RUN = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
+_COMMAND = r"\$ warpfold (explain [^\n]*|check [^\n]*|compile [^\n]* --emit program)\n(.*?)\n(?=\n\$ )"
+SHOWN = sorted(set(re.findall(_COMMAND, FIRST_RUN, re.DOTALL)))
 BLOCKS = re.findall(r"```mlir ([\w-]+)\n(.*?)```", DESIGN, re.DOTALL)
 
 
@@ -61,6 +64,17 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     np.testing.assert_allclose((whole.total, whole.rms), (x.sum(), np.sqrt((x * x).mean())), rtol=1e-4, atol=1e-3)
     assert shape == (x.shape[1],)
     np.testing.assert_allclose(deviation, x.std(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("words", "printed"), SHOWN, ids=lambda text: text.partition("\n")[0])
+def test_the_first_run_is_what_the_commands_print(
+    words: str, printed: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those that neither time anything nor depend on the device; the page has them for both devices."""
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    monkeypatch.chdir(ROOT / "examples")
+    result = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
+    assert result.stdout.strip() == printed.strip()
 
 
 @pytest.mark.parametrize(
