@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..compiler.abi import POINTERS, Role, value
-from ..compiler.abi import partial_geometry as second_geometry
+from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.geometry import Dim, Geometry
 from ..compiler.plan import Launch, launch
@@ -88,7 +87,7 @@ def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometr
     """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
     outputs = tuple(Dim(d.size, d.strides[inputs:]) for d in geometry.kept)
     zeros = (0,) * (len(geometry.offsets) - inputs)
-    return second_geometry(Geometry(outputs, (), zeros), states, parts)
+    return partial_geometry(Geometry(outputs, (), zeros), states, parts)
 
 
 def _cells(g: Geometry, states: int) -> Geometry:
