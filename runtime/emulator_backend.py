@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler.target import DEFAULT, Target
+from ..compiler.target import DEFAULT
 
 if TYPE_CHECKING:
     from ..compiler.artifact import Artifact
@@ -21,11 +21,11 @@ class EmulatorBackend:
 
     name = "emulator"
 
-    def __init__(self, target: Target = DEFAULT) -> None:
+    def __init__(self) -> None:
         from .emulator import Memory
 
-        self.target = target
-        self.sms = target.sms
+        self.target = DEFAULT
+        self.sms = DEFAULT.sms
         self.memory: Any = Memory()
         self._bound: list[int] = []
         self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -82,17 +82,15 @@ class EmulatorBackend:
 
 
 class _Made(threading.local):
-    """The emulators of one thread: what is mapped, and the workspace, belong to the call that runs."""
+    """The emulator of one thread: what is mapped, and the workspace, belong to the call that runs."""
 
     def __init__(self) -> None:
-        self.backends: dict[Target, EmulatorBackend] = {}
+        self.backend = EmulatorBackend()
 
 
 _made = _Made()
 
 
-def emulator(target: Target = DEFAULT) -> EmulatorBackend:
-    """The emulator of a target, made once a thread."""
-    if target not in _made.backends:
-        _made.backends[target] = EmulatorBackend(target)
-    return _made.backends[target]
+def emulator() -> EmulatorBackend:
+    """The emulator, made once a thread."""
+    return _made.backend
