@@ -16,6 +16,7 @@ from typing import Any
 from .dtypes import DType
 from .errors import Location, error
 from .graph import Expr, MonoidGraph
+from .outside import outside
 from .storage import Value, join, parts, split
 from .trace import Sym, caller, cast, constant, foreign
 
@@ -77,12 +78,12 @@ class Monoid:
         return replace(self, **bound)  # type: ignore[arg-type]
 
     def typed(self, *state: DType) -> MonoidGraph:
-        """The monoid over a state of these dtypes, traced once.
+        """The monoid over a state of these dtypes, traced once while what its functions read from outside stays.
 
         Raises:
             TraceError: WF201 to WF210, located in the combine function.
         """
-        return _typed(self, state)
+        return _typed(self, state, outside(self))
 
     def __call__(self, *states: Any) -> Any:
         """The combine function itself, so that it stays testable as plain Python."""
@@ -199,7 +200,7 @@ def defined(function: Any) -> Location | None:
 
 
 @lru_cache(maxsize=1024)
-def _typed(m: Monoid, state: tuple[DType, ...]) -> MonoidGraph:
+def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) -> MonoidGraph:
     flat = tuple(p for t in state for p in parts(t))
     symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(flat + flat)]
     left, right = join(state, symbols[: len(flat)]), join(state, symbols[len(flat) :])

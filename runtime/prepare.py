@@ -7,7 +7,7 @@ compiles when nothing is there. MLIR is imported only then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -18,6 +18,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.laws import warn_once
+from ..compiler.outside import outside
 from ..compiler.plan import Determinism
 from ..compiler.planner import Choice, Task
 from ..compiler.programs import Nan, Traced
@@ -68,6 +69,11 @@ class Request:
     masked: bool = False
     nan: Nan = "propagate"
     determinism: Determinism = "run"
+    outside: tuple[object, ...] = field(init=False, repr=False)
+    """What the functions of ``what`` read from outside when the request was made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outside", outside(self.what))
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,10 @@ class Prepared:
 
 
 @lru_cache(maxsize=4096)
-def _trace(what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool) -> Traced:
+def _trace(
+    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool,
+    _outside: tuple[object, ...],
+) -> Traced:  # fmt: skip
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
@@ -109,7 +118,8 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     if not hashable(request.what):
         raise error("WF130", kind=type(request.what).__name__)
     n_reduced = prod(shape[a] for a in request.axes)
-    found = _trace(request.what, arrays, request.params, request.masked, request.nan, n_reduced >= MANY)
+    wide = n_reduced >= MANY
+    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:
         raise error("WF104", name=found.program.name, axes=request.axes, shape=shape)

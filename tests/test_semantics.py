@@ -147,6 +147,16 @@ def test_python_numbers() -> None:
         assert got.dtype == wanted.dtype
 
 
+def test_values_from_outside() -> None:
+    factor, weights = 2.0, np.array([2.0])
+    scaled = wf.monoid(identity=0.0, lift=lambda x: x * factor)(lambda a, b: a + b)
+    weighted = wf.monoid(identity=0.0, lift=lambda x: x * weights[0])(lambda a, b: a + b)
+    x = f32(1, 2, 4)
+    assert (reduce(x, what=scaled), reduce(x, what=weighted)) == (14, 14)
+    factor, weights[0] = 3.0, 3.0
+    assert (reduce(x, what=scaled), reduce(x, what=weighted)) == (21, 14)
+
+
 # --- order ---------------------------------------------------------------------------------------------------------
 def test_a_tree_not_a_chain() -> None:
     x = np.full(2**12, 0.1, F32)
