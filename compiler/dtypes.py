@@ -99,7 +99,7 @@ _FROM_ML_DTYPES = ("bf16", "f8e4m3fn", "f8e5m2")
 
 
 def dtype(spec: object) -> DType:
-    """The ``DType`` meant by ``spec``: a ``DType``, a name (``"f32"``, ``"float32"``) or anything NumPy calls a dtype.
+    """The ``DType`` meant by ``spec``: a ``DType``, a name (``"f32"``, ``"float32"``), NumPy's dtype or PyTorch's.
 
     Raises:
         DTypeError: WF105 when warpfold has no rule for the type (object, strings, dates, foreign byte order).
@@ -119,7 +119,7 @@ def dtype(spec: object) -> DType:
         try:
             name = np.dtype(spec).name  # type: ignore[call-overload]
         except TypeError:
-            name = repr(spec)
+            name = repr(spec).removeprefix("torch.")
     found = BY_NAME.get(str(name))
     if found is None:
         raise error("WF105", dtype=name, known=" ".join(t.name for t in (*ALL, *STORED)))

@@ -276,6 +276,8 @@ def _stores_vector(task: Task, operand: int, vector: int) -> bool:
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
+    if not dims:  # one result, of a kernel that was compiled for many
+        return False
     return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
 

@@ -119,6 +119,8 @@ def _read_torch(x: Any) -> View:
         device = CPU
     else:
         raise refusal(x, f"it lies on device {x.device}")
+    if getattr(x, "is_nested", False):  # its layout says strided, but it has no sizes
+        raise refusal(x, "it is nested", "reduce its values by segments: wf.segment_reduce")
     if x.layout is not sys.modules["torch"].strided:
         raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
     if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value

@@ -53,6 +53,12 @@ def test_python_types_are_taken_as_numpy_takes_them() -> None:
     assert (dtype(bool), dtype(int), dtype(float)) == (BOOL, I64, F64)
 
 
+@pytest.mark.parametrize("t", ALL, ids=str)
+def test_types_of_pytorch_are_taken_by_name(t: DType) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert dtype(getattr(torch, t.numpy_name)) == t
+
+
 @pytest.mark.parametrize(
     ("spec", "shown"),
     [

@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -463,6 +464,9 @@ def test_torch_on_the_cpu() -> None:
     assert arrays.view(z.conj()).read_only
     with expect("WF114"):
         arrays.view(torch.ones(2, 2).to_sparse())
+    with expect("WF114", "it is nested"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch warns that nested tensors are new
+        arrays.view(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
     with expect("WF114", "outside of torch.func"):
         torch.func.vmap(arrays.view)(x)
     with expect("WF106"):

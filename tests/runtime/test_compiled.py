@@ -234,3 +234,8 @@ def test_a_saved_program_with_a_mask_takes_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(k(x, where=x % 2 == 0, device="emulator"), x.sum(1, where=x % 2 == 0))
     with pytest.raises(ValueError, match=r"WF123: .* was compiled for calls with where=: the array needs calls"):
         k(x, device="emulator")
+
+
+def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
+    with pytest.raises(ValueError, match=r"WF123: this artifact of sum was compiled for 1 kept and 1 reduced dims"):
+        wf.compile("sum", (3, 4), axis=0)(np.ones(3, np.float32), device="emulator")
