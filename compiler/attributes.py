@@ -9,19 +9,19 @@ from .abi import Facts, Kernel
 from .errors import error
 from .mlir import ir
 from .plan import Plan
-from .target import Target
+from .target import DEFAULT, Target, target
 
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
 
 
-def write(kernel: Kernel, target: Target) -> dict[str, Any]:
+def write(kernel: Kernel, arch: Target) -> dict[str, Any]:
     """The attributes of a kernel's function."""
     return {
         PLAN: _dictionary(kernel.plan),
         FACTS: _dictionary(kernel.facts),
-        TARGET: ir.StringAttr.get(target.arch),
+        TARGET: ir.StringAttr.get(arch.arch),
     }
 
 
@@ -32,6 +32,11 @@ def read(function: Any) -> tuple[Plan, Facts]:
         CompileError: WF320 when an attribute is missing, or has other fields or types than its class.
     """
     return Plan(**_fields(function.attributes, PLAN)), Facts(**_fields(function.attributes, FACTS))
+
+
+def target_of(op: Any) -> Target:
+    """The target that a function or a gpu.module is compiled for; without one, the default."""
+    return target(ir.StringAttr(op.attributes[TARGET]).value) if TARGET in op.attributes else DEFAULT
 
 
 def _dictionary(value: Plan | Facts) -> Any:

@@ -85,6 +85,8 @@ from typing import Any
 
 from ..compiler import attributes
 from ..compiler.abi import POINTERS, Param, params
+from ..compiler.attributes import target_of
+from ..compiler.build import bytes_of
 from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.errors import error
@@ -103,6 +105,10 @@ def _run(module: Any) -> None:
 RESIDENT = 2
 """CTAs of a kernel along the kept axis an SM must be able to hold. Such threads hold an address an access, and ptxas,
 told nothing, spills to keep SMs of 1536 threads full. Kernels along the reduced axis are faster when told nothing."""
+SNUG = range(11, 21)
+"""Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
+it may have with all threads of an SM resident. ptxas, told nothing, aims at that and spills on its way there on sm_100a;
+such a kernel is told of three quarters of the threads."""
 
 
 class _Distributor:
@@ -173,8 +179,8 @@ class _Distributor:
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
-        if plan.fast == "kept":
-            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), RESIDENT)
+        if resident := self.resident():
+            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), resident)
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):
@@ -182,6 +188,14 @@ class _Distributor:
             self.locate()
             self.finish(self.first_round())
             gpu.ReturnOp([])
+
+    def resident(self) -> int:
+        """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
+        plan = self.plan
+        if plan.fast == "kept":
+            return RESIDENT
+        snug = len(self.states) == 1 and bytes_of(self.states[0]) <= 4 and plan.vector * (plan.unroll + 1) in SNUG
+        return target_of(self.function).threads_per_sm * 3 // 4 // plan.threads if snug else 0
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]

@@ -35,15 +35,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.attributes import TARGET
+from ..compiler.attributes import target_of
 from ..compiler.build import before, find, i32, kernel_module, replace
 from ..compiler.combine import elements, fragment, pack, single_op, unpack
 from ..compiler.dialect.base import boolean, element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.lanes import butterfly, lane_id
-from ..compiler.mlir import arith, ir, nvvm
+from ..compiler.mlir import arith, nvvm
 from ..compiler.pipeline import Pass
-from ..compiler.target import DEFAULT, WARP, Target, target
+from ..compiler.target import WARP
 
 REDUX = {
     "arith.addi": "add", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
@@ -66,17 +66,11 @@ def _lower(op: Any) -> None:
     with before(op):
         if kind in PREDICATES and scalar == "i1":
             result = fragment([_ballot(x, kind, lanes, stride) for x in elements(state)])
-        elif kind in REDUX and scalar == "i32" and lanes == WARP and _target(op).has_redux:
+        elif kind in REDUX and scalar == "i32" and lanes == WARP and target_of(kernel_module(op)).has_redux:
             result = fragment([_redux(x, REDUX[kind]) for x in elements(state)])
         else:
             result = pack(butterfly(region, unpack(state), lanes, stride, ordered=boolean(op, "ordered")))
         replace(op, [result])
-
-
-def _target(op: Any) -> Target:
-    """The target the module is compiled for; without one, the default."""
-    attributes = kernel_module(op).attributes
-    return target(ir.StringAttr(attributes[TARGET]).value) if TARGET in attributes else DEFAULT
 
 
 def _redux(x: Any, kind: str) -> Any:
