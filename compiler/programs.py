@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, Literal
@@ -45,7 +45,11 @@ class Traced:
     structure: Structure
     checks: tuple[str, ...] = ()
     arrays: tuple[DType, ...] = ()
-    used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = ()
+    used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
+
+    def __reduce__(self) -> Any:
+        """A monoid's function does not pickle, since its name stands for the monoid; what uses it here is done."""
+        return Traced, (self.program, self.results, self.structure, self.checks, self.arrays)
 
 
 def trace(

@@ -107,8 +107,8 @@ RESIDENT = 2
 told nothing, spills to keep SMs of 1536 threads full. Kernels along the reduced axis are faster when told nothing."""
 SNUG = range(11, 21)
 """Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
-it may have with all threads of an SM resident. ptxas, told nothing, aims at that and spills on its way there on sm_100a;
-such a kernel is told of three quarters of the threads."""
+it may have with all threads of an SM resident. ptxas, told nothing, aims at that and spills on the way on sm_100a,
+so it is told of three quarters of the threads."""
 
 
 class _Distributor:
