@@ -192,8 +192,8 @@ def monoid(
 
 
 def defined(function: Any) -> Location | None:
-    """Where ``function`` is defined, if it is written in Python."""
-    code = getattr(function, "__code__", None)
+    """Where ``function`` is defined, if it is written in Python; one made from a user's names that as ``defined``."""
+    code = getattr(getattr(function, "defined", function), "__code__", None)
     if code is None:
         return None
     return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))

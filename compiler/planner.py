@@ -322,7 +322,8 @@ def _unroll(task: Task, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
     by_bytes = IN_FLIGHT // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
-    by_code = CODE_LIMIT // sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
+    code = sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
+    by_code = CODE_LIMIT // max(1, code)  # a combine that only picks a value has no code
     return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 

@@ -129,6 +129,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         return results[0] if len(results) == 1 else results
 
     arrays = _arrays(m.lift) if m.lift else None
+    folding.defined = m.finish or m.lift or m.function  # type: ignore[attr-defined]
     return _described(folding, m.name, arrays, m.parameters | {"initial": None})
 
 

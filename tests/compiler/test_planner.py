@@ -13,6 +13,7 @@ from layouts import Layout, offsets_of, strides_of
 from ownership import check_launch, check_reduced, check_threads, owners
 from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
 
+import warpfold as wf
 from warpfold.compiler.abi import Facts
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
@@ -440,3 +441,9 @@ def test_what_has_no_atomic_has_none_in_any_order(what: str, t: str) -> None:
 
 def test_kept_dims_of_a_task_are_sorted() -> None:
     assert simple("sum", (4, 5, 6), (1,)).geometry.kept == (Dim(4, (30, 6)), Dim(6, (1, 1)))
+
+
+@pytest.mark.filterwarnings("ignore::warpfold.compiler.errors.WarpfoldWarning")
+def test_a_combine_that_only_picks_a_value_has_a_plan() -> None:
+    last = wf.monoid(identity=0.0, has_identity=False, commutative=False)(lambda a, b: b)  # noqa: ARG005
+    assert wf.compile(last, (4096, 300), axis=1).plan.walk == "blocked"

@@ -164,3 +164,12 @@ def test_a_finish_takes_the_values_of_the_state() -> None:
     assert "test_mistakes.py" in str(caught.value)
     with pytest.raises(WarpfoldError, match="WF152: elements of type f32 cannot be added up in i64"):
         wf.sum(np.ones(3, np.float32), accumulate="i64")
+
+
+@pytest.mark.parametrize(("finish", "code"), [(lambda s: [s, 3.0], "WF212"), (lambda s: {"class": s}, "WF224")])
+def test_what_a_finish_returns_is_refused_where_it_is_written(finish: Any, code: str) -> None:
+    m = wf.monoid(identity=0.0, finish=finish)(lambda a, b: a + b)
+    with pytest.raises(WarpfoldError, match=code) as caught:
+        wf.reduce(np.ones(3), m)
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
