@@ -253,6 +253,11 @@ _rows(
             "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
             "convert the value instead: wf.cast(x, dtype)",
         ),
+        "WF217": ("numpy.{name} is no function of symbolic values", "use an operator, or wf.{name} if there is one"),
+        "WF218": (
+            "combine function {name} uses {what}: expected the values of its two states alone",
+            "lift elements before the fold, and finish the state after it",
+        ),
         "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
         "WF212": (
             "result {position} of {name} was never reduced",

@@ -15,7 +15,7 @@ from typing import Any
 
 from .dtypes import DType
 from .errors import Location, error
-from .graph import Expr, MonoidGraph
+from .graph import Expr, MonoidGraph, walk
 from .outside import outside
 from .storage import Value, join, parts, split
 from .trace import Sym, caller, cast, constant, foreign
@@ -199,6 +199,10 @@ def defined(function: Any) -> Location | None:
     return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))
 
 
+_FROM_OUTSIDE = {"reduce": "wf.fold", "iota": "wf.index", "count": "wf.count", "input": "an element of an array"}
+"""Nodes that a combine has no business with."""
+
+
 @lru_cache(maxsize=1024)
 def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) -> MonoidGraph:
     flat = tuple(p for t in state for p in parts(t))
@@ -210,6 +214,9 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
         raise error("WF208", name=m.name, expected=len(state), found=len(results), where=m.location)
     typed = [_result(m, i, r, t) for i, (r, t) in enumerate(zip(results, state, strict=True))]
     combined = tuple(s.expr for r in typed for s in split(r))
+    for e in walk(combined):
+        if e.op in _FROM_OUTSIDE:
+            raise error("WF218", name=m.name, what=_FROM_OUTSIDE[e.op], where=e.where or m.location)
     return MonoidGraph(m.name, flat, _identity(m, state), combined, m.commutative, m.has_identity)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import operator
 import os
 import sys
 from pathlib import Path
@@ -62,7 +63,6 @@ class Sym:
     """A symbolic scalar of a tensor program; supports Python's operators and this module's functions."""
 
     __slots__ = ("expr",)
-    __array_ufunc__ = None  # NumPy arrays defer to us: a captured array is an error and not an object array
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, expr: Expr) -> None:
@@ -72,6 +72,16 @@ class Sym:
     def dtype(self) -> DType:
         """The element type."""
         return self.expr.dtype
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Operators with a NumPy scalar on the left come here; NumPy's own functions are no functions of symbols."""
+        operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)
+        if operation is None or method != "__call__" or options:
+            raise error("WF217", name=ufunc.__name__, where=caller())
+        return operation(*(i if isinstance(i, Sym) else sym(i) for i in inputs))
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise error("WF217", name=function.__name__, where=caller())
 
     def __add__(self, other: Any) -> Sym:
         return _arithmetic("add", self, other)
@@ -202,6 +212,15 @@ class Sym:
 
     def __repr__(self) -> str:
         return f"Sym({self.expr.op}: {self.dtype.name})"
+
+
+_OPERATORS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
+    "remainder": "mod", "power": "pow", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
+    "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+}  # fmt: skip
+"""NumPy's names of Python's operators."""
 
 
 def constant(value: bool | int | float, t: DType, where: Location | None = None) -> Sym:

@@ -107,8 +107,8 @@ RESIDENT = 2
 told nothing, spills to keep SMs of 1536 threads full. Kernels along the reduced axis are faster when told nothing."""
 SNUG = range(11, 21)
 """Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
-it may have with all threads of an SM resident. ptxas, told nothing, aims at that and spills on the way on sm_100a,
-so it is told of three quarters of the threads."""
+it may have with all threads of an SM resident. ptxas aims at that in any case, but told nothing it spills on the way on
+sm_100a."""
 
 
 class _Distributor:
@@ -195,7 +195,8 @@ class _Distributor:
         if plan.fast == "kept":
             return RESIDENT
         snug = len(self.states) == 1 and bytes_of(self.states[0]) <= 4 and plan.vector * (plan.unroll + 1) in SNUG
-        return target_of(self.function).threads_per_sm * 3 // 4 // plan.threads if snug else 0
+        fits = snug and self.facts.index_bits == 32
+        return target_of(self.function).threads_per_sm // plan.threads if fits else 0
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]

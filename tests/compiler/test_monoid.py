@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tasks import AFFINE, SUMS
 
+from warpfold.compiler import library
 from warpfold.compiler.dtypes import BOOL, C64, C128, F32, F64, I8, I32, I64, U8, DType
 from warpfold.compiler.errors import TraceError, WarpfoldError
 from warpfold.compiler.fold import count, fold, index
@@ -343,3 +344,13 @@ def test_a_state_may_hold_complex_numbers() -> None:
 def test_promises_are_kept_as_they_are_given(promise: str) -> None:
     for given_value in (True, False):
         assert getattr(monoid(identity=0, **{promise: given_value})(XOR.function), promise) is given_value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("combine", "what"),
+    [(lambda a, b: a + fold(library.SUM, b), "wf.fold"), (lambda a, b: a + b * index(F32), "wf.index"),
+     (lambda a, b: (a + b) / count(F32), "wf.count")],
+)  # fmt: skip
+def test_a_combine_knows_its_two_states_alone(combine: Any, what: str) -> None:
+    with pytest.raises(TraceError, match=f"WF218: combine function <lambda> uses {what}: expected the values"):
+        monoid(identity=0)(combine).typed(F32)

@@ -323,3 +323,21 @@ def test_a_folder_whose_name_begins_like_ours_is_the_users() -> None:
 
 def test_bf16_scalars_are_those_of_ml_dtypes() -> None:
     assert BF16.numpy == np.dtype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize(
+    "call", [np.exp, lambda x: np.maximum(x, 1), lambda x: np.add.reduce(x), lambda x: np.where(x > 0, x, 0), np.sum]
+)
+def test_numpys_functions_are_none_of_symbols(call: Any) -> None:
+    with pytest.raises(TraceError, match=r"WF217: numpy\.\w+ is no function of symbolic values") as caught:
+        call(sym(F32))
+    assert "test_trace.py" in str(caught.value)
+
+
+def test_a_numpy_scalar_on_the_left_is_an_operand() -> None:
+    x = sym(F32)
+    assert (np.float32(2) * x).expr == (x.__rmul__(np.float32(2))).expr
+    assert (np.float64(2) - x).dtype == F64
+    assert (np.int32(2) < x).dtype == BOOL
+    with pytest.raises(TraceError, match="WF205"):
+        np.ones(3) * x

@@ -287,7 +287,8 @@ def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
     np.testing.assert_allclose(got.cpu().numpy(), expected, 1e-4, 1e-2)
     stream = torch.cuda.current_stream().cuda_stream
     plain = min(backend(0).elapsed(lambda: wf.sum(x), stream) for _ in range(20))
-    queued = []
+    queued: list[float] = []
+    calls: list[list[float]] = []
     launch = type(backend(0)).launch
 
     def kernels(self: Any, *args: Any) -> None:
@@ -300,5 +301,7 @@ def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
             started = time.perf_counter()
             wf.segment_reduce(x, offsets, "sum")
             host = time.perf_counter() - started
-    print(f"plain {plain:.0f} us, kernels {[round(t) for t in queued]} us, call {host * 1e6:.0f} us")
-    assert sum(queued) < 4 * plain + 100
+            calls.append(list(queued))
+    least = min(calls, key=sum)  # other work on the machine lengthens single calls
+    print(f"plain {plain:.0f} us, kernels {[round(t) for t in least]} us, call {host * 1e6:.0f} us")
+    assert sum(least) < 4 * plain + 100
