@@ -80,7 +80,7 @@ def reduce(
         if len(xs) < 2:
             raise error("WF130", kind="NoneType")
         *xs, what = xs  # type: ignore[assignment]
-    _check_options(nan=nan, determinism=determinism)
+    check_options(nan=nan, determinism=determinism)
     mask = None if where is None or where is True else where
     arrays = Arrays.of(xs, device, mask)
     axes = normalize_axes(axis, len(arrays.shape))
@@ -94,7 +94,7 @@ def reduce(
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
 
 
-def _check_options(**given: str) -> None:
+def check_options(**given: str) -> None:
     """``nan`` and ``determinism`` are words of a few; WF138 otherwise."""
     for option, value in given.items():
         known, default = OPTIONS[option]
@@ -228,7 +228,7 @@ def plan_for(
     nan: str = "propagate", determinism: str = "run", arch: str = DEFAULT.arch, plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
     """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
-    _check_options(nan=nan, determinism=determinism)
+    check_options(nan=nan, determinism=determinism)
     chosen, full = target(arch), _sizes(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))
     if not types:

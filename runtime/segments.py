@@ -16,7 +16,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import normalize_axes
 from ..compiler.programs import Traced
 from ..compiler.ragged import Rows
-from .api import plan_text
+from .api import check_options, plan_text
 from .arrays import to_numpy, view
 from .backend import View
 from .execute import Arrays, bound, collect
@@ -32,6 +32,8 @@ def segment_reduce(
     *,
     axis: int = 0,
     out: Any = None,
+    where: Any = None,
+    nan: str = "propagate",
     device: str = "auto",
     plan: str = "",
     **params: Any,
@@ -52,6 +54,8 @@ def segment_reduce(
         what: as in ``reduce``.
         axis: the axis that the segments lie along.
         out: an array (or one per result) to write into.
+        where: as in ``reduce``, for the elements of ``x``.
+        nan: as in ``reduce``.
         device: as in ``reduce``.
         plan: ``key=value,...`` in place of the planner's own choices; without ``vector`` and ``finish``.
         params: passed to the tensor program and baked in.
@@ -65,11 +69,14 @@ def segment_reduce(
             WF145 for an axis that is not one, WF146 for a plan that segments cannot have.
         TraceError, PlanError, CompileError, BackendError: as ``reduce``.
     """
-    arrays = Arrays.of((x,), device)
+    check_options(nan=nan)
+    mask = None if where is None or where is True else where
+    arrays = Arrays.of((x,), device, mask)
     own = _axis(axis, len(arrays.shape))
     rows = Rows.of(_bounds(offsets, arrays.shape[own]))
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
-    request = Request(what, (own + 1,), params_of(what, params), plan_text(plan))
+    how = {"masked": mask is not None, "nan": nan}
+    request = Request(what, (own + 1,), params_of(what, params), plan_text(plan), **how)  # type: ignore[arg-type]
     found = _traced(request, arrays, rows)
     arrays.allocate(request.axes, found.results, out, checks=len(found.checks))
     with bound(arrays) as pointers:

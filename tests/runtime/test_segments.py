@@ -305,3 +305,30 @@ def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
     least = min(calls, key=sum)  # other work on the machine lengthens single calls
     print(f"plain {plain:.0f} us, kernels {[round(t) for t in least]} us, call {host * 1e6:.0f} us")
     assert sum(least) < 4 * plain + 100
+
+
+@pytest.mark.parametrize("lengths", [[3, 0, 40, 1, 7], [5000, 2, 0, 3]], ids=["short", "cut"])
+def test_masks_and_nan_policies_reach_the_elements_of_segments(lengths: list[int]) -> None:
+    offsets = bounds(lengths)
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((int(offsets[-1]), 3))
+    mask = rng.random(x.shape) < 0.6
+    x[rng.random(x.shape) < 0.1] = np.nan
+
+    def expected(function: Any) -> np.ndarray:
+        rows = list(pairwise(offsets))
+        return np.array([[function(x[a:b, j], mask[a:b, j]) for j in range(3)] for a, b in rows])
+
+    got = wf.segment_reduce(x, offsets, "sum", where=mask, nan="ignore", device="emulator")
+    np.testing.assert_allclose(got, expected(lambda v, m: np.nansum(v[m])), 1e-12, 1e-12)
+    got = wf.segment_reduce(x, offsets, "mean", where=mask[:, :1], nan="ignore", device="emulator")
+    with np.errstate(invalid="ignore"):
+        mask[:, 1:] = mask[:, :1]
+        means = expected(lambda v, m: np.nansum(v[m]) / np.float64(np.sum(~np.isnan(v[m]))))
+    np.testing.assert_allclose(got, means, 1e-12, 1e-12)
+    with pytest.raises(wf.WarpfoldError, match="WF135: the input of sum holds NaN"):
+        wf.segment_reduce(x, offsets, "sum", nan="raise", device="emulator")
+    with pytest.raises(wf.WarpfoldError, match="WF138: nan cannot be 'skip'"):
+        wf.segment_reduce(x, offsets, "sum", nan="skip", device="emulator")
+    with pytest.raises(wf.WarpfoldError, match="WF139"):
+        wf.segment_reduce(x, offsets, "sum", where=mask[:, :2], device="emulator")
