@@ -7,7 +7,8 @@ may differ by what the plan's rounding explains: each value of the folded state 
 
 where ``u`` is the unit roundoff of the accumulator (f32: 2^-24, f64: 2^-53), ``depth`` the combines that one element
 passes through under the plan, and ``peak`` the greatest magnitude of a partial result. What the code after the fold
-makes of such a difference is found by evaluating it on the shifted state; one rounding of the result is added.
+makes of such a difference is found by evaluating it on the shifted state; one rounding of the result is added. Where a
+combine multiplies the values of its two sides, the root of the number of elements takes the place of ``depth``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from ..compiler.numeric import Array
 from ..compiler.plan import Launch, Plan
 from .evaluate import Evaluator, State, rounds, rows
 
+AMPLIFIED = 32
+"""How far the errors of factors are amplified by those that follow: seen 9 for products of random 2x2 matrices."""
 _BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 _TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 _HUGE = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
@@ -133,7 +136,7 @@ def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
     base = evaluator.outputs()
     total = [np.where(_overflows(evaluator), np.inf, 0.0) for _ in base]
     for e in evaluator.program.reduces:
-        for pair in _shifted(evaluator.states, e, levels):
+        for pair in _shifted(evaluator.states, e, _roundings(e.value, evaluator.n_reduced, levels)):
             up, down = (evaluator.outputs(shifted) for shifted in pair)
             for i, value in enumerate(base):
                 total[i] = total[i] + np.maximum(_distance(up[i], value), _distance(down[i], value))
@@ -182,7 +185,29 @@ def _rounds(graph: object) -> bool:
     return isinstance(graph, MonoidGraph) and rounds(walk(graph.combine))
 
 
-def _shifted(states: dict[str, State], e: Expr, levels: int) -> Iterator[list[dict[str, State]]]:
+def _roundings(graph: object, n: int, levels: int) -> float:
+    """How many units of roundoff a folded value may be off, relative to its peak.
+
+    Where a combine adds, errors grow with the levels of the tree. Where it multiplies the values of both sides, each of n
+    factors leaves its relative error in the product, and they add up as random ones do; matrices amplify them further.
+    """
+    assert isinstance(graph, MonoidGraph)
+    return 4 + 2 * levels + (AMPLIFIED * n**0.5 if _multiplies(graph) else 0)
+
+
+def _multiplies(graph: MonoidGraph) -> bool:
+    """Whether a combine multiplies what it has of the left state alone with what it has of the right alone."""
+    sides: dict[str, set[bool]] = {}
+    for e in walk(graph.combine):
+        own = {e.value >= len(graph.state)} if e.op == "param" else set()  # type: ignore[operator]
+        sides[e.digest] = own.union(*(sides[a.digest] for a in e.args))
+        factors = [sides[a.digest] for a in e.args]
+        if e.op == "mul" and e.dtype.is_float and {False} in factors and {True} in factors:
+            return True
+    return False
+
+
+def _shifted(states: dict[str, State], e: Expr, roundings: float) -> Iterator[list[dict[str, State]]]:
     """The folded states with one float value moved by its rounding error, up and down, for each such value."""
     graph, state = e.value, states[e.digest]
     assert isinstance(graph, MonoidGraph)
@@ -190,7 +215,7 @@ def _shifted(states: dict[str, State], e: Expr, levels: int) -> Iterator[list[di
         return
     for i, t in enumerate(graph.state):
         if t.is_float and rounds(walk((graph.combine[i],))):
-            step = unit(t) * (4 + 2 * levels) * state.peaks[i] + _TINY[t.name]
+            step = unit(t) * roundings * state.peaks[i] + _TINY[t.name]
             moved = ([v + s if j == i else v for j, v in enumerate(state.values)] for s in (step, -step))
             yield [{**states, e.digest: State(values, state.peaks)} for values in moved]
 

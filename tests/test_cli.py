@@ -684,3 +684,21 @@ def test_the_first_run_script_names_commands_that_are_there() -> None:
     used = {line.split()[2] for line in text.splitlines() if line.startswith("try warpfold ")}
     assert used <= set(cli.commands)
     assert os.access(EXAMPLES / "first_run.sh", os.X_OK)
+
+
+@pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
+def test_a_product_may_be_off_by_what_its_factors_round(wrong: float, passes: bool) -> None:
+    """A factor 2 that was lost is seen; the rounding of ten thousand factors is not taken for an error."""
+    x = (1 + np.random.default_rng(1).standard_normal(10_000) * 1e-3).astype(np.float32)
+    evaluator = Evaluator(program(FUNCTIONS["prod"], (dtype("f32"),)), [x], (0,))
+    got = np.asarray(x.prod(dtype=np.float64) * (1 - wrong), np.float32)
+    (check,) = reference.check("prod", evaluator, [x], (0,), [got], 24)
+    assert check.passed is passes
+
+
+def test_a_variance_is_judged_as_strictly_as_a_sum() -> None:
+    x = np.random.default_rng(1).standard_normal(300_000).astype(np.float32)
+    evaluator = Evaluator(program(FUNCTIONS["var"], (dtype("f32"),)), [x], (0,))
+    got = np.asarray(x.var(dtype=np.float64), np.float32)
+    (check,) = reference.check("var", evaluator, [x], (0,), [got], 24)
+    assert check.allowed < 2e-5
