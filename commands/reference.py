@@ -188,8 +188,8 @@ def _rounds(graph: object) -> bool:
 def _roundings(graph: object, n: int, levels: int) -> float:
     """How many units of roundoff a folded value may be off, relative to its peak.
 
-    Where a combine adds, errors grow with the levels of the tree. Where it multiplies the values of both sides, each of n
-    factors leaves its relative error in the product, and they add up as random ones do; matrices amplify them further.
+    Where a combine adds, errors grow with the levels of the tree. Where it multiplies the values of both sides, each of
+    n factors leaves its relative error in the product; they add up as random ones do, and matrices amplify them.
     """
     assert isinstance(graph, MonoidGraph)
     return 4 + 2 * levels + (AMPLIFIED * n**0.5 if _multiplies(graph) else 0)
