@@ -124,15 +124,10 @@ def params(
 
 def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
-    scalars = {
-        "n_kept": geometry.n_kept,
-        "n_reduced": geometry.n_reduced,
-        "chunk": run.chunk,
-        "count": count,
-        "index_base": geometry.index_base,
-    }
-    if param.role in scalars:
-        return scalars[param.role]
+    if param.role in ("n_kept", "n_reduced", "index_base"):
+        return getattr(geometry, param.role)  # type: ignore[no-any-return]
+    if param.role in ("chunk", "count"):
+        return run.chunk if param.role == "chunk" else count
     axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from .errors import error
@@ -57,12 +58,12 @@ class Geometry:
     offsets: tuple[int, ...]
     index_base: int = 0
 
-    @property
+    @cached_property
     def n_kept(self) -> int:
         """Results."""
         return prod(d.size for d in self.kept)
 
-    @property
+    @cached_property
     def n_reduced(self) -> int:
         """Elements reduced into each result."""
         return prod(d.size for d in self.reduced)

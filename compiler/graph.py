@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from .dtypes import DType
@@ -104,13 +105,13 @@ class Program:
     inputs: tuple[DType, ...]
     outputs: tuple[Expr, ...]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The heart of the cache key."""
         parts = (*(t.name for t in self.inputs), *(e.digest for e in self.outputs))
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 
-    @property
+    @cached_property
     def reduces(self) -> tuple[Expr, ...]:
         """Every ``reduce`` node, operands before users."""
         return tuple(e for e in walk(self.outputs) if e.op == "reduce")
