@@ -9,7 +9,7 @@ from typing import Any
 from .dtypes import BOOL, C64, C128, F32, DType, dtype
 from .errors import error
 from .functions import maximum, minimum, sqrt, where
-from .trace import Sym, caller, cast, sym
+from .trace import Sym, Symbolic, caller, cast, sym
 
 
 def _refusing(operator: str) -> Callable[..., Any]:
@@ -21,7 +21,7 @@ def _refusing(operator: str) -> Callable[..., Any]:
     return refuse
 
 
-class Complex:
+class Complex(Symbolic):
     """A symbolic complex number; supports ``+ - * /``, ``==``, ``!=``, ``abs`` and ``conjugate``, but has no order."""
 
     __slots__ = ("imag", "real")
@@ -102,29 +102,6 @@ class Complex:
     __lshift__ = __rlshift__ = _refusing("<<")
     __rshift__ = __rrshift__ = _refusing(">>")
     __invert__ = _refusing("~")
-
-    def __bool__(self) -> bool:
-        raise error("WF201", where=caller())
-
-    def __iter__(self) -> Any:
-        raise error("WF202", where=caller())
-
-    def __getitem__(self, index: object) -> Any:
-        raise error("WF202", where=caller())
-
-    def __len__(self) -> int:
-        raise error("WF202", where=caller())
-
-    def __float__(self) -> float:
-        raise error("WF203", conversion="float", where=caller())
-
-    def __int__(self) -> int:
-        raise error("WF203", conversion="int", where=caller())
-
-    __index__ = __int__
-
-    def __complex__(self) -> complex:
-        raise error("WF203", conversion="complex", where=caller())
 
     def __repr__(self) -> str:
         return f"Complex({self.real!r}, {self.imag!r})"

@@ -20,7 +20,7 @@ from .errors import error
 from .functions import isnan, where
 from .graph import Expr, widest
 from .monoid import Monoid, monoid, positional, variadic
-from .storage import Value, element_type, join, split
+from .storage import Value, join, split
 from .trace import Sym, caller, cast, constant, foreign
 
 
@@ -76,7 +76,7 @@ def leaving_out(elements: Sym | None) -> Iterator[None]:
 
 def uses(m: Monoid, values: Sequence[Value]) -> None:
     """Notes that ``m`` reduces ``values``, for those who check its laws."""
-    _held().used.append((m, tuple(element_type(v) for v in values)))
+    _held().used.append((m, tuple(v.dtype for v in values)))
 
 
 def not_a_number(values: Sequence[Value]) -> Sym | None:
@@ -125,7 +125,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
 
 def _typed(values: Sequence[Any]) -> list[Value]:
     """The values as symbolic ones; numbers take the first symbolic value's type, as far as it can hold their kind."""
-    like = next((element_type(v) for v in values if isinstance(v, Sym) or foreign(v)), None)
+    like = next((v.dtype for v in values if isinstance(v, Sym) or foreign(v)), None)
     return [v if isinstance(v, Sym) or foreign(v) else cast(v, _number_type(v, like)) for v in values]
 
 
@@ -141,7 +141,7 @@ def _number_type(value: Any, like: DType | None) -> DType:
 
 def _reduced(m: Monoid, values: Sequence[Value], mask: Sym | None) -> list[Value]:
     """The state that ``values`` fold to, elements outside ``mask`` left out."""
-    types = tuple(element_type(v) for v in values)
+    types = tuple(v.dtype for v in values)
     graph = m.typed(*types)
     flat = [s for v in values for s in split(v)]
     if widest(s.expr.space for s in flat) == "kept":
@@ -168,10 +168,10 @@ def _begun(m: Monoid, initial: Any, state: list[Value]) -> list[Value]:
     given = initial if isinstance(initial, tuple | list) else (initial,)
     if len(given) != len(state):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"{len(state)} value(s)")
-    first = [_initial(m, g, element_type(v), initial) for g, v in zip(given, state, strict=True)]
+    first = [_initial(m, g, v.dtype, initial) for g, v in zip(given, state, strict=True)]
     got = m(first[0], state[0]) if len(state) == 1 else m(tuple(first), tuple(state))
     results = got if isinstance(got, tuple | list) else (got,)
-    return [cast(r, element_type(v)) for r, v in zip(results, state, strict=True)]
+    return [cast(r, v.dtype) for r, v in zip(results, state, strict=True)]
 
 
 def within(m: Monoid, initial: Any, *types: DType) -> Any:

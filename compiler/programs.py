@@ -19,7 +19,7 @@ from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
 from .monoid import Monoid, defined
-from .storage import Value, element_type, parts, split, value
+from .storage import Value, parts, split, value
 from .trace import Sym, foreign
 
 Nan = Literal["propagate", "ignore", "raise"]
@@ -98,7 +98,7 @@ def trace(
     if not any(e.op == "reduce" for e in walk(tuple(outputs))):
         raise error("WF212", name=label, position=0, where=defined(function))
     made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function))
-    results, checks = tuple(element_type(r) for r in leaves), tuple(code for code, _ in held.checks)
+    results, checks = tuple(r.dtype for r in leaves), tuple(code for code, _ in held.checks)
     return Traced(made, results, structure, checks, tuple(arrays), tuple(held.used))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from .complexes import Complex
 from .dtypes import F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, DType
@@ -52,9 +51,3 @@ def _e4m3fn(byte: Sym) -> Sym:
     size = bitcast((byte & 0x7F) << 20, F32) * 2.0**120
     size = where((byte & 0x7F) == 0x7F, math.nan, size)
     return where(byte >= 0x80, -size, size)
-
-
-def element_type(x: Any) -> DType:
-    """The type of a symbolic value."""
-    found: DType = x.dtype
-    return found

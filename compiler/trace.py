@@ -59,8 +59,37 @@ def promote(a: DType, b: DType) -> DType:
     return dtype(np.result_type(a.numpy, b.numpy))
 
 
-class Sym:
-    """A symbolic scalar of a tensor program; supports Python's operators and this module's functions."""
+class Symbolic:
+    """What no symbolic value can do, a number or a pair of them: be looked at while a function is traced."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        raise error("WF201", where=caller())
+
+    def __iter__(self) -> Any:
+        raise error("WF202", where=caller())
+
+    def __getitem__(self, index: object) -> Any:
+        raise error("WF202", where=caller())
+
+    def __len__(self) -> int:
+        raise error("WF202", where=caller())
+
+    def __float__(self) -> float:
+        raise error("WF203", conversion="float", where=caller())
+
+    def __int__(self) -> int:
+        raise error("WF203", conversion="int", where=caller())
+
+    __index__ = __int__
+
+    def __complex__(self) -> complex:
+        raise error("WF203", conversion="complex", where=caller())
+
+
+class Sym(Symbolic):
+    """A symbolic scalar of a tensor program; supports Python's operators and those of ``functions.py``."""
 
     __slots__ = ("expr",)
     __hash__ = None  # type: ignore[assignment]
@@ -189,26 +218,6 @@ class Sym:
 
     def __abs__(self) -> Sym:
         return self if self.dtype.kind in ("uint", "bool") else node("abs", self.dtype, self)
-
-    def __bool__(self) -> bool:
-        raise error("WF201", where=caller())
-
-    def __iter__(self) -> Any:
-        raise error("WF202", where=caller())
-
-    def __getitem__(self, index: object) -> Any:
-        raise error("WF202", where=caller())
-
-    def __len__(self) -> int:
-        raise error("WF202", where=caller())
-
-    def __float__(self) -> float:
-        raise error("WF203", conversion="float", where=caller())
-
-    def __int__(self) -> int:
-        raise error("WF203", conversion="int", where=caller())
-
-    __index__ = __int__
 
     def __repr__(self) -> str:
         return f"Sym({self.expr.op}: {self.dtype.name})"

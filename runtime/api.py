@@ -81,11 +81,10 @@ def reduce(
             raise error("WF130", kind="NoneType")
         *xs, what = xs  # type: ignore[assignment]
     check_options(nan=nan, determinism=determinism)
-    mask = None if where is None or where is True else where
-    arrays = Arrays.of(xs, device, mask)
+    arrays = Arrays.of(xs, device, where)
     axes = normalize_axes(axis, len(arrays.shape))
     params_found = params_of(what, params)
-    request = Request(what, axes, params_found, plan_text(plan), mask is not None, nan, determinism)  # type: ignore[arg-type]
+    request = Request(what, axes, params_found, plan_text(plan), arrays.masked, nan, determinism)  # type: ignore[arg-type]
     found, _ = traced(request, arrays.types, arrays.shape)
     arrays.allocate(axes, found.results, out, keepdims, len(found.checks))
     inputs, outputs = arrays.shapes(axes)

@@ -30,6 +30,7 @@ class Arrays:
         stream: the caller's stream.
         outputs: views of the result arrays, then of the checks.
         results: what to hand to the caller, made when called; then the checks.
+        masked: whether the last input is a mask.
     """
 
     first: object
@@ -38,10 +39,13 @@ class Arrays:
     stream: int
     outputs: tuple[View, ...] = ()
     results: list[Callable[[], Any]] = field(default_factory=list)
+    masked: bool = False
 
     @classmethod
     def of(cls, xs: Sequence[object], device: str, mask: object = None) -> Arrays:
         """Views of the inputs and of the mask, if there is one, and the backend that reaches them.
+
+        None and True are no mask: all elements take part.
 
         Raises:
             ArgumentError: WF126 when shapes do not broadcast, WF139 when the mask is none of the inputs' elements.
@@ -53,10 +57,11 @@ class Arrays:
         if any(v.shape != shape for v in views):
             shape = _common_shape(views)
             views = tuple(_broadcast(v, shape) for v in views)
-        if mask is not None:
+        masked = mask is not None and mask is not True
+        if masked:
             views += (_mask(mask, shape),)
         libraries.common_device(views)
-        return cls(xs[0], views, backend_for(views, device), libraries.stream_of(xs[0]))
+        return cls(xs[0], views, backend_for(views, device), libraries.stream_of(xs[0]), masked=masked)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -169,7 +174,7 @@ def run(
     """Launches the kernels and returns the results in the caller's library, nested as ``structure`` says.
 
     Raises:
-        ArgumentError: the code of a check that came out true; the results are then in no one's hands.
+        ArgumentError: the code of a check that came out true; the results were written by then.
     """
     backend, stream = arrays.backend, arrays.stream
     with bound(arrays) as pointers:

@@ -70,12 +70,11 @@ def segment_reduce(
         TraceError, PlanError, CompileError, BackendError: as ``reduce``.
     """
     check_options(nan=nan)
-    mask = None if where is None or where is True else where
-    arrays = Arrays.of((x,), device, mask)
+    arrays = Arrays.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
     rows = Rows.of(_bounds(offsets, arrays.shape[own]))
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
-    how = {"masked": mask is not None, "nan": nan}
+    how = {"masked": arrays.masked, "nan": nan}
     request = Request(what, (own + 1,), params_of(what, params), plan_text(plan), **how)  # type: ignore[arg-type]
     found = _traced(request, arrays, rows)
     arrays.allocate(request.axes, found.results, out, checks=len(found.checks))

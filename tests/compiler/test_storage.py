@@ -12,7 +12,7 @@ from graph_numpy import evaluate
 from warpfold.compiler.complexes import Complex
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, STORED, U8, DType
 from warpfold.compiler.graph import Expr
-from warpfold.compiler.storage import element_type, join, parts, split, value
+from warpfold.compiler.storage import join, parts, split, value
 from warpfold.compiler.trace import Sym
 
 
@@ -50,9 +50,9 @@ def test_what_an_array_is_to_a_kernel() -> None:
 def test_a_value_is_split_and_joined_again(t: DType) -> None:
     exprs = inputs(t)
     found = value(t, exprs)
-    assert element_type(found) == (F32 if t in (F8E4M3FN, F8E5M2) else t)
+    assert found.dtype == (F32 if t in (F8E4M3FN, F8E5M2) else t)
     assert isinstance(found, Complex) == (t.kind == "complex")
-    (again,) = join([element_type(found)], split(found))
+    (again,) = join([found.dtype], split(found))
     assert [s.expr for s in split(again)] == [s.expr for s in split(found)]
 
 
