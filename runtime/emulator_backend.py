@@ -14,6 +14,7 @@ from ..compiler.target import DEFAULT
 if TYPE_CHECKING:
     from ..compiler.artifact import Artifact
     from .backend import Call, View, Workspace
+    from .emulator import Tool
 
 
 class EmulatorBackend:
@@ -27,6 +28,7 @@ class EmulatorBackend:
         self.target = DEFAULT
         self.sms = DEFAULT.sms
         self.memory: Any = Memory()
+        self.tool: Tool | None = None
         self._bound: list[int] = []
         self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
 
@@ -75,7 +77,7 @@ class EmulatorBackend:
 
         module = parse(artifact.ptx)
         for call in calls:
-            launch(module, call.name, call.grid, call.block, call.args, self.memory)
+            launch(module, call.name, call.grid, call.block, call.args, self.memory, tool=self.tool)
 
     def synchronize(self, stream: int) -> None:
         """Nothing is ever under way."""

@@ -6,5 +6,6 @@ from .isa import SUPPORTED
 from .launch import LaunchStats, launch, parse
 from .memory import Memory
 from .module import Module
+from .tool import Tool
 
-__all__ = ["SUPPORTED", "LaunchStats", "Memory", "Module", "launch", "parse"]
+__all__ = ["SUPPORTED", "LaunchStats", "Memory", "Module", "Tool", "launch", "parse"]

@@ -109,10 +109,9 @@ class _Load:
     def _gather(self, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> Array:
         pieces = locate(self.access, machine, lanes, chosen, addresses)
         if len(pieces) == 1:
-            view, index, _ = pieces[0]
-            return view.take(index)
+            return pieces[0].view.take(pieces[0].index)
         raw = np.zeros(addresses.size, self.access.unit)
-        for view, index, where in pieces:
+        for view, index, where, _ in pieces:
             raw[where] = view.take(index)
         return raw
 
@@ -154,7 +153,7 @@ class _Store:
             raw = broadcast(raw, lanes.n)[chosen]
         elif addresses.size < lanes.n:
             addresses = broadcast(addresses, lanes.n)
-        for view, index, where in locate(access, machine, lanes, chosen, addresses):
+        for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
             view[index] = raw if raw.size == 1 else raw[where]
 
 

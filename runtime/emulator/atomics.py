@@ -133,8 +133,8 @@ class _Update:
         addresses = broadcast(addresses, n)[pick]
         some = [broadcast(v, n)[pick] for v in values]
         found = np.empty(addresses.size, dtype)
-        for view, index, where in locate(self.access, machine, lanes, chosen, addresses):
-            space = "shared" if view.base is machine.views.get("shared") else self.access.space
+        for view, index, where, home in locate(self.access, machine, lanes, chosen, addresses):
+            space = "shared" if home is None else "global"
             combine = _combine(self.name, self.type, space)
             found[where] = update(self.name, combine, view.view(dtype), index, [v[where] for v in some])
         result[pick] = found

@@ -42,6 +42,10 @@ class Barriers:
         if number.size == 1 and not counted and not self.arrived and lanes.n == machine.living and op.end == "barrier":
             if reduces:
                 self._tally([lanes])
+            tool = machine.launch.tool
+            if tool is not None:
+                tool.arrive(machine, block, lanes, int(number[0]))
+                tool.release(machine, int(number[0]), np.unique(lanes.ctas), [(lanes, block)])
             machine.go(block.next, lanes)
             return
         numbers = broadcast(number, lanes.n)
@@ -56,6 +60,8 @@ class Barriers:
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
         arrived += np.bincount(lanes.ctas, minlength=ctas)
+        if self.machine.launch.tool is not None:
+            self.machine.launch.tool.arrive(self.machine, block, lanes, number)
         if count is not None:
             expected[lanes.ctas] = count
         if block.last.op.end == "arrive":
@@ -92,6 +98,8 @@ class Barriers:
         expected[done] = 0
         if not arrived.any():
             del self.arrived[number], self.expected[number], self.held[number]
+        if self.machine.launch.tool is not None:
+            self.machine.launch.tool.release(self.machine, number, np.flatnonzero(done), freed)
         self._tally([lanes for lanes, block in freed if "red" in block.last.op.detail])
         for lanes, block in freed:
             self.machine.go(block.next, lanes)

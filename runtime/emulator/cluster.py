@@ -38,6 +38,8 @@ class ClusterBarrier:
             clusters = self._clusters(lanes)
             self.goal[lanes.numbers] = self.phase[clusters] + 1
             self.arrived += np.bincount(clusters, minlength=self.arrived.size)
+            if self.machine.launch.tool is not None:
+                self.machine.launch.tool.cluster_arrive(self.machine, block, lanes)
             self.machine.go(block.next, lanes)
         self._complete()
 
@@ -57,7 +59,10 @@ class ClusterBarrier:
         for lanes, block in held:
             free = self.phase[self._clusters(lanes)] >= self.goal[lanes.numbers]
             if free.any():
-                self.machine.go(block.next, lanes if free.all() else lanes.select(free))
+                going = lanes if free.all() else lanes.select(free)
+                if self.machine.launch.tool is not None:
+                    self.machine.launch.tool.cluster_release(self.machine, block, going)
+                self.machine.go(block.next, going)
             if not free.all():
                 self.held.append((lanes.select(~free), block))
 

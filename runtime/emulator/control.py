@@ -44,8 +44,19 @@ def _trap(form: Form) -> Op:
 
 
 def _nothing(_form: Form) -> Op:
-    """Fences order nothing in a machine that runs in order; sleeps and hints take no time."""
+    """Sleeps and hints take no time."""
     return Op()
+
+
+def _fence(form: Form) -> Op:
+    """Fences order nothing in a machine that runs in order; a tool is told of them."""
+    ins = form.ins
+
+    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
+        if machine.launch.tool is not None:
+            machine.launch.tool.fence(machine, ins, lanes, mask)
+
+    return Op(run=run, effect=True)
 
 
 def _warp_barrier(form: Form) -> Op:
@@ -112,8 +123,8 @@ TABLE: dict[str, Builder] = {
     "trap": _trap,
     "bar": _bar,
     "barrier": _barrier,
-    "fence": _nothing,
-    "membar": _nothing,
+    "fence": _fence,
+    "membar": _fence,
     "nanosleep": _nothing,
     "griddepcontrol": _nothing,
     "nop": _nop,

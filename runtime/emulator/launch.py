@@ -18,6 +18,7 @@ from .memory import Memory
 from .module import Function, Module
 from .parser import read_module
 from .program import Program
+from .tool import Tool
 from .types import STORAGE, WIDTH, Array, Instruction, Variable
 
 BATCH_THREADS = 1 << 17
@@ -59,8 +60,9 @@ class Launch:
         memory: Memory,
         shared_bytes: int,
         max_steps: int | None,
+        tool: Tool | None = None,
     ) -> None:
-        self.program, self.memory = program, memory
+        self.program, self.memory, self.tool = program, memory, tool
         self.grid, self.block, self.cluster = shape
         self.threads, self.cluster_size = prod(self.block), prod(self.cluster)
         self.dynamic_shared = shared_bytes
@@ -83,9 +85,13 @@ class Launch:
         if bytes_each:
             per = max(1, min(per, BATCH_BYTES // bytes_each))
         per = align_up(per, self.cluster_size)
+        if self.tool is not None:
+            self.tool.launch(self)
         with np.errstate(all="ignore"):
             for first in range(0, total, per):
                 Machine(self, first, min(per, total - first)).run()
+        if self.tool is not None:
+            self.tool.finish(self)
         return self.stats
 
     def param_view(self, dtype: np.dtype[Any]) -> Array:
@@ -235,14 +241,15 @@ def launch(
     shared_bytes: int = 0,
     cluster: tuple[int, int, int] = (1, 1, 1),
     max_steps: int | None = None,
+    tool: Tool | None = None,
 ) -> LaunchStats:
     """Runs kernel ``entry`` to its end.
 
     ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
     are. ``shared_bytes`` is dynamic shared memory per CTA. ``max_steps`` (default 2**22) is the number of blocks run by
-    groups of threads before an endless loop is assumed.
+    groups of threads before an endless loop is assumed. ``tool`` watches.
     """
     program = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
-    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps).run()
+    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool).run()

@@ -84,8 +84,11 @@ class Machine:
     def run(self) -> None:
         """Runs until every thread has exited."""
         blocks, stats, budget = self.program.blocks, self.launch.stats, self.launch.max_steps
+        tool = self.launch.tool
         if not blocks:
             return
+        if tool is not None:
+            tool.batch(self)
         while self.pending or self._stuck():
             # now and then the place that has waited longest, so that a thread spinning for another lets it go on
             fair = stats.steps % _FAIR == _FAIR - 1
@@ -102,6 +105,10 @@ class Machine:
                 raise self._budget(block, lanes)
             stats.instructions += len(block.items) * lanes.n
             self.registers.enter(lanes)
+            if tool is not None:
+                tool.step(self, block, lanes)
+                if block.items[0].op.member is not None:
+                    tool.gathered(self, block, lanes)
             self._advance(block, lanes, function_of(self.program, block)(self, lanes))
 
     def go(self, number: int, lanes: Lanes) -> None:
@@ -113,6 +120,8 @@ class Machine:
 
     def _advance(self, block: Block, lanes: Lanes, result: Any) -> None:
         end = block.end
+        if end == "branch" and self.launch.tool is not None:
+            self.launch.tool.branch(self, block, lanes, result)
         if end in ("", "branch", "exit", "trap"):
             taken = block.targets[0] if end == "branch" else EXIT
             self._fork(block, lanes, result, block.next if end == "" else taken)
@@ -148,6 +157,8 @@ class Machine:
             self.go(block.targets[int(value)], lanes.select(index == value))
 
     def _exit(self, lanes: Lanes) -> None:
+        if self.launch.tool is not None:
+            self.launch.tool.exit(self, lanes)
         self.alive[lanes.numbers] = False
         self.living -= lanes.n
         for number, sets in self.waiting.items():  # those that waited for an exited lane can go on

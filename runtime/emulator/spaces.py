@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .lanes import Lanes
 from .layout import LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_BITS, WINDOW_MASK
 from .op import broadcast
+from .tool import Touch
 from .types import Array, Instruction
 
 if TYPE_CHECKING:
     from .machine import Machine
+    from .memory import Allocation
 
 _WINDOW_SPACES = {
     SHARED_WINDOW >> WINDOW_BITS: "shared",
@@ -41,8 +43,19 @@ class Access:
     verb: str
 
 
-Piece = tuple[Array, Array, "Array | slice"]
-"""A memory array, the elements meant, and the positions among the addresses they belong to."""
+class Piece(NamedTuple):
+    """What some addresses mean.
+
+    Attributes:
+        view: a memory array, in elements of the access's unit; ``index``: the elements meant.
+        where: the positions among the addresses that they belong to.
+        home: the allocation, in global memory.
+    """
+
+    view: Array
+    index: Array
+    where: Array | slice
+    home: Allocation | None = None
 
 
 def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
@@ -50,9 +63,17 @@ def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
 
     One address for several threads stays one, where the space is common to them.
     """
-    space = access.space
-    if space == "generic":
+    if access.space == "generic":
         return _by_window(access, machine, lanes, chosen, addresses)
+    pieces = _pieces(access, machine, lanes, chosen, addresses)
+    tool = machine.launch.tool
+    if tool is not None:
+        tool.touch(Touch(machine, access, lanes, chosen, addresses, pieces))
+    return pieces
+
+
+def _pieces(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
+    space = access.space
     if space in ("global", "const"):
         return _in_global(access, machine, lanes, chosen, addresses)
     if space == "param":
@@ -80,7 +101,7 @@ def _by_window(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
         space = _WINDOW_SPACES.get(int(value), "global")
         inner = addresses[here] if space == "global" else addresses[here] & WINDOW_MASK
         found = locate(_in_space(access, space), machine, lanes, positions[here], inner)
-        pieces += [(view, index, here[where]) for view, index, where in found]
+        pieces += [piece._replace(where=here[piece.where]) for piece in found]
     return pieces
 
 
@@ -99,7 +120,7 @@ def _in_global(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
             if int(np.bitwise_or.reduce(index)) & (size - 1):
                 _misaligned(access, machine, lanes, chosen, addresses)
             index >>= size.bit_length() - 1
-        return [(view, index, slice(None))]
+        return [Piece(view, index, slice(None), found)]
     return _in_many(access, machine, lanes, chosen, addresses)
 
 
@@ -124,7 +145,7 @@ def _in_many(access: Access, machine: Machine, lanes: Lanes, chosen: Array | Non
         index = addresses[here] + (access.offset - first)
         if (index & (size - 1)).any():
             _misaligned(access, machine, lanes, chosen, addresses)
-        pieces.append((view, index >> (size.bit_length() - 1), here))
+        pieces.append(Piece(view, index >> (size.bit_length() - 1), here, found))
         todo = todo[~inside]
     return pieces
 
@@ -183,7 +204,7 @@ def _in_shared(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
     index = _bounded(access, machine, lanes, chosen, addresses, launch.shared_size, "shared")
     if machine.count > 1:
         index = index + ctas * launch.shared_stride
-    return machine.view("shared", access.unit), index >> (access.size.bit_length() - 1), slice(None)
+    return Piece(machine.view("shared", access.unit), index >> (access.size.bit_length() - 1), slice(None))
 
 
 def _in_local(
@@ -192,7 +213,7 @@ def _in_local(
     launch = machine.launch
     index = _bounded(access, machine, lanes, chosen, addresses, launch.program.flat.local.size, "local")
     index = index + threads * launch.local_stride
-    return machine.view("local", access.unit), index >> (access.size.bit_length() - 1), slice(None)
+    return Piece(machine.view("local", access.unit), index >> (access.size.bit_length() - 1), slice(None))
 
 
 def _in_params(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> Piece:
@@ -202,4 +223,4 @@ def _in_params(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
         what = f"{access.verb} at parameter address {int(addresses[0]):#x}"
         raise launch.located("WF712", access.ins, machine, _thread(lanes, chosen, 0), what=what)
     index = _bounded(access, machine, lanes, chosen, addresses, launch.param_size, "param")
-    return launch.param_view(access.unit), index >> (access.size.bit_length() - 1), slice(None)
+    return Piece(launch.param_view(access.unit), index >> (access.size.bit_length() - 1), slice(None))

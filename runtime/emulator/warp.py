@@ -76,6 +76,8 @@ def _shfl(form: Form) -> Op:
         else:
             j, inside = _sources(mode, lanes.rows(b), lanes.rows(c))
             moved = np.take_along_axis(rows, j, axis=1)
+        if machine.launch.tool is not None:
+            machine.launch.tool.shuffle(machine, form.ins, lanes, j, inside)
         return lanes.flat(np.ascontiguousarray(moved)), lanes.flat(inside)
 
     reads: tuple[tuple[Operand, str], ...] = ((a, "b32"), (b, "u32"), (c, "u32"), (member, "b32"))

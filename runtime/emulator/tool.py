@@ -1,0 +1,99 @@
+"""What watches a launch: the seam between the machine and the instruments (sanitizer, profiler).
+
+A ``Tool`` gets one call for each thing that a set of threads does. Its methods do nothing; an instrument overrides
+those it needs. Without a tool the machine only asks, once an event, whether there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .lanes import Lanes
+from .types import Array, Instruction
+
+if TYPE_CHECKING:
+    from .launch import Launch
+    from .machine import Machine
+    from .program import Block
+    from .spaces import Access, Piece
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """One memory instruction of some threads, its addresses resolved, before it takes place.
+
+    Attributes:
+        access: the instruction, what it does (``verb``: read, written or updated), bytes a thread; the space is
+            concrete, never generic.
+        lanes: the threads that run; ``chosen`` are the positions among them that take part (None: all).
+        addresses: int64, one for each thread that takes part, or one element for all of them; the byte address in the
+            space is ``addresses + access.offset``.
+        pieces: where that lies.
+    """
+
+    machine: Machine
+    access: Access
+    lanes: Lanes
+    chosen: Array | None
+    addresses: Array
+    pieces: list[Piece]
+
+    @cached_property
+    def threads(self) -> Array:
+        """The numbers of the threads that take part, within the batch, ascending."""
+        return self.lanes.numbers if self.chosen is None else self.lanes.numbers[self.chosen]
+
+
+class Tool:
+    """An instrument. Numbers of threads and CTAs are those of the batch: ``machine.first`` CTAs came before."""
+
+    def launch(self, launch: Launch) -> None:
+        """A launch begins."""
+
+    def batch(self, machine: Machine) -> None:
+        """A batch of CTAs begins."""
+
+    def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """``lanes`` run ``block`` next."""
+
+    def touch(self, touch: Touch) -> None:
+        """Threads are about to read or write memory."""
+
+    def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:
+        """Threads pass a fence; ``mask`` says which of ``lanes`` (None: all)."""
+
+    def branch(self, machine: Machine, block: Block, lanes: Lanes, mask: Array | None) -> None:
+        """Threads branch: those where ``mask`` is true jump (None: all)."""
+
+    def gathered(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """The threads that a warp-wide instruction (the first of ``block``) waited for are there."""
+
+    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
+        """A shuffle reads: the source lane of each lane and whether it is in range; shapes broadcast to (warps, 32)."""
+
+    def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
+        """Threads arrive at CTA barrier ``number``."""
+
+    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
+        """CTA barrier ``number`` is complete in ``ctas``; ``sets`` waited and go on."""
+
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """Threads arrive at the barrier of their cluster."""
+
+    def cluster_release(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """Threads that waited for the barrier of their cluster go on."""
+
+    def exit(self, machine: Machine, lanes: Lanes) -> None:
+        """Threads end."""
+
+    def finish(self, launch: Launch) -> None:
+        """All threads of the launch have ended."""
+
+
+def numbers(lanes: Lanes, mask: Array | None) -> Array:
+    """The thread numbers of ``lanes`` where ``mask`` is true."""
+    return lanes.numbers if mask is None else lanes.numbers[np.broadcast_to(mask, (lanes.n,))]
