@@ -62,7 +62,7 @@ def _symbol(name: str) -> str:
 
 def _second_plan(plan: Plan) -> Plan:
     """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
-    return replace(plan, finish="cta", vector=1, unroll=plan.second_unroll)
+    return replace(plan, finish="cta", coarsening=0, vector=1, unroll=plan.second_unroll)
 
 
 def compile_program(

@@ -404,6 +404,22 @@ _rows(
             "{remedy}",
         ),
         "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
+        "WF410": (
+            "no plan is called {name!r}: expected one of {known}",
+            "write a name, key=value,key=value, or a name and then what differs",
+        ),
+        "WF411": (
+            "cta=shuffle exchanges registers, the plan has exchange=global",
+            "set exchange=shared, or another cta: serial, interleaved, sequential, warp_sync or unrolled",
+        ),
+        "WF412": (
+            "coarsening={coarsening} says when more CTAs share a result, the plan has finish=cta: one CTA a result",
+            "set coarsening=0, or another finish: last_block, two_kernels or atomic",
+        ),
+        "WF413": (
+            "a CTA takes whole unrolled steps: coarsening={coarsening} is less than unroll={unroll}",
+            "lower unroll, or raise coarsening",
+        ),
     },
 )
 

@@ -8,13 +8,15 @@ and the property tests check that they cover every element once.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from .errors import error
+from .ladder import expand
 from .target import WARP, Target
 
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
+Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal["aligned", "shifted", "strided"]
 Determinism = Literal["run", "portable", "none"]
 
@@ -38,6 +40,14 @@ class Plan:
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
+        cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: the lanes of a warp by shuffles, then the
+            warps in shared memory; else all in one buffer of states, a barrier after each round. ``serial``: position 0
+            takes one state after another. ``interleaved``: distances 1, 2, 4, ..., every position that is a multiple of
+            twice the distance takes the state at it. ``sequential``: distances from half the positions down to 1, the
+            positions below the distance take the state at it. ``warp_sync``: the same, where rounds within one warp wait
+            for that warp alone. ``unrolled``: the same without loops.
+        exchange: where that buffer lies, in ``shared`` memory or in ``global``; the latter is for teaching.
+        coarsening: accesses that a thread makes before another CTA gets a part of its result; 0 fills the machine.
         finish: how the CTAs along the reduced axis meet; ``cta`` when there is one.
         tree: the name of the combining tree, so that its bits can be promised.
     """
@@ -49,6 +59,9 @@ class Plan:
     lanes: int = WARP
     warps: int = 1
     warps_kept: int = 1
+    cta: Meeting = "shuffle"
+    exchange: Literal["shared", "global"] = "shared"
+    coarsening: int = 0
     finish: Finish = "cta"
     tree: str = "tree-v1"
 
@@ -97,9 +110,20 @@ class Plan:
         """Partial states a thread has in flight in the second round: there are few, and they are in the L2 cache."""
         return min(4, self.unroll)
 
+    @property
+    def exchanged(self) -> int:
+        """States that the threads of a CTA leave for each other in memory, of all its results; 0 where none do."""
+        rows = self.warps if self.cta == "shuffle" else self.positions
+        return rows * self.slots if rows > 1 else 0
+
+    @property
+    def global_states(self) -> int:
+        """Those of them that lie in global memory."""
+        return self.exchanged if self.exchange == "global" else 0
+
     def shared_bytes(self, state_bytes: int) -> int:
         """Shared memory the stages need, for a state of ``state_bytes`` in all: the last CTA has a round of its own."""
-        own_round = self.warps * self.slots * state_bytes if self.warps > 1 else 0
+        own_round = (self.exchanged - self.global_states) * state_bytes
         return 2 * own_round + TICKET if self.finish == "last_block" else own_round
 
     def to_dict(self) -> dict[str, int | str]:
@@ -107,30 +131,40 @@ class Plan:
         return asdict(self)
 
     def with_options(self, text: str) -> Plan:
-        """This plan with ``key=value,...`` of ``text`` in place of its own values.
+        """This plan with ``key=value,...`` of ``text`` in place of its own values; a rung's name stands for its own.
 
         Raises:
-            PlanError: WF402 unknown key, WF403 bad value.
+            PlanError: WF402 unknown key, WF403 bad value, WF410 no rung of this name.
         """
         known = {f.name: f for f in fields(self)}
         changes: dict[str, int | str] = {}
-        for item in filter(None, text.split(",")):
+        for item in filter(None, expand(text).split(",")):
             key, _, value = (part.strip() for part in item.partition("="))
             if key not in known or key == "tree":
                 raise error("WF402", key=key, known=" ".join(k for k in known if k != "tree"))
             if isinstance(getattr(self, key), int):
-                if value not in _POWERS:
-                    raise error("WF403", key=key, value=repr(value), expected="a power of two from 1 to 1024")
-                changes[key] = _POWERS[value]
+                changes[key] = _extent(key, value)
             else:
                 changes[key] = value
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
+def _extent(key: str, value: str) -> int:
+    """The number that ``value`` of an option says."""
+    if key == "coarsening" and value == "0":
+        return 0
+    if value not in _POWERS:
+        zero = "0, or " if key == "coarsening" else ""
+        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to 1024")
+    return _POWERS[value]
+
+
 _CHOICES = {
     "fast": ("reduced", "kept"),
     "walk": ("interleaved", "blocked"),
-    "finish": ("cta", "last_block", "two_kernels", "atomic"),
+    "cta": get_args(Meeting),
+    "exchange": ("shared", "global"),
+    "finish": get_args(Finish),
 }
 
 
@@ -139,7 +173,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
 
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
-            vectors along the reduced axis.
+            vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening of one CTA's work, WF413 one
+            that is less than an unrolled step.
     """
     for key, choices in _CHOICES.items():
         if getattr(plan, key) not in choices:
@@ -148,6 +183,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         extent = getattr(plan, key)
         if extent < 1 or extent & (extent - 1):
             raise error("WF403", key=key, value=extent, expected="a power of two")
+    if plan.coarsening < 0 or plan.coarsening & (plan.coarsening - 1):
+        raise error("WF403", key="coarsening", value=plan.coarsening, expected="0, or a power of two")
     if plan.lanes > WARP:
         raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
     if plan.vector > 16 or plan.unroll > 32:
@@ -159,6 +196,12 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=STATIC_SHARED, arch=target.arch)
     if plan.walk == "blocked" and plan.vector_reduced > 1:
         raise error("WF406", vector=plan.vector)
+    if plan.cta == "shuffle" and plan.exchange == "global":
+        raise error("WF411")
+    if plan.coarsening and plan.finish == "cta":
+        raise error("WF412", coarsening=plan.coarsening)
+    if 0 < plan.coarsening < plan.unroll:
+        raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
 
 
 @dataclass(frozen=True)

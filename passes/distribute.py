@@ -9,7 +9,8 @@ A sum over rows, a warp a row:
 ```mlir before
 func.func @row_sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 2, lanes = 32, warps = 1,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %sum = "fold.reduce"(%x) ({

@@ -19,7 +19,8 @@
 // CHECK-NOT:     func.func
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -78,7 +79,8 @@ func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
-                 warps_kept = 2, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 2, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %squares = arith.mulf %x, %x : tensor<?x?xf32>
@@ -118,7 +120,8 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -164,7 +167,8 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         {finish = "last_block"}
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
-                 warps_kept = 1, finish = "last_block", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "last_block", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -205,7 +209,8 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // CHECK:         "fold.store"(%[[PARTS]]#1,
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 4, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
@@ -248,7 +253,8 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 // CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -281,7 +287,8 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 // CHECK:           fold.store
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, finish = "two_kernels", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "two_kernels", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -297,7 +304,8 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -349,7 +357,8 @@ func.func @no_plan() {
 // CHECK:         fold.store
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %r = "fold.reduce"(%x) ({
@@ -383,7 +392,8 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         arith.addi %{{.*}}, %[[N]] : i64
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, finish = "cta", tree = "tree-v1"},
+                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
