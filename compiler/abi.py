@@ -14,14 +14,14 @@ from .graph import Expr, MonoidGraph, Program, rewrite
 from .plan import Access, Launch, Plan
 
 Role = Literal[
-    "input", "output", "partial", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size", "reduced_size",
+    "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size", "reduced_size",
     "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin", "row_count",
     "row_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
 elements the caller reduces. A row may be a piece of the caller's: the first two are the piece's, the others not."""
-POINTERS = ("input", "output", "partial", "counter", *ROWS)
+POINTERS = ("input", "output", "partial", "counter", "exchange", *ROWS)
 SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
 
 
@@ -57,7 +57,7 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        several = ("input", "output", "partial", "kept_stride", "reduced_stride")
+        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride")
         letter = f"{self.operand}" if self.role in several else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
         return f"{self.role}{letter}{dim}"
@@ -88,24 +88,25 @@ class Kernel:
         """The kernel's parameters, in order."""
         p = self.program
         return params(
-            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts, self.plan.finish,
+            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts, self.plan,
             indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
 
 
 def params(
-    inputs: int, outputs: int, states: int, facts: Facts, finish: str, *, indexed: bool, counted: bool
+    inputs: int, outputs: int, states: int, facts: Facts, plan: Plan, *, indexed: bool, counted: bool
 ) -> tuple[Param, ...]:
     """The parameters of a kernel with so many inputs, outputs and values of state.
 
     ``indexed`` and ``counted`` say that it numbers its elements, and asks for their number.
     """
-    kept_rank, reduced_rank = facts.kept_rank, facts.reduced_rank
+    kept_rank, reduced_rank, finish = facts.kept_rank, facts.reduced_rank, plan.finish
     finishes = finish in ("cta", "last_block")
     found = [Param("input", i) for i in range(inputs)]
     found += [Param("output", i) for i in range(outputs) if finishes]
     found += [Param("partial", i) for i in range(states) if finish != "cta"]
     found += [Param("counter")] if finish == "last_block" else []
+    found += [Param("exchange", i) for i in range(states) if plan.global_states]
     asked = {"row_origin": indexed, "row_count": counted}
     found += [Param(role) for role in ROWS if facts.ragged and asked.get(role, True)]
     found += [Param(role) for role in SCALARS]

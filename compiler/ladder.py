@@ -2,8 +2,8 @@
 
 A rung is nothing but fields of a plan; what it leaves open the planner chooses. Its name stands wherever options of a
 plan are written (``--plan simple``, ``plan="simple,unroll=2"``), so ``planner.choose(task, name)`` is its plan, and
-whatever serves any plan serves all of them. Those that end in atomics give float sums only to those who ask for no fixed
-order (``determinism="none"``), and only monoids that have an atomic (WF408).
+whatever serves any plan serves all of them. Those that end in atomics serve only monoids that have an atomic, and float
+sums only where no fixed order is asked for (``determinism="none"``); WF408 otherwise.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ LECTURE = "lecture 9 of the CUDA-MODE course (Reductions)"
 ARTICLE = "OneFlow's article on the CUDA reduction"
 OWN = "warpfold"
 
-_ONE_BY_ONE = "vector=1,unroll=1,warps_kept=1"
-_CTA_1024 = f"{_ONE_BY_ONE},lanes=32,warps=32,walk=interleaved"
-_CTA_256 = f"{_ONE_BY_ONE},lanes=32,warps=8"
+_PLAIN = "walk=interleaved,vector=1,unroll=1,lanes=32,warps_kept=1,cta=shuffle,exchange=shared,coarsening=0,finish=cta"
+_LECTURE, _ARTICLE = f"{_PLAIN},warps=32", f"{_PLAIN},warps=8"
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Rung:
 
     Attributes:
         name: as ``--plan`` takes it.
-        options: the fields it pins, ``key=value,...``.
+        options: the fields it pins, ``key=value,...``; a later value counts.
         source: who teaches it.
         idea: what it does, or does better than the one before, in one sentence.
     """
@@ -39,35 +38,33 @@ class Rung:
 
 
 RUNGS = (
-    Rung("serial", f"{_ONE_BY_ONE},lanes=1,warps=1,walk=interleaved,cta=shuffle,exchange=shared,coarsening=0,finish=cta",
-         LECTURE, "one thread reads a result's elements one after another"),
-    Rung("simple", f"{_CTA_1024},cta=interleaved,exchange=global,coarsening=0,finish=cta", LECTURE,
+    Rung("serial", f"{_PLAIN},lanes=1,warps=1", LECTURE, "one thread reads a result's elements one after another"),
+    Rung("simple", f"{_LECTURE},cta=interleaved,exchange=global", LECTURE,
          "one CTA combines in place in global memory, each thread with a neighbour at twice the distance every round"),
-    Rung("fix-divergence", f"{_CTA_1024},cta=sequential,exchange=global,coarsening=0,finish=cta", LECTURE,
+    Rung("fix-divergence", f"{_LECTURE},cta=sequential,exchange=global", LECTURE,
          "the distance halves instead, so that the threads at work fill whole warps"),
-    Rung("shared", f"{_CTA_1024},cta=sequential,exchange=shared,coarsening=0,finish=cta", LECTURE,
-         "the states meet in shared memory instead of global"),
-    Rung("segmented", f"{_CTA_1024},cta=sequential,exchange=shared,coarsening=2,finish=atomic", LECTURE,
+    Rung("shared", f"{_LECTURE},cta=sequential", LECTURE, "the states meet in shared memory instead of global"),
+    Rung("segmented", f"{_LECTURE},cta=sequential,coarsening=2,finish=atomic", LECTURE,
          "many CTAs take a segment each, and add what it comes to by an atomic"),
-    Rung("coarsened", f"{_CTA_1024},cta=sequential,exchange=shared,coarsening=16,finish=atomic", LECTURE,
-         "each thread takes more elements first, so that fewer rounds and atomics are needed"),
-    Rung("two-pass-simple", f"{_CTA_256},walk=blocked,cta=serial,exchange=shared,coarsening=0,finish=two_kernels", ARTICLE,
+    Rung("coarsened", f"{_LECTURE},cta=sequential,coarsening=16,finish=atomic", LECTURE,
+         "each thread takes more elements first, so that there are fewer CTAs, rounds and atomics"),
+    Rung("two-pass-simple", f"{_ARTICLE},walk=blocked,cta=serial,finish=two_kernels", ARTICLE,
          "each thread walks a piece of its own, one thread combines its CTA's states, a second kernel the CTAs'"),
-    Rung("two-pass-interleaved", f"{_CTA_256},walk=interleaved,cta=serial,exchange=shared,coarsening=0,finish=two_kernels",
-         ARTICLE, "neighbouring threads read neighbouring elements"),
-    Rung("two-pass-shared", f"{_CTA_256},walk=interleaved,cta=sequential,exchange=shared,coarsening=0,finish=two_kernels",
-         ARTICLE, "all threads of a CTA combine its states, in a tree"),
-    Rung("two-pass-warp-sync", f"{_CTA_256},walk=interleaved,cta=warp_sync,exchange=shared,coarsening=0,finish=two_kernels",
-         ARTICLE, "the rounds within one warp wait for that warp alone"),
-    Rung("two-pass-unroll", f"{_CTA_256},walk=interleaved,cta=unrolled,exchange=shared,coarsening=0,finish=two_kernels",
-         ARTICLE, "the rounds are unrolled: no loop, no distances to compute"),
-    Rung("single-pass-merged", f"{_CTA_256},walk=interleaved,cta=unrolled,exchange=shared,coarsening=0,finish=last_block",
-         ARTICLE, "the CTA that ends last does the second pass, without a second launch"),
-    Rung("single-pass-atomic", f"{_CTA_256},walk=interleaved,cta=unrolled,exchange=shared,coarsening=0,finish=atomic",
-         ARTICLE, "the CTAs add to the result by atomics, without a second pass"),
-    Rung("shuffle", f"{_CTA_256},walk=interleaved,cta=shuffle,exchange=shared,coarsening=0,finish=last_block", ARTICLE,
+    Rung("two-pass-interleaved", f"{_ARTICLE},cta=serial,finish=two_kernels", ARTICLE,
+         "neighbouring threads read neighbouring elements"),
+    Rung("two-pass-shared", f"{_ARTICLE},cta=sequential,finish=two_kernels", ARTICLE,
+         "all threads of a CTA combine its states, in a tree"),
+    Rung("two-pass-warp-sync", f"{_ARTICLE},cta=warp_sync,finish=two_kernels", ARTICLE,
+         "the rounds within one warp wait for that warp alone"),
+    Rung("two-pass-unroll", f"{_ARTICLE},cta=unrolled,finish=two_kernels", ARTICLE,
+         "the rounds are unrolled: no loop, no distances to compute"),
+    Rung("single-pass-merged", f"{_ARTICLE},cta=unrolled,finish=last_block", ARTICLE,
+         "the CTA that ends last does the second pass, without a second launch"),
+    Rung("single-pass-atomic", f"{_ARTICLE},cta=unrolled,finish=atomic", ARTICLE,
+         "the CTAs add to the result by atomics, without a second pass"),
+    Rung("shuffle", f"{_ARTICLE},finish=last_block", ARTICLE,
          "the lanes of a warp exchange registers, and only the warps meet in shared memory"),
-    Rung("default", "", OWN, "what the planner chooses: wide accesses, several in flight, as many CTAs as the machine holds"),
+    Rung("default", "", OWN, "what the planner chooses: wide accesses, several in flight, the machine full"),
 )  # fmt: skip
 """In the order of the sources."""
 _OPTIONS = {rung.name: rung.options for rung in RUNGS}

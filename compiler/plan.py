@@ -40,12 +40,12 @@ class Plan:
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
-        cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: the lanes of a warp by shuffles, then the
-            warps in shared memory; else all in one buffer of states, a barrier after each round. ``serial``: position 0
-            takes one state after another. ``interleaved``: distances 1, 2, 4, ..., every position that is a multiple of
-            twice the distance takes the state at it. ``sequential``: distances from half the positions down to 1, the
-            positions below the distance take the state at it. ``warp_sync``: the same, where rounds within one warp wait
-            for that warp alone. ``unrolled``: the same without loops.
+        cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: lanes by shuffles, then warps in shared
+            memory; else all of them in one buffer of states, a barrier after each round. ``serial``: position 0 takes
+            one state after another. ``interleaved``: at distances 1, 2, 4, ... each position that is a multiple of
+            twice the distance takes the state at that distance. ``sequential``: at distances from half the positions
+            down to 1 those below the distance do. ``warp_sync``: the same, but rounds within one warp wait for that
+            warp alone. ``unrolled``: the same without loops.
         exchange: where that buffer lies, in ``shared`` memory or in ``global``; the latter is for teaching.
         coarsening: accesses that a thread makes before another CTA gets a part of its result; 0 fills the machine.
         finish: how the CTAs along the reduced axis meet; ``cta`` when there is one.
@@ -173,9 +173,26 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
 
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
-            vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening of one CTA's work, WF413 one
-            that is less than an unrolled step.
+            vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
+            WF413 coarsening below an unrolled step.
     """
+    _check_fields(plan)
+    if plan.threads > target.max_threads:
+        raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
+    if plan.shared_bytes(state_bytes) > STATIC_SHARED:
+        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=STATIC_SHARED, arch=target.arch)
+    if plan.walk == "blocked" and plan.vector_reduced > 1:
+        raise error("WF406", vector=plan.vector)
+    if plan.cta == "shuffle" and plan.exchange == "global":
+        raise error("WF411")
+    if plan.coarsening and plan.finish == "cta":
+        raise error("WF412", coarsening=plan.coarsening)
+    if 0 < plan.coarsening < plan.unroll:
+        raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
+
+
+def _check_fields(plan: Plan) -> None:
+    """Each field by itself; WF403."""
     for key, choices in _CHOICES.items():
         if getattr(plan, key) not in choices:
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected="one of " + " ".join(choices))
@@ -190,18 +207,6 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     if plan.vector > 16 or plan.unroll > 32:
         raise error("WF403", key="vector" if plan.vector > 16 else "unroll", value=max(plan.vector, plan.unroll),
                     expected="at most 16 elements a vector and 32 accesses a step")  # fmt: skip
-    if plan.threads > target.max_threads:
-        raise error("WF404", threads=plan.threads, limit=target.max_threads, arch=target.arch)
-    if plan.shared_bytes(state_bytes) > STATIC_SHARED:
-        raise error("WF405", needed=plan.shared_bytes(state_bytes), limit=STATIC_SHARED, arch=target.arch)
-    if plan.walk == "blocked" and plan.vector_reduced > 1:
-        raise error("WF406", vector=plan.vector)
-    if plan.cta == "shuffle" and plan.exchange == "global":
-        raise error("WF411")
-    if plan.coarsening and plan.finish == "cta":
-        raise error("WF412", coarsening=plan.coarsening)
-    if 0 < plan.coarsening < plan.unroll:
-        raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ PORTABLE_SMS = 128
 """The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
 CTAS_PER_SM = 16
 """CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
+MOST_PARTS = 2**16 - 1
+"""CTAs of a grid along its second dim, at most."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -157,7 +159,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     if task.determinism == "portable":
         notes.reasons.append(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
-        plan, parts = _override(task, plan, options)
+        plan, parts = _override(task, plan, options, notes)
     check(plan, task.target, task.state_bytes)
     notes.facts = facts(task, plan)
     notes.plan = plan
@@ -165,10 +167,16 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return notes
 
 
-def _override(task: Task, plan: Plan, options: str) -> tuple[Plan, int]:
+def _override(task: Task, plan: Plan, options: str, notes: Choice) -> tuple[Plan, int]:
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
-    asked = {item.partition("=")[0].strip() for item in options.split(",")}
+    asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+    if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
+        chosen = replace(chosen, finish="last_block")
+    if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
+        chosen = replace(chosen, unroll=chosen.coarsening)
+    if "warps" not in asked:
+        chosen = _fitting(task, chosen, notes)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
@@ -397,7 +405,13 @@ def _fitting(task: Task, plan: Plan, notes: Choice) -> Plan:
 
 
 def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int) -> int:
-    """CTAs along the reduced axis that a machine of ``sms`` multiprocessors gets; 1 when the results fill it."""
+    """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
+
+    Others fill a machine of ``sms`` multiprocessors; there is one CTA when the results do.
+    """
+    if plan.coarsening:
+        each = plan.positions * plan.vector_reduced * plan.coarsening
+        return max(1, min(MOST_PARTS, -(-n_reduced // each)))
     tiles = max(1, -(-n_kept // plan.slots))
     parts = min(sms * CTAS_PER_SM * THREADS // plan.threads // tiles, n_reduced // plan.tile)
     return 1 if tiles >= 2 * sms else max(1, parts)

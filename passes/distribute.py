@@ -175,7 +175,7 @@ class _Distributor:
         plan = self.plan
         inputs, states = len(self.block.arguments), len(self.states)
         found = params(
-            inputs, len(self.results), states, self.facts, plan.finish, indexed=self.indexed, counted=self.counted
+            inputs, len(self.results), states, self.facts, plan, indexed=self.indexed, counted=self.counted
         )
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
@@ -193,11 +193,12 @@ class _Distributor:
     def resident(self) -> int:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
         plan = self.plan
+        threads = target_of(self.function).threads_per_sm
         if plan.fast == "kept":
-            return RESIDENT
+            return min(RESIDENT, threads // (2 * plan.threads))
         snug = len(self.states) == 1 and bytes_of(self.states[0]) <= 4 and plan.vector * (plan.unroll + 1) in SNUG
         fits = snug and self.facts.index_bits == 32
-        return target_of(self.function).threads_per_sm // plan.threads if fits else 0
+        return threads // plan.threads if fits else 0
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
@@ -327,7 +328,13 @@ class _Distributor:
         block = op.regions[0].blocks.append(self.index)
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
-        value = op.results[0]
+        return self.meet(op.results[0], state)
+
+    def meet(self, value: Any, state: Any) -> Any:
+        """The stages that join the positions of a CTA: all at once in memory, or lanes first, then warps."""
+        plan = self.plan
+        if plan.cta != "shuffle":
+            return self.meet_in_memory(value, state) if plan.positions > 1 else value
         stride = 1 if plan.fast == "reduced" else plan.lanes_kept
         lanes = {"lanes": plan.lanes, "stride": stride, "ordered": plan.walk == "blocked"}
         if plan.lanes > 1:
@@ -340,6 +347,13 @@ class _Distributor:
             accumulate = [self.lane, self.slot, *buffers]
             value = self.stage("fold.interwarp_accumulate", [state], accumulate, rows | lanes).results[0]
         return value
+
+    def meet_in_memory(self, value: Any, state: Any) -> Any:
+        plan = self.plan
+        scratch = [self.arg("exchange", i) for i in range(len(self.states)) if plan.global_states]
+        sizes = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
+        attributes = {"method": plan.cta, **sizes, "ordered": plan.walk == "blocked"}
+        return self.stage("fold.cta_reduce", [state], [self.position, self.slot, value, *scratch], attributes).results[0]
 
     def finish(self, state: Any) -> None:
         """The grid stage if there is one, then the results."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.dtypes import DType
 from ..compiler.geometry import Dim, Geometry
 from ..compiler.plan import Launch, launch
 from .backend import Call, Workspace
@@ -17,24 +18,44 @@ ALIGN = 256
 
 @dataclass(frozen=True)
 class Scratch:
-    """What a launch needs besides its arrays: bytes of partials, each value's offset in them, and counters."""
+    """What a launch needs besides its arrays.
+
+    Attributes:
+        nbytes: bytes of partials, and of what the threads of CTAs exchange in global memory.
+        offsets: where in them each value's partials begin.
+        counters: tickets.
+        exchange: where in them begins what is exchanged of each value; one kernel after another uses it.
+    """
 
     nbytes: int
     offsets: tuple[int, ...]
     counters: int
+    exchange: tuple[int, ...] = ()
 
 
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish = artifact.plan.finish
-    if finish == "cta":
-        return Scratch(0, (), 0)
-    cells = geometry.n_kept * (1 if finish == "atomic" else run.split)
-    offsets, total = [], 0
-    for t in artifact.state:
-        offsets.append(total)
-        total += -(-cells * t.itemsize // ALIGN) * ALIGN
-    return Scratch(total, tuple(offsets), run.tiles if finish == "last_block" else 0)
+    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, geometry.n_kept * run.split)
+    offsets, nbytes = placed(cells, artifact.state)
+    exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
+    return Scratch(nbytes, offsets, run.tiles if finish == "last_block" else 0, exchange)
+
+
+def placed(cells: int, types: Sequence[DType], start: int = 0) -> tuple[tuple[int, ...], int]:
+    """Where arrays of ``cells`` elements of each type lie from ``start`` on, and where they end; none for no cells."""
+    offsets = []
+    for t in types if cells else ():
+        offsets.append(start)
+        start += -(-cells * t.itemsize // ALIGN) * ALIGN
+    return tuple(offsets), start
+
+
+def _exchanged(artifact: Artifact, geometry: Geometry, run: Launch) -> int:
+    """States in global memory that the CTAs of the largest kernel exchange: each has its own."""
+    runs = [run if k.role == "main" else launch(k.plan, geometry.n_kept, 1) for k in artifact.kernels]
+    pairs = zip(artifact.kernels, runs, strict=True)
+    return max(k.plan.global_states * r.tiles * r.split for k, r in pairs)
 
 
 def calls(
@@ -60,16 +81,18 @@ def calls(
     if geometry.n_kept == 0:
         return []
     partials = [space.partials + o for o in layout.offsets]
+    exchange = [space.partials + o for o in layout.exchange]
     inputs, states = len(artifact.inputs), len(artifact.state)
     starts = [
         p + o * t.itemsize
         for p, o, t in zip(pointers, geometry.offsets, (*artifact.inputs, *artifact.outputs), strict=True)
     ]
     found = []
+    own: dict[Role, list[int]]
     for kernel in artifact.kernels:
         if kernel.role == "main":
-            own: dict[Role, list[int]] = {"input": starts[:inputs], "output": starts[inputs:]}
-            own |= {"partial": partials, "counter": [space.counters]}
+            own = {"input": starts[:inputs], "output": starts[inputs:]}
+            own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
             found.append(_call(kernel, geometry, run, own, geometry.n_reduced))
         else:
@@ -79,7 +102,8 @@ def calls(
             if kernel.role == "init":
                 g = _cells(g, states)
             second = launch(kernel.plan, g.n_kept, g.n_reduced)
-            found.append(_call(kernel, g, second, {"input": partials, "output": outputs}, geometry.n_reduced))
+            own = {"input": partials, "output": outputs, "exchange": exchange}
+            found.append(_call(kernel, g, second, own, geometry.n_reduced))
     return found
 
 

@@ -24,7 +24,7 @@ from .arrays import view
 from .backend import Workspace
 from .dlpack import contiguous
 from .execute import Arrays
-from .launch import ALIGN, Scratch, calls
+from .launch import calls, placed, scratch
 from .prepare import Prepared, Shape, artifact
 
 
@@ -59,11 +59,11 @@ class Pipeline:
         inputs, outputs = self.arrays.shapes((self.axis + 1,))
         levels = self.levels(program, rows, tuple(self.once(s) for s in inputs))
         own, results = list(pointers[: len(inputs)]), list(pointers[len(inputs) :])
-        scratch = self.scratch(levels)
+        scratch, free = self.scratch(levels)
         for level, states in zip(levels, scratch, strict=True):
             shapes = outputs if level is levels[-1] else self.states(level)
             written = results if level is levels[-1] else states
-            self.queue(level, shapes, [*own, *written])
+            self.queue(level, shapes, [*own, *written], free)
             own = written
 
     def levels(self, program: Program, rows: Rows, inputs: tuple[Shape, ...]) -> list[Level]:
@@ -91,28 +91,29 @@ class Pipeline:
         shape = (*self.before, len(level.rows), *self.after)
         return tuple(Shape(shape, contiguous(shape), 0, t) for t in level.program.monoid.state)
 
-    def scratch(self, levels: Sequence[Level]) -> list[list[int]]:
-        """The addresses of each level's states; none of the last's."""
-        sizes = [[prod(s.shape) * s.dtype.itemsize for s in self.states(level)] for level in levels[:-1]]
-        padded = [[-(-n // ALIGN) * ALIGN for n in level] for level in sizes]
-        address = self.backend.workspace(sum(map(sum, padded)), 0, self.stream).partials
-        found: list[list[int]] = []
-        for level in padded:
-            found.append([])
-            for n in level:
-                found[-1].append(address)
-                address += n
-        return [*found, []]
+    def scratch(self, levels: Sequence[Level]) -> tuple[list[list[int]], int]:
+        """The addresses of each level's states, none of the last's; and of what the CTAs of one level exchange."""
+        places, nbytes = [], 0
+        for level in levels[:-1]:
+            place, nbytes = placed(len(level.rows) * self.others, level.program.monoid.state, nbytes)
+            places.append(place)
+        end = max(placed(self.exchanged(level), level.program.monoid.state, nbytes)[1] for level in levels)
+        address = self.backend.workspace(end, 0, self.stream).partials
+        return [*([address + o for o in place] for place in places), []], address + nbytes
 
-    def queue(self, level: Level, outputs: tuple[Shape, ...], pointers: Sequence[int]) -> None:
-        """Compiles and launches one kernel."""
+    def exchanged(self, level: Level) -> int:
+        """States that all CTAs of a level exchange in global memory."""
+        return level.plan.global_states * launch(level.plan, len(level.rows) * self.others, 1).tiles
+
+    def queue(self, level: Level, outputs: tuple[Shape, ...], pointers: Sequence[int], free: int) -> None:
+        """Compiles and launches one kernel; what its CTAs exchange lies from the address ``free`` on."""
         rows, target = level.rows, self.backend.target
         wide = ragged.is_wide(rows)
         ready = _prepare(level.program, level.inputs, outputs, len(rows), self.axis, level.plan, wide, target)
         made = artifact(ready)
         addresses = self.on_device(rows, made.main)
-        none = Scratch(0, (), 0)
-        queued = calls(made, ready.geometry, ready.choice.run, pointers, Workspace(0, 0), none, addresses)
+        layout = scratch(made, ready.geometry, ready.choice.run)
+        queued = calls(made, ready.geometry, ready.choice.run, pointers, Workspace(free, 0), layout, addresses)
         self.backend.launch(made, queued, self.stream)
 
     def on_device(self, rows: Rows, kernel: CompiledKernel) -> dict[Role, int]:

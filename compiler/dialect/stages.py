@@ -28,6 +28,7 @@ from .base import (
 GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
 ACCESS = ("aligned", "shifted", "strided", "coherent")
 AXES = ("kept", "reduced")
+METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
 
 
@@ -262,6 +263,48 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_combine(op, op.regions[0], op.results[0].type)
+
+
+class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
+    """Combines the states of all positions of a CTA in memory, in place of shuffles.
+
+    ``state = fold.cta_reduce position, slot, state, scratch... {method, rows, lanes, slots, ordered} ({combine})``: the
+    ``rows`` positions of the CTA, ``lanes`` to a warp, bring their states for ``slot`` of its ``slots`` results together.
+    The ``method`` says which thread combines what and when, see ``passes/lower_cta_reduce.py``. Threads at position 0 get
+    the result. States lie in shared memory, or in ``scratch`` in global memory, an array of [CTAs][rows][slots] per
+    value. ``ordered`` keeps lower positions on the left.
+    """
+
+    position: ext.Operand[Any]
+    slot: ext.Operand[Any]
+    state: ext.Operand[Any]
+    scratch: Sequence[ext.Operand[Any]]
+    result_: ext.Result[Any]
+    method: Any
+    rows: Any
+    lanes: Any
+    slots: Any
+    ordered: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1)
+        state, result = op.operands[2].type, op.results[0].type
+        expect(state == result, op, f"a result of type {state}", str(result))
+        wanted, found = len(values(state)), len(op.operands) - 3
+        expect(found in (0, wanted), op, f"no scratch, or {wanted} pointer(s)", found)
+        for p in range(3, 3 + found):
+            _pointer(op, p, GLOBAL)
+        string(op, "method", METHODS)
+        rows, lanes = power_of_two(op, "rows", 1024), power_of_two(op, "lanes", 32)
+        expect(1 < rows >= lanes, op, "more than one row, and no fewer than lanes", f"{rows} for {lanes} lane(s)")
+        integer(op, "slots")
+        boolean(op, "ordered")
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.operands[2].type)
 
 
 class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]

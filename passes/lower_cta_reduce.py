@@ -1,0 +1,230 @@
+"""The CTA stage where lanes do not shuffle: all positions leave their states in one buffer, and combine them there.
+
+The buffer, [rows][slots] with a row a position and one array per value of the state, lies in shared memory, or in global
+memory where the op has scratch. Every round is a branch that the threads at work take, and a barrier. Which of them work,
+and how far apart, is the method:
+
+- ``serial``: position 0 takes row after row.
+- ``interleaved``: distances 1, 2, 4, ...; positions that are multiples of twice the distance.
+- ``sequential``: distances rows/2, rows/4, ..., 1; positions below the distance. In order, position q leaves its state in
+  the row whose number is that of q with its bits reversed, so that rows that meet hold neighbours.
+- ``warp_sync``: the same, but once all positions left lie in one warp, only that warp goes on, and waits for itself alone.
+- ``unrolled``: the same with distances that are known when it is compiled.
+
+One thread takes what four left:
+
+```mlir before
+gpu.module @device {
+  func.func @meet(%position: i32, %slot: i32, %mine: f32) -> f32 {
+    %ours = "fold.cta_reduce"(%position, %slot, %mine) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {method = "serial", rows = 4, lanes = 4, slots = 1, ordered = false} : (i32, i32, f32) -> f32
+    return %ours : f32
+  }
+}
+```
+
+```mlir after
+gpu.module @device {
+  llvm.mlir.global internal @states_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<4 x f32>
+  func.func @meet(%position: i32, %slot: i32, %mine: f32) -> f32 {
+    %buffer = llvm.mlir.addressof @states_0 : !llvm.ptr<3>
+    %slots_0 = arith.constant 1 : i32
+    %row_0 = arith.muli %position, %slots_0 : i32
+    %at_0 = arith.addi %row_0, %slot : i32
+    %where_0 = llvm.getelementptr %buffer[%at_0] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    llvm.store %mine, %where_0 {alignment = 4} : f32, !llvm.ptr<3>
+    gpu.barrier
+    %zero = arith.constant 0 : i32
+    %leads = arith.cmpi eq, %position, %zero : i32
+    scf.if %leads {
+      %first = arith.constant 0 : i32
+      %slots_1 = arith.constant 1 : i32
+      %row_1 = arith.muli %first, %slots_1 : i32
+      %at_1 = arith.addi %row_1, %slot : i32
+      %where_1 = llvm.getelementptr %buffer[%at_1] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      %left = llvm.load %where_1 {alignment = 4} : !llvm.ptr<3> -> f32
+      %next = arith.constant 1 : i32
+      %rows = arith.constant 4 : i32
+      %step = arith.constant 1 : i32
+      %all = scf.for %i = %next to %rows step %step iter_args(%so_far = %left) -> (f32) : i32 {
+        %slots_2 = arith.constant 1 : i32
+        %row_2 = arith.muli %i, %slots_2 : i32
+        %at_2 = arith.addi %row_2, %slot : i32
+        %where_2 = llvm.getelementptr %buffer[%at_2] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %right = llvm.load %where_2 {alignment = 4} : !llvm.ptr<3> -> f32
+        %both = arith.addf %so_far, %right : f32
+        scf.yield %both : f32
+      }
+      %into = arith.constant 0 : i32
+      %slots_3 = arith.constant 1 : i32
+      %row_3 = arith.muli %into, %slots_3 : i32
+      %at_3 = arith.addi %row_3, %slot : i32
+      %where_3 = llvm.getelementptr %buffer[%at_3] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      llvm.store %all, %where_3 {alignment = 4} : f32, !llvm.ptr<3>
+    }
+    gpu.barrier
+    %from = arith.constant 0 : i32
+    %slots_4 = arith.constant 1 : i32
+    %row_4 = arith.muli %from, %slots_4 : i32
+    %at_4 = arith.addi %row_4, %slot : i32
+    %where_4 = llvm.getelementptr %buffer[%at_4] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %ours = llvm.load %where_4 {alignment = 4} : !llvm.ptr<3> -> f32
+    return %ours : f32
+  }
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..compiler.build import address, barrier, before, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.combine import combine, pack, unpack
+from ..compiler.dialect.base import boolean, element, string
+from ..compiler.dialect.base import integer as attribute
+from ..compiler.dialect.stages import METHODS
+from ..compiler.mlir import arith, gpu, ir, llvm, nvvm, scf
+from ..compiler.pipeline import Pass
+
+IN_ONE_WARP = ("warp_sync", "unrolled")
+"""Methods whose last rounds are one warp's own."""
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.cta_reduce"):
+        with before(op):
+            replace(op, [pack(_Meeting(op).run())])
+
+
+class _Meeting:
+    """The threads of a CTA around one buffer of states."""
+
+    def __init__(self, op: Any) -> None:
+        self.region, self.method = op.regions[0], string(op, "method", METHODS)
+        self.rows, self.lanes, self.slots = (attribute(op, name) for name in ("rows", "lanes", "slots"))
+        self.position, self.slot, state, *scratch = op.operands
+        self.own, self.index = unpack(state), self.position.type
+        self.types = [v.type for v in self.own]
+        self.buffers = [_slice(p, self.rows * self.slots, element(t)) for p, t in zip(scratch, self.types, strict=False)]
+        if not scratch:
+            self.buffers = [shared_buffer(op, "states", self.rows * self.slots, element(t)) for t in self.types]
+        self.reverses = boolean(op, "ordered") and self.method not in ("serial", "interleaved")
+
+    def run(self) -> list[Any]:
+        """The combined state, in the threads of position 0 at least."""
+        self.store(self.reversed(self.position) if self.reverses else self.position, self.own)
+        barrier()
+        if self.method == "serial":
+            self.serial()
+        elif self.method == "interleaved":
+            self.interleaved()
+        else:
+            last = self.lanes if self.method in IN_ONE_WARP else 1
+            self.halving(self.rows, last, barrier)
+            if last > 1:
+                return self.one_warp(last)
+        return self.load(self.number(0))
+
+    # --- the methods ------------------------------------------------------------------------------------------------
+    def serial(self) -> None:
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0)))
+        with ir.InsertionPoint(branch.then_block):
+            first = self.load(self.number(0))
+            loop = scf.ForOp(self.number(1), self.number(self.rows), self.number(1), first)
+            with ir.InsertionPoint(loop.body):
+                scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
+            self.store(self.number(0), list(loop.results))
+            scf.YieldOp([])
+        barrier()
+
+    def interleaved(self) -> None:
+        def round_(step: Any) -> None:
+            distance = arith.shli(self.number(1), step)
+            below = arith.subi(arith.shli(distance, self.number(1)), self.number(1))
+            rest = arith.andi(self.position, below)
+            self.take(distance, arith.cmpi(arith.CmpIPredicate.eq, rest, self.number(0)))
+            barrier()
+
+        self.loop(self.rows, round_)
+
+    def halving(self, rows: int, last: int, wait: Callable[[], None]) -> None:
+        """The rounds that leave ``last`` of ``rows`` states."""
+
+        def round_(distance: Any) -> None:
+            self.take(distance, arith.cmpi(arith.CmpIPredicate.ult, self.position, distance))
+            wait()
+
+        if self.method != "unrolled":
+            half = self.number(rows // 2)
+            return self.loop(rows // last, lambda step: round_(arith.shrui(half, step)))
+        while rows > last:
+            rows //= 2
+            round_(self.number(rows))
+        return None
+
+    def one_warp(self, rows: int) -> list[Any]:
+        """The rounds among the positions of the first warp; other warps are done, and keep what they have."""
+        first = arith.cmpi(arith.CmpIPredicate.ult, self.position, self.number(rows))
+        branch = scf.IfOp(first, self.types, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self.halving(rows, 1, _wait_for_warp)
+            scf.YieldOp(self.load(self.number(0)))
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp(self.own)
+        return list(branch.results)
+
+    def take(self, distance: Any, on: Any) -> None:
+        """Threads that are ``on`` combine their row with that at ``distance``."""
+        branch = scf.IfOp(on)
+        with ir.InsertionPoint(branch.then_block):
+            left, right = self.load(self.position), self.load(arith.addi(self.position, distance))
+            self.store(self.position, combine(self.region, left, right))
+            scf.YieldOp([])
+
+    # --- building -----------------------------------------------------------------------------------------------------
+    def loop(self, rows: int, round_: Callable[[Any], None]) -> None:
+        """A loop over the rounds that leave one of ``rows`` states; each gets its number."""
+        loop = scf.ForOp(self.number(0), self.number(rows.bit_length() - 1), self.number(1))
+        with ir.InsertionPoint(loop.body):
+            round_(loop.induction_variable)
+            scf.YieldOp([])
+
+    def reversed(self, row: Any) -> Any:
+        """The number of a row with its bits in reverse."""
+        bits = self.rows.bit_length() - 1
+        return arith.shrui(llvm.intr_bitreverse(row), self.number(self.index.width - bits))
+
+    def number(self, value: int) -> Any:
+        return integer(self.index, value)
+
+    def start(self, row: Any) -> Any:
+        return arith.addi(arith.muli(row, self.number(self.slots)), self.slot)
+
+    def load(self, row: Any) -> list[Any]:
+        start = self.start(row)
+        return [load(b, start, t) for b, t in zip(self.buffers, self.types, strict=True)]
+
+    def store(self, row: Any, state: Sequence[Any]) -> None:
+        start = self.start(row)
+        for buffer, v in zip(self.buffers, state, strict=True):
+            store(v, buffer, start)
+
+
+def _slice(scratch: Any, cells: int, t: Any) -> Any:
+    """Where the own part of this CTA begins in ``scratch``, which has ``cells`` elements for each."""
+    wide = ir.IntegerType.get_signless(64)
+    x, y, width = gpu.block_id(gpu.Dimension.x), gpu.block_id(gpu.Dimension.y), gpu.grid_dim(gpu.Dimension.x)
+    cta = arith.addi(arith.muli(arith.index_cast(wide, y), arith.index_cast(wide, width)), arith.index_cast(wide, x))
+    return address(scratch, arith.muli(cta, integer(wide, cells)), t)
+
+
+def _wait_for_warp() -> None:
+    nvvm.bar_warp_sync(i32(-1))
+
+
+PASS = Pass("lower-cta-reduce", _run, ("fold.cta_reduce",), "combine the states of a CTA's threads in memory")
