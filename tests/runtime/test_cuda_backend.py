@@ -393,6 +393,15 @@ def test_code_that_does_not_load(driver: FakeDriver, backend: CudaBackend, statu
         backend.launch(artifact(), [call(1, 2, 3, 4, 5, 6)], 0)
 
 
+def test_flush_writes_more_than_a_cache_holds_and_leaves_nothing(driver: FakeDriver, backend: CudaBackend) -> None:
+    backend.flush(4)
+    called = {name: args for name, args in driver.calls if name.startswith("cuMem")}
+    assert list(called) == ["cuMemAllocAsync", "cuMemsetD32Async", "cuMemFreeAsync"]
+    assert 4 * called["cuMemsetD32Async"][2] == called["cuMemAllocAsync"][0] > 256 << 20
+    assert called["cuMemFreeAsync"][0] == called["cuMemsetD32Async"][0]
+    assert {args[-1] for args in called.values()} == {4}
+
+
 def test_elapsed(driver: FakeDriver, backend: CudaBackend) -> None:
     ran = []
     assert backend.elapsed(lambda: ran.append(1), 4) == 250.0
