@@ -22,7 +22,7 @@ class Level:
     """One level of the machine under a plan.
 
     Attributes:
-        name: register, lane, warp or grid.
+        name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory.
         reduced, kept: its extents along both axes.
         threads: threads that take part.
         stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
@@ -40,12 +40,17 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     each = -(-run.chunk // plan.positions)
     warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
     grid = (("fold.grid_finish", "lower-grid-finish"),)
+    lanes = (("fold.warp_reduce", "lower-warp-shuffle"),)
+    within = [
+        Level("lane", plan.lanes, plan.lanes_kept, 32, lanes * (plan.lanes > 1)),
+        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1)),
+    ]
+    if plan.cta != "shuffle":
+        cta = (("fold.cta_reduce", "lower-cta-reduce"),)
+        within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta * (plan.positions > 1))]
     return [
         Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
-        Level(
-            "lane", plan.lanes, plan.lanes_kept, 32, (("fold.warp_reduce", "lower-warp-shuffle"),) * (plan.lanes > 1)
-        ),
-        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1)),
+        *within,
         Level("grid", run.split, run.tiles, plan.threads * run.split * run.tiles, grid * (plan.finish != "cta")),
     ]
 

@@ -97,11 +97,12 @@ def depth(plan: Plan, run: Launch) -> int:
     """The most combines that one element passes through: a thread's chain, then the trees above it."""
     across = plan.positions * plan.vector_reduced
     chain = -(-run.chunk // (across * plan.unroll))
-    above = (plan.unroll * across).bit_length()
+    in_order = plan.positions if plan.cta == "serial" else 0
+    above = (plan.unroll * across).bit_length() + in_order
     if run.split == 1:
         return chain + above
     deep = plan.second_unroll
-    return chain + above + -(-run.split // (plan.positions * deep)) + plan.positions.bit_length() + deep
+    return chain + above + -(-run.split // (plan.positions * deep)) + plan.positions.bit_length() + in_order + deep
 
 
 def check(

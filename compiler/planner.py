@@ -233,10 +233,11 @@ def facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the geometry, for this plan."""
     g = task.geometry
     inputs = range(len(task.program.inputs))
-    # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need no look:
-    # a result is shared only while the CTAs of all results are few.
+    # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
+    # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    largest = max(g.n_kept, g.n_reduced, *reach)
+    partials = g.n_kept * ctas(plan, g.n_kept, g.n_reduced, task.machine) if plan.coarsening else 0
+    largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
         *ranks(g),

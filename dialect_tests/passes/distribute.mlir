@@ -411,3 +411,58 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
   %s = arith.addi %r, %all : tensor<?xi64>
   return %s : tensor<?xi64>
 }
+
+// -----
+
+// --- the threads of a CTA meet in memory ---
+
+// Lanes and warps are one level: 64 positions, in one op, in both rounds. The states lie in global memory, so the kernel
+// has one more pointer for each value.
+// CHECK-LABEL: gpu.func @in_global_memory
+// CHECK-SAME:    (%[[X:[a-z0-9]*]]: !llvm.ptr<1>, %[[OUT:[a-z0-9]*]]: !llvm.ptr<1>, %[[PARTIAL:[a-z0-9]*]]: !llvm.ptr<1>, %[[COUNTER:[a-z0-9]*]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]*]]: !llvm.ptr<1>,
+// CHECK:        %[[MINE:.*]] = "fold.thread_reduce"
+// CHECK-NOT:    fold.warp_reduce
+// CHECK:        %[[OURS:.*]] = "fold.cta_reduce"(%{{.*}}, %{{.*}}, %[[MINE]], %[[SCRATCH]]) ({
+// CHECK:        }) {lanes = 32 : i64, method = "sequential", ordered = false, rows = 64 : i64, slots = 1 : i64}
+// CHECK:        "fold.grid_finish"
+// CHECK:          %[[LAST:.*]] = "fold.thread_reduce"
+// CHECK:          "fold.cta_reduce"(%{{.*}}, %{{.*}}, %[[LAST]], %[[SCRATCH]]) ({
+func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
+                 warps_kept = 1, cta = "sequential", exchange = "global", coarsening = 4,
+                 finish = "last_block", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Each thread has results of its own: nothing to combine, whatever the plan says of the CTA.
+// CHECK-LABEL: gpu.func @alone
+// CHECK-NOT:   fold.cta_reduce
+// CHECK:       gpu.return
+func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
+                 warps_kept = 1, cta = "serial", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

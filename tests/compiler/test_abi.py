@@ -24,23 +24,33 @@ def facts(kept: int, reduced: int, ragged: bool = False) -> Facts:
     return Facts(kept, reduced, 32, (), store_vector=False, ragged=ragged)
 
 
-@given(*[st.integers(1, 3)] * 3, *[st.integers(0, 4)] * 2, st.sampled_from(FINISHES), *[st.booleans()] * 3)
+PLANS = [Plan(finish=f, cta=c, exchange=e) for f in FINISHES for c, e in (("shuffle", "shared"), ("serial", "global"))]  # type: ignore[arg-type]
+
+
+@given(*[st.integers(1, 3)] * 3, *[st.integers(0, 4)] * 2, st.sampled_from(PLANS), *[st.booleans()] * 3)
 def test_names_are_unique_and_pointers_come_first(
-    inputs: int, outputs: int, states: int, kept: int, reduced: int, finish: str, ragged: bool, indexed: bool,
+    inputs: int, outputs: int, states: int, kept: int, reduced: int, plan: Plan, ragged: bool, indexed: bool,
     counted: bool,
 ) -> None:  # fmt: skip
-    found = params(inputs, outputs, states, facts(kept, reduced, ragged), finish, indexed=indexed, counted=counted)
+    found = params(inputs, outputs, states, facts(kept, reduced, ragged), plan, indexed=indexed, counted=counted)
     assert len({p.name for p in found}) == len(set(found)) == len(found)
     pointers = [p.role in POINTERS for p in found]
     assert pointers == sorted(pointers, reverse=True)
     roles = [p.role for p in found]
-    assert roles.count("partial") == (states if finish != "cta" else 0)
-    assert roles.count("counter") == (finish == "last_block")
-    assert roles.count("output") == (outputs if finish in ("cta", "last_block") else 0)
+    assert roles.count("partial") == (states if plan.finish != "cta" else 0)
+    assert roles.count("counter") == (plan.finish == "last_block")
+    assert roles.count("output") == (outputs if plan.finish in ("cta", "last_block") else 0)
+    assert roles.count("exchange") == (states if plan.exchange == "global" else 0)
+
+
+def test_one_position_exchanges_nothing() -> None:
+    alone = Plan(lanes=1, cta="serial", exchange="global")
+    found = params(1, 1, 1, facts(2, 1), alone, indexed=False, counted=False)
+    assert "exchange" not in [p.role for p in found]
 
 
 def test_the_list_of_a_row_sum() -> None:
-    names = [p.name for p in params(1, 1, 1, facts(2, 1), "last_block", indexed=False, counted=False)]
+    names = [p.name for p in params(1, 1, 1, facts(2, 1), Plan(finish="last_block"), indexed=False, counted=False)]
     assert names == [
         "input0", "output0", "partial0", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size_1",
         "kept_stride0_0", "kept_stride0_1", "reduced_stride0_0", "kept_stride1_0", "kept_stride1_1",
@@ -48,14 +58,14 @@ def test_the_list_of_a_row_sum() -> None:
 
 
 def test_an_indexed_kernel_numbers_its_elements() -> None:
-    names = [p.name for p in params(1, 1, 2, facts(0, 2), "cta", indexed=True, counted=False)]
+    names = [p.name for p in params(1, 1, 2, facts(0, 2), Plan(finish="cta"), indexed=True, counted=False)]
     assert names[-3:] == ["index_stride_0", "index_stride_1", "index_base"]
 
 
 @pytest.mark.parametrize("indexed", [False, True])
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_kernel_over_ragged_rows_is_told_of_each_what_it_asks(indexed: bool, counted: bool) -> None:
-    found = params(1, 1, 1, facts(2, 1, ragged=True), "cta", indexed=indexed, counted=counted)
+    found = params(1, 1, 1, facts(2, 1, ragged=True), Plan(finish="cta"), indexed=indexed, counted=counted)
     rows = [p.name for p in found if p.name.startswith("row_")]
     optional = ["row_origin"] * indexed + ["row_count"] * counted
     assert rows == ["row_begin", "row_end", *optional, "row_stride_0", "row_stride_1"]
@@ -104,7 +114,7 @@ def test_partials_lie_part_by_part_in_the_order_of_the_results(split: int, state
 def test_the_second_kernel_has_a_value_for_every_parameter_even_for_one_part() -> None:
     """A reduction small enough for one CTA, asked to finish in a second kernel."""
     g = partial_geometry(Geometry((Dim(3, (1,)),), (), (0,)), 1, 1)
-    for p in params(1, 1, 1, facts(len(g.kept), 1), "cta", indexed=False, counted=False):
+    for p in params(1, 1, 1, facts(len(g.kept), 1), Plan(finish="cta"), indexed=False, counted=False):
         if p.role not in POINTERS:
             assert value(p, g, Launch(1, 1, 32), 100) >= 0
 

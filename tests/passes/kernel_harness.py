@@ -186,6 +186,8 @@ def reduce_array(
             if k.role == "init":
                 pointers["output"] = partials
                 here = partial_geometry(_partials_only(geometry, len(partials)), len(partials), 0)
+        exchanged = run.tiles * run.split * k.plan.global_states
+        pointers["exchange"] = [memory.allocate(max(1, exchanged * t.itemsize)) for t in artifact.state]
         here = here.padded(k.facts.kept_rank, k.facts.reduced_rank)
         args = [
             pointers[p.role][p.operand] if p.role in pointers else value(p, here, run, geometry.n_reduced)

@@ -60,6 +60,14 @@ def interwarp_accumulate(buffers: State, slot: Any, width: int, combine: Combine
     return reduce(combine, (tuple(b[row][columns] for b in buffers) for row in range(len(buffers[0]))))
 
 
+def cta_reduce(state: State, position: Any, slot: Any, combine: Combine) -> State:
+    """fold.cta_reduce: each thread gets the states of all positions of its slot, lower positions on the left."""
+    rows, width = position.max() + 1, state[0].shape[1]
+    everywhere = np.ones(len(position), bool)
+    buffers = shared_store(state, position, slot, everywhere, rows, slot.max() + width)
+    return interwarp_accumulate(buffers, slot, width, combine)
+
+
 def grid_finish(partials: State, combine: Combine) -> State:
     """fold.grid_finish: the states [parts, kept] of all CTAs, lower ones on the left."""
     return reduce(combine, (tuple(p[part] for p in partials) for part in range(len(partials[0]))))
@@ -93,10 +101,12 @@ def _cta(
     pairs = zip(elements, identity, strict=True)
     state: State = tuple(np.full(kept.shape, value, e.dtype) for e, value in pairs)
     state = thread_reduce(state, body, ranges[:, 0], ranges[:, 1], plan.step, plan.vector_reduced, combine)
-    if plan.lanes > 1:
+    slot = kept[:, 0] - cta[0] * plan.slots
+    if plan.cta != "shuffle":
+        state = cta_reduce(state, row, slot, combine)
+    elif plan.lanes > 1:
         state = warp_reduce(state, plan.lanes, 1 if plan.fast == "reduced" else plan.lanes_kept, combine)
-    if plan.warps > 1:
-        slot = kept[:, 0] - cta[0] * plan.slots
+    if plan.cta == "shuffle" and plan.warps > 1:
         buffers = shared_store(state, row // plan.lanes, slot, row % plan.lanes == 0, plan.warps, plan.slots)
         state = interwarp_accumulate(buffers, slot, plan.vector_kept, combine)
     assert plan.threads % WARP == 0

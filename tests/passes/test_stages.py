@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_harness import Outcome, compile_text, reduce_array, run_text
 from stage_semantics import (
+    cta_reduce,
     grid_finish,
     interwarp_accumulate,
     shared_store,
@@ -27,6 +28,7 @@ from stage_semantics import (
 )
 
 from warpfold.compiler import library
+from warpfold.compiler.dialect.stages import METHODS
 from warpfold.compiler.dtypes import BOOL, F32, F64, I32, I64
 from warpfold.compiler.fold import fold
 from warpfold.compiler.monoid import monoid
@@ -170,6 +172,46 @@ def test_shared_memory_stages_alone(combine: Combine) -> None:
         slot = t % 32 // lanes
         left = shared_store(given, t // 32, slot, t % lanes == 0, rows, 32 // lanes)
         check(compiled, f"k{rows}_{lanes}", given, interwarp_accumulate(left, slot, 1, combine.function))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scratch", [False, True], ids=["shared", "global"])
+@pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
+def test_cta_reduce_alone(method: str, scratch: bool, combine: Combine) -> None:
+    """Two CTAs; lanes of a warp that are positions of one result, or results side by side."""
+    cases = [(warps, lanes) for warps in (1, 4) for lanes in (1, 4, 32) if warps * lanes > 1]
+    ordered = "false" if combine is ADD else "true"
+    given_scratch = "".join(f", %out{i}" for i in range(combine.values)) if scratch else ""
+    pointers = f", {POINTER}" * combine.values if scratch else ""
+    texts = [
+        kernel(f"k{warps}_{lanes}", combine, warps * 32, f"""
+            %c5 = arith.constant 5 : i32
+            %c31 = arith.constant 31 : i32
+            %warp = arith.shrui %t, %c5 : i32
+            %lane_id = arith.andi %t, %c31 : i32
+            %lanes = arith.constant {lanes} : i32
+            %lane = arith.remui %lane_id, %lanes : i32
+            %slot = arith.divui %lane_id, %lanes : i32
+            %before_warp = arith.muli %warp, %lanes : i32
+            %position = arith.addi %before_warp, %lane : i32
+            %result{combine.suffix} = "fold.cta_reduce"(%position, %slot, %state{combine.suffix}{given_scratch})
+              ({combine.region}) {{method = "{method}", rows = {warps * lanes}, lanes = {lanes}, slots = {32 // lanes},
+              ordered = {ordered}}} : (i32, i32, {combine.state}{pointers}) -> {combine.state}
+            gpu.barrier""")
+        for warps, lanes in cases
+    ]  # fmt: skip
+    compiled = module(*texts)
+    for warps, lanes in cases:
+        given = states(combine, 2 * warps * 32, warps * lanes)
+        t = np.arange(warps * 32)
+        position, slot = t // 32 * lanes + t % 32 % lanes, t % 32 // lanes
+        name, outputs = f"k{warps}_{lanes}", [np.zeros_like(g) for g in given]
+        found = run_text(compiled, name, given, outputs, (2, 1, 1), warps * 32)
+        for cta in range(2):
+            own = slice(cta * warps * 32, (cta + 1) * warps * 32)
+            wanted = cta_reduce(tuple(g[own] for g in given), position, slot, combine.function)
+            for f, w in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(f[own][position == 0], w[position == 0])
 
 
 def element(elements: Any, at: Any) -> tuple[Any, ...]:
@@ -327,6 +369,15 @@ CASES: list[tuple[tuple[int, ...], Any, str]] = [
     ((130, 33), 0, "finish=two_kernels"),
     ((66, 12), 0, "finish=atomic"),
     ((40, 3, 21), 1, ""),
+    ((3001,), None, "cta=serial,finish=last_block,coarsening=4"),
+    ((3001,), None, "cta=interleaved,exchange=global,finish=two_kernels,coarsening=2"),
+    ((5001,), None, "cta=sequential,finish=atomic,coarsening=2"),
+    ((5001,), None, "cta=sequential,exchange=global,coarsening=2"),
+    ((3, 257), 1, "cta=warp_sync,warps=2"),
+    ((5, 33), 1, "cta=unrolled,lanes=4"),
+    ((64, 36), 0, "cta=interleaved,warps=4,vector=2,finish=last_block,coarsening=1"),
+    ((130, 33), 0, "cta=warp_sync,finish=two_kernels,coarsening=2"),
+    ((65, 64), 0, "cta=unrolled,exchange=global,warps=8,finish=last_block"),
 ]
 
 
