@@ -46,8 +46,8 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
         Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1)),
     ]
     if plan.cta != "shuffle":
-        cta = (("fold.cta_reduce", "lower-cta-reduce"),)
-        within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta * (plan.positions > 1))]
+        cta = (("fold.cta_reduce", "lower-cta-reduce"),) * (plan.positions > 1)
+        within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta)]
     return [
         Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
         *within,

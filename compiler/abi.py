@@ -14,9 +14,9 @@ from .graph import Expr, MonoidGraph, Program, rewrite
 from .plan import Access, Launch, Plan
 
 Role = Literal[
-    "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size", "reduced_size",
-    "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin", "row_count",
-    "row_stride",
+    "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
+    "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
+    "row_count", "row_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many

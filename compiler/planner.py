@@ -145,7 +145,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         split: whether several CTAs may share one result.
 
     Raises:
-        PlanError: WF402 to WF409 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Choice(Plan(), Facts(0, 0, 32, (), False), Launch(1, 1, 1))
     fast = _fast(task, notes)
@@ -183,13 +183,21 @@ def _override(task: Task, plan: Plan, options: str, notes: Choice) -> tuple[Plan
     check(chosen, task.target, task.state_bytes)
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
-    free = task.determinism == "none" and _adds(task.monoid)
-    if chosen.finish == "atomic" and not (exact(task.monoid) or free):
-        loose = ', or determinism="none"' if _adds(task.monoid) else ""
-        raise error("WF408", name=task.monoid.name, remedy=f"use finish=last_block or finish=two_kernels{loose}")
+    if chosen.finish == "atomic" and not exact(task.monoid):
+        _check_atomic(task)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
     return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
+
+
+def _check_atomic(task: Task) -> None:
+    """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
+    why, loose = "no atomic instruction combines its states", ""
+    if _adds(task.monoid):
+        why, loose = "its result would depend on the order of the atomics", ', or determinism="none"'
+    if not loose or task.determinism != "none":
+        remedy = f"use finish=last_block or finish=two_kernels{loose}"
+        raise error("WF408", name=task.monoid.name, why=why, remedy=remedy)
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:

@@ -146,7 +146,7 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     """The plan for rows of which each wants so many threads; ``task`` has their geometry, with the whole axis.
 
     Raises:
-        PlanError: WF402 to WF409 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
         ArgumentError: WF146 when they ask for what rows cannot have.
     """
     row = replace(task, geometry=_one_row(task.geometry))

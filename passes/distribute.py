@@ -174,9 +174,7 @@ class _Distributor:
     def kernel(self, name: str) -> None:
         plan = self.plan
         inputs, states = len(self.block.arguments), len(self.states)
-        found = params(
-            inputs, len(self.results), states, self.facts, plan, indexed=self.indexed, counted=self.counted
-        )
+        found = params(inputs, len(self.results), states, self.facts, plan, indexed=self.indexed, counted=self.counted)
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
@@ -353,7 +351,8 @@ class _Distributor:
         scratch = [self.arg("exchange", i) for i in range(len(self.states)) if plan.global_states]
         sizes = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
         attributes = {"method": plan.cta, **sizes, "ordered": plan.walk == "blocked"}
-        return self.stage("fold.cta_reduce", [state], [self.position, self.slot, value, *scratch], attributes).results[0]
+        operands = [self.position, self.slot, value, *scratch]
+        return self.stage("fold.cta_reduce", [state], operands, attributes).results[0]
 
     def finish(self, state: Any) -> None:
         """The grid stage if there is one, then the results."""

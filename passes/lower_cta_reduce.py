@@ -1,14 +1,14 @@
 """The CTA stage where lanes do not shuffle: all positions leave their states in one buffer, and combine them there.
 
-The buffer, [rows][slots] with a row a position and one array per value of the state, lies in shared memory, or in global
-memory where the op has scratch. Every round is a branch that the threads at work take, and a barrier. Which of them work,
-and how far apart, is the method:
+The buffer, [rows][slots] with a row a position and one array per value of the state, lies in shared memory, or in
+global memory where the op has scratch. Every round is a branch that the threads at work take, and a barrier. Which of
+them work, and how far apart, is the method:
 
 - ``serial``: position 0 takes row after row.
 - ``interleaved``: distances 1, 2, 4, ...; positions that are multiples of twice the distance.
-- ``sequential``: distances rows/2, rows/4, ..., 1; positions below the distance. In order, position q leaves its state in
-  the row whose number is that of q with its bits reversed, so that rows that meet hold neighbours.
-- ``warp_sync``: the same, but once all positions left lie in one warp, only that warp goes on, and waits for itself alone.
+- ``sequential``: distances rows/2, rows/4, ..., 1; positions below the distance. Where order counts, a position leaves
+  its state in the row that its number gives with its bits reversed, so that rows that meet hold neighbours.
+- ``warp_sync``: the same, but once all positions left lie in one warp, only that warp goes on, and waits for itself.
 - ``unrolled``: the same with distances that are known when it is compiled.
 
 One thread takes what four left:
@@ -110,9 +110,11 @@ class _Meeting:
         self.position, self.slot, state, *scratch = op.operands
         self.own, self.index = unpack(state), self.position.type
         self.types = [v.type for v in self.own]
-        self.buffers = [_slice(p, self.rows * self.slots, element(t)) for p, t in zip(scratch, self.types, strict=False)]
-        if not scratch:
-            self.buffers = [shared_buffer(op, "states", self.rows * self.slots, element(t)) for t in self.types]
+        cells, scalars = self.rows * self.slots, [element(t) for t in self.types]
+        if scratch:
+            self.buffers = [_slice(p, cells, t) for p, t in zip(scratch, scalars, strict=True)]
+        else:
+            self.buffers = [shared_buffer(op, "states", cells, t) for t in scalars]
         self.reverses = boolean(op, "ordered") and self.method not in ("serial", "interleaved")
 
     def run(self) -> list[Any]:

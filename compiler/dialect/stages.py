@@ -269,10 +269,10 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
     """Combines the states of all positions of a CTA in memory, in place of shuffles.
 
     ``state = fold.cta_reduce position, slot, state, scratch... {method, rows, lanes, slots, ordered} ({combine})``: the
-    ``rows`` positions of the CTA, ``lanes`` to a warp, bring their states for ``slot`` of its ``slots`` results together.
-    The ``method`` says which thread combines what and when, see ``passes/lower_cta_reduce.py``. Threads at position 0 get
-    the result. States lie in shared memory, or in ``scratch`` in global memory, an array of [CTAs][rows][slots] per
-    value. ``ordered`` keeps lower positions on the left.
+    ``rows`` positions of the CTA, ``lanes`` to a warp, bring their states for ``slot`` of its ``slots`` results
+    together. The ``method`` says which thread combines what and when, see ``passes/lower_cta_reduce.py``. Threads at
+    position 0 get the result. States lie in shared memory, or in ``scratch`` in global memory, an array of
+    [CTAs][rows][slots] per value. ``ordered`` keeps lower positions on the left.
     """
 
     position: ext.Operand[Any]

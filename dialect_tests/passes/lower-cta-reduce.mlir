@@ -63,7 +63,8 @@ gpu.module @device {
     // CHECK-NEXT:   %[[ON:.*]] = arith.cmpi ult, %[[POSITION]], %[[DISTANCE]] : i32
     // CHECK-NEXT:   scf.if %[[ON]] {
     // CHECK:          arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
-    // CHECK:        }
+    // CHECK-NEXT:     llvm.store
+    // CHECK-NEXT:   }
     // CHECK-NEXT:   gpu.barrier
     %ours = "fold.cta_reduce"(%position, %slot, %x) ({
     ^bb0(%a: f32, %b: f32):

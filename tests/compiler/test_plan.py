@@ -31,8 +31,15 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
         lanes=draw(power(32)),
         warps=draw(power(8)),
         warps_kept=draw(power(4)),
+        cta=draw(
+            st.sampled_from(["shuffle", "shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"])
+        ),
         finish=draw(st.sampled_from(["cta", "last_block", "two_kernels"])),
     )
+    if plan.cta != "shuffle":
+        plan = replace(plan, exchange=draw(st.sampled_from(["shared", "global"])))
+    if plan.finish != "cta":
+        plan = replace(plan, coarsening=draw(st.sampled_from([0, plan.unroll, 16])))
     assume(plan.threads <= most_threads and not (plan.walk == "blocked" and plan.vector_reduced > 1))
     return plan
 
@@ -138,6 +145,15 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
         ({"unroll": 64}, "WF403: plan field unroll cannot be 64: expected .* 32 accesses a step"),
         ({"warps": 64}, "WF404: the plan needs 2048 threads a CTA: sm_90a holds 1024"),
         ({"warps": 32, "warps_kept": 2}, "WF404: the plan needs 2048 threads"),
+        ({"cta": ""}, "WF403: .* expected one of shuffle serial interleaved sequential warp_sync unrolled"),
+        ({"exchange": "registers"}, "WF403: plan field exchange cannot be 'registers': expected one of shared global"),
+        ({"coarsening": -2}, "WF403: plan field coarsening cannot be -2: expected 0, or a power of two"),
+        ({"exchange": "global"}, "WF411: cta=shuffle exchanges registers, the plan has exchange=global"),
+        (
+            {"coarsening": 2},
+            "WF412: coarsening=2 says when more CTAs share .* the plan has finish=cta: one CTA a result",
+        ),
+        ({"coarsening": 2, "unroll": 4, "finish": "atomic"}, "WF413: .* coarsening=2 is less than unroll=4"),
         ({"walk": "blocked", "vector": 4}, "WF406: a blocked walk reads single elements .* the plan has vector=4"),
     ],
 )
@@ -162,6 +178,17 @@ def test_the_last_cta_has_a_round_of_its_own() -> None:
     one = Plan("kept", lanes=1, warps=8)
     assert replace(one, finish="last_block").shared_bytes(8) == 2 * one.shared_bytes(8) + 16
     assert Plan().shared_bytes(8) == 0
+
+
+def test_threads_that_meet_in_memory_leave_a_state_each() -> None:
+    plan = Plan(warps=8, warps_kept=2, cta="serial")
+    assert plan.exchanged == 8 * 32 * 2
+    assert plan.shared_bytes(8) == 8 * plan.exchanged
+    assert plan.global_states == 0
+    far = replace(plan, exchange="global")
+    assert (far.global_states, far.shared_bytes(8)) == (plan.exchanged, 0)
+    assert replace(far, finish="last_block").shared_bytes(8) == 16
+    assert Plan(lanes=1, cta="serial", exchange="global").global_states == 0
 
 
 @settings(max_examples=200)

@@ -18,14 +18,17 @@ from warpfold.compiler.abi import Facts
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Dim
+from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import Plan, check
 from warpfold.compiler.planner import INDEX_LIMIT, Choice, Task, choose, exact, facts
 from warpfold.compiler.target import DEFAULT, TARGETS
 
+LADDER = [rung.name for rung in RUNGS]
 OPTIONS = [
     "", "unroll=1", "warps=1", "warps=4,warps_kept=1", "finish=two_kernels", "finish=last_block,unroll=1", "finish=cta",
     "fast=kept", "fast=reduced", "walk=blocked", "lanes=1", "lanes=8,warps=2", "fast=kept,lanes=4,finish=two_kernels",
-    "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4",
+    "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4", "cta=sequential", "coarsening=2",
+    "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", *LADDER,
 ]  # fmt: skip
 
 
@@ -104,13 +107,20 @@ def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
     check_choice(task, choose(task))
 
 
+@settings(max_examples=300)
+@given(tasks())
+def test_what_is_for_teaching_is_never_chosen(task: Task) -> None:
+    plan = choose(task).plan
+    assert (plan.cta, plan.exchange, plan.coarsening) == ("shuffle", "shared", 0)
+
+
 @settings(max_examples=700)
 @given(tasks(), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=2))
 def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[str]) -> None:
     try:
         choice = choose(task, ",".join(options))
     except PlanError as e:
-        assert e.code in {"WF404", "WF405", "WF409"}  # noqa: PT017 (an error is one of the two right answers)
+        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412"}  # noqa: PT017 (an error is one of the two right answers)
     else:
         check_choice(task, choice)
 
@@ -265,7 +275,7 @@ def test_an_option_that_was_not_given_gives_way() -> None:
     """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
     task = simple("sum", (2**16,), (0,))
     assert choose(task).plan.vector == 4
-    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 4, 32, 8, 1, "last_block")
+    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 4, 32, 8, 1, finish="last_block")
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
 
@@ -285,12 +295,17 @@ def test_a_vector_that_the_layout_has_not_is_refused(options: str) -> None:
         choose(simple("sum", (64, 4096), (1,)), options)
 
 
-@pytest.mark.parametrize(
-    ("what", "t"), [("sum", "f32"), ("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")]
-)
-def test_an_atomic_whose_bits_would_depend_on_the_order_is_refused(what: str, t: str) -> None:
+def test_an_atomic_whose_bits_would_depend_on_the_order_is_refused() -> None:
     with pytest.raises(
         PlanError, match=r"WF408: finish=atomic is not exact for .*: its result would depend on the order"
+    ):
+        choose(simple("sum", (4096,), (0,)), "finish=atomic")
+
+
+@pytest.mark.parametrize(("what", "t"), [("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")])
+def test_a_monoid_without_an_atomic_is_told_so(what: str, t: str) -> None:
+    with pytest.raises(
+        PlanError, match=r"WF408: finish=atomic is not exact for .*: no atomic instruction combines its states"
     ):
         choose(simple(what, (4096,), (0,), t), "finish=atomic")
 
@@ -327,6 +342,13 @@ def test_an_order_that_matters_is_kept() -> None:
         ("finish=", "WF403: plan field finish cannot be ''"),
         ("warps=64", "WF404: the plan needs 2048 threads"),
         ("walk=blocked,vector=4", "WF406: a blocked walk"),
+        ("cta=butterfly", "WF403: plan field cta cannot be 'butterfly': expected one of shuffle serial interleaved"),
+        ("exchange=local", "WF403: plan field exchange cannot be 'local': expected one of shared global"),
+        ("coarsening=3", "WF403: plan field coarsening cannot be '3': expected 0, or a power of two from 1 to 1024"),
+        ("simpel", "WF410: no plan is called 'simpel': expected one of serial simple fix-divergence"),
+        ("exchange=global", "WF411: cta=shuffle exchanges registers"),
+        ("coarsening=2,finish=cta", "WF412: coarsening=2 says when more CTAs share a result"),
+        ("coarsening=2,unroll=4", "WF413: a CTA takes whole unrolled steps: coarsening=2 is less than unroll=4"),
     ],
 )
 def test_options_that_no_plan_can_have_are_refused(options: str, text: str) -> None:
@@ -447,3 +469,38 @@ def test_kept_dims_of_a_task_are_sorted() -> None:
 def test_a_combine_that_only_picks_a_value_has_a_plan() -> None:
     last = wf.monoid(identity=0.0, has_identity=False, commutative=False)(lambda a, b: b)  # noqa: ARG005
     assert wf.compile(last, (4096, 300), axis=1).plan.walk == "blocked"
+
+
+# --- the ladder's fields ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("n", "parts"), [(1, 1), (2048, 1), (2049, 2), (2**22, 2048), (2**28, 65535)])
+def test_a_plan_that_coarsens_says_how_many_ctas_share_a_result(n: int, parts: int) -> None:
+    """2 accesses for each of 1024 threads, on a machine of any size; a grid has 65535 CTAs along the reduced axis."""
+    options = "lanes=32,warps=32,warps_kept=1,vector=1,unroll=1,cta=sequential,coarsening=2,finish=two_kernels"
+    for sms in (1, 132):
+        choice = choose(replace(simple("sum", (n,), (0,)), sms=sms), options)
+        assert choice.run.split <= parts
+        assert choice.run.chunk >= -(-n // parts)
+        assert (choice.run.split == parts) or n > 2**22
+        assert n > 2**22 or choice.run.chunk <= 2048
+
+
+def test_what_was_not_asked_for_gives_way_to_coarsening() -> None:
+    plan = choose(simple("sum", (4096,), (0,)), "coarsening=1").plan
+    assert (plan.coarsening, plan.unroll, plan.finish) == (1, 1, "last_block")
+
+
+def test_warps_give_way_to_what_a_cta_exchanges() -> None:
+    """40 doubles a state: 1024 threads exchange them in global memory, in shared memory fewer do."""
+    task = simple("powers", (2**16,), (0,))
+    assert choose(task, "simple").plan.warps == 32
+    assert choose(task, "shared").plan.warps < 32
+    with pytest.raises(PlanError, match="WF405: the plan needs"):
+        choose(task, "shared,warps=32")
+
+
+def test_partials_of_a_plan_that_coarsens_may_need_64_bits() -> None:
+    """Every element of a broadcast array is the same one, but every CTA of every result leaves a state."""
+    layout = Layout((2**20, 2**22), (1,), ((0, 0),), ((1,),))
+    task = task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132)
+    assert choose(task).facts.index_bits == 32
+    assert choose(task, "coarsening=2,vector=1,unroll=1,warps=32,warps_kept=1").facts.index_bits == 64
