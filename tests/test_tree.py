@@ -5,7 +5,9 @@ Each function is one numbered paragraph of the section on the tree. Sums of f32 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -13,11 +15,15 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import Plan
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
 
 Row = np.ndarray[Any, np.dtype[np.float32]]
+
+
+LADDER = [(r.name, Plan().with_options(r.name).finish) for r in RUNGS if r.options and "atomic" not in r.options]
 
 
 def neighbours(states: Sequence[Any]) -> Any:
@@ -64,19 +70,33 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int) -> Any:
 
 
 def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0) -> Any:
-    """Paragraphs 4 and 5: lanes by a butterfly of neighbours, then warps dealt out to lanes."""
+    """Paragraphs 4 and 5: lanes by a butterfly of neighbours, then warps dealt out to lanes; or paragraph 6."""
     positions = plan.warps * plan.lanes
     threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll) for q in range(positions)]
+    if plan.cta != "shuffle":
+        return in_memory(threads, plan)
     warps = [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
     groups = min(plan.warps, plan.lanes)
     each = plan.warps // groups
     return neighbours([neighbours(warps[g * each : (g + 1) * each]) for g in range(groups)])
 
 
+def in_memory(states: list[Any], plan: Plan) -> Any:
+    """Paragraph 6: one after another, neighbours, or each with the one half of them away."""
+    if plan.cta == "serial":
+        return reduce(operator.add, states)
+    if plan.cta == "interleaved" or plan.walk == "blocked":
+        return neighbours(states)
+    while len(states) > 1:
+        half = len(states) // 2
+        states = [a + b for a, b in zip(states[:half], states[half:], strict=True)]
+    return states[0]
+
+
 def tree_v1(
     x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run"
 ) -> tuple[Any, str]:
-    """Paragraphs 1 and 6: one row through all parts, and their states through one more round; and the finish."""
+    """Paragraphs 1 and 7: one row through all parts, and their states through one more round; and the finish."""
     choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
     v = plan.vector_reduced
@@ -105,6 +125,11 @@ def random(*shape: int) -> Row:
         (5000, "lanes=2,warps=16,finish=cta", "cta"),
         (7777, "vector=1,walk=blocked,unroll=4,finish=cta", "cta"),
         (30000, "walk=blocked,vector=1,unroll=2,finish=two_kernels", "two_kernels"),
+        (4097, "cta=serial,vector=4,finish=cta", "cta"),
+        (30001, "cta=interleaved,coarsening=8,unroll=2", "last_block"),
+        (30001, "cta=sequential,exchange=global,vector=1,coarsening=16", "last_block"),
+        (5001, "cta=warp_sync,walk=blocked,warps=4,finish=two_kernels", "two_kernels"),
+        *((9001, name, finish) for name, finish in LADDER),
     ],
 )
 def test_a_full_sum(n: int, options: str, finish: str) -> None:
@@ -126,7 +151,11 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
     assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
 
 
-@pytest.mark.parametrize(("shape", "options"), [((3001, 5), ""), ((20000, 8), ""), ((300, 64), "finish=two_kernels")])
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [((3001, 5), ""), ((20000, 8), ""), ((300, 64), "finish=two_kernels"), ((300, 64), "cta=sequential"),
+     ((999, 8), "cta=unrolled,exchange=global,finish=last_block"), ((300, 5), "simple"), ((300, 5), "two-pass-simple")],
+)  # fmt: skip
 def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     """Along the kept axis a vector holds elements of several results, and one of each."""
     x = random(*shape)
@@ -134,7 +163,18 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
 
 
-@pytest.mark.parametrize("options", ["", "lanes=1,warps=1", "lanes=4,warps=2,warps_kept=1,unroll=2", "walk=blocked"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "lanes=1,warps=1",
+        "lanes=4,warps=2,warps_kept=1,unroll=2",
+        "walk=blocked",
+        "cta=serial,warps=2,warps_kept=1",
+        "simple",
+        "cta=warp_sync,exchange=global",
+    ],
+)
 def test_sums_of_segments(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is a part of its own length; pieces' states are the elements of the next kernel's rows."""
     lengths = [0, 1, 31, 700, 64, 4000, 2]
