@@ -14,6 +14,7 @@ from ..runtime.prepare import Prepared
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
 SPARE = ("pass",)
 """Left out where a terminal is too narrow."""
+_NEVER_CHOSEN = ("cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 
 
@@ -101,5 +102,6 @@ def _line(place: Location) -> str:
 
 
 def plan_words(plan: Plan) -> str:
-    """The plan's fields as ``--plan`` takes them."""
-    return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree")
+    """The plan's fields as ``--plan`` takes them, without those that are as the planner always leaves them."""
+    same = {k for k, v in Plan().to_dict().items() if k in _NEVER_CHOSEN and plan.to_dict()[k] == v}
+    return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k not in same)

@@ -6,6 +6,7 @@ import pytest
 from catalogue import CATALOGUE, Case
 
 from warpfold.compiler.driver import compile_program
+from warpfold.compiler.ladder import RUNGS, Rung
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
 from warpfold.runtime import api
@@ -29,6 +30,17 @@ def test_every_kernel_assembles_without_spills(case: Case, arch: str) -> None:
     assert assembly.spills == 0
 
 
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
+def test_every_rung_assembles_without_spills(rung: Rung) -> None:
+    """On every target: the state of three values of Welford's variance, or a sum where an atomic ends it."""
+    what, dtype = ("sum", "i32") if "atomic" in rung.options else ("mean_var", "f32")
+    for arch in TARGETS:
+        text = ptx(Case(what, (1 << 22,), dtype, plan=rung.name), arch)
+        assert ".local" not in text
+        assert "call" not in text
+        assert assemble(text, arch).spills == 0
+
+
 @pytest.mark.parametrize(
     ("case", "wanted"),
     [
@@ -47,6 +59,14 @@ def test_predicates_are_ballots_and_integers_are_redux_where_the_target_has_it()
     assert "vote.sync.ballot" in ptx(Case("any", (1 << 20,), "bool"), "sm_75")
     assert "redux.sync.max.s32" in ptx(Case("max", (1 << 20,), "i32"), "sm_80")
     assert "redux.sync" not in ptx(Case("max", (1 << 20,), "i32"), "sm_75")
+
+
+def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
+    """256 positions: a barrier of the CTA after the store and distances 128, 64 and 32, one of the warp after 16 to 1."""
+    text = ptx(Case("max", (1 << 20,), plan="cta=unrolled,finish=cta"), "sm_90a")
+    assert text.count("bar.sync") == 4
+    assert text.count("bar.warp.sync") == 5
+    assert "shfl" not in text
 
 
 def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
