@@ -39,10 +39,15 @@ _NATIVE: dict[str, Kernel] = {
 _EXPONENT32, _SIGN32 = np.uint32(0x7F800000), np.uint32(0x80000000)
 
 
+def has_nan(x: Array) -> bool:
+    """Whether a float of ``x`` is NaN; the greatest is then, which takes one pass and no array."""
+    top = x.item() if x.size == 1 else np.maximum.reduce(x, axis=None, initial=0)
+    return bool(top != top)
+
+
 def canonical(x: Array) -> Array:
-    """f32 ``x`` with every NaN as 0x7fffffff; max() finds a NaN in one pass over the usual array without any."""
-    top = x.max() if x.size else x.dtype.type(0)
-    if top != top:
+    """f32 ``x`` with every NaN as 0x7fffffff."""
+    if has_nan(x):
         x = np.where(np.isnan(x), F32_NAN, x.view(np.uint32)).view(np.float32)
     return x
 
@@ -116,16 +121,14 @@ def _f64(name: str, mode: str) -> Kernel:
 def narrow_f16(x: Array) -> Array:
     """f32 to f16 codes, to nearest."""
     code = x.astype(np.float16).view(np.uint16)
-    top = x.max() if x.size else x.dtype.type(0)
-    return np.where(np.isnan(x), np.uint16(0x7FFF), code) if top != top else code
+    return np.where(np.isnan(x), np.uint16(0x7FFF), code) if has_nan(x) else code
 
 
 def narrow_bf16(x: Array) -> Array:
     """f32 to bf16 codes, to nearest, by the carry into the upper half."""
     bits = x.view(np.uint32)
     code = ((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)).astype(np.uint16)
-    top = x.max() if x.size else x.dtype.type(0)
-    return np.where(np.isnan(x), np.uint16(0x7FFF), code) if top != top else code
+    return np.where(np.isnan(x), np.uint16(0x7FFF), code) if has_nan(x) else code
 
 
 def widen(code: Array, form: Format) -> Array:

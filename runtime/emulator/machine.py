@@ -16,6 +16,7 @@ from .barriers import Barriers
 from .cluster import ClusterBarrier
 from .lanes import WARP, Lanes, union
 from .layout import POISON, align_up
+from .loops import Loop, loop_of
 from .program import EXIT, Block, Program
 from .registers import Registers
 from .specials import special_register
@@ -100,6 +101,11 @@ class Machine:
                 if gathered is None:
                     continue
                 lanes = gathered
+            loop = loop_of(self.program, block)
+            if loop is not None and stats.steps + len(loop.blocks) <= (until := self._turn(loop)):
+                self.registers.enter(lanes)
+                self._advance(lanes, *loop.run(self, lanes, until))
+                continue
             stats.steps += 1
             if stats.steps > budget:
                 raise self._budget(block, lanes)
@@ -109,7 +115,7 @@ class Machine:
                 tool.step(self, block, lanes)
                 if block.items[0].op.member is not None:
                     tool.gathered(self, block, lanes)
-            self._advance(block, lanes, function_of(self.program, block)(self, lanes))
+            self._advance(lanes, block, function_of(self.program, block)(self, lanes))
 
     def go(self, number: int, lanes: Lanes) -> None:
         """Sends threads to block ``number``."""
@@ -118,7 +124,14 @@ class Machine:
         else:
             self.pending.setdefault(number, []).append(lanes)
 
-    def _advance(self, block: Block, lanes: Lanes, result: Any) -> None:
+    def _turn(self, loop: Loop) -> int:
+        """The number of steps up to which whoever is in ``loop`` has the turn."""
+        steps, budget = self.launch.stats.steps, self.launch.max_steps
+        if not self.pending:
+            return budget
+        return min(steps - steps % _FAIR + _FAIR - 1, budget) if loop.last < min(self.pending) else 0
+
+    def _advance(self, lanes: Lanes, block: Block, result: Any) -> None:
         end = block.end
         if end == "branch" and self.launch.tool is not None:
             self.launch.tool.branch(self, block, lanes, result)

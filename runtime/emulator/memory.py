@@ -19,7 +19,10 @@ _PAGE = 256
 
 @dataclass(eq=False)
 class Allocation:
-    """``size`` bytes at ``address``; ``buffer`` is the memory itself."""
+    """``size`` bytes at ``address``, up to ``end``; ``buffer`` is the memory itself.
+
+    ``initialised`` says whether all of it has a value.
+    """
 
     address: int
     size: int
@@ -27,12 +30,11 @@ class Allocation:
     read_only: bool
     name: str
     constant: bool = False
+    initialised: bool = True
     views: dict[np.dtype[Any], tuple[Array, int]] = field(default_factory=dict)
 
-    @property
-    def end(self) -> int:
-        """The first address behind it."""
-        return self.address + self.size
+    def __post_init__(self) -> None:
+        self.end = self.address + self.size
 
     def typed(self, dtype: np.dtype[Any]) -> tuple[Array, int]:
         """The allocation as an array of ``dtype``, and the address of its first element (a multiple of the size)."""
@@ -54,19 +56,26 @@ class Memory:
         self._next = GLOBAL_FIRST
         self.modules: WeakKeyDictionary[object, dict[Any, Allocation]] = WeakKeyDictionary()
 
-    def allocate(self, nbytes: int, align: int = 256) -> int:
-        """The address of ``nbytes`` new bytes, filled with 0xCD so that reading them by mistake shows."""
+    def allocate(self, nbytes: int, align: int = 256, *, name: str = "", initialised: bool = False) -> int:
+        """The address of ``nbytes`` new bytes, filled with 0xCD so that reading them by mistake shows.
+
+        ``initialised`` says that the caller gives them values before a launch, for tools that watch what is read.
+        """
         align = max(align, 1)
         raw = np.full(nbytes + max(align, _PAGE), POISON, np.uint8)
         buffer = raw[-raw.ctypes.data % max(align, _PAGE) :][:nbytes]
-        return self._insert(buffer, max(align, _PAGE), 0, False, "").address
+        made = self._insert(buffer, max(align, _PAGE), 0, False, name)
+        made.initialised = initialised
+        return made.address
 
-    def bind(self, buffer: Array, *, read_only: bool = False, name: str = "") -> int:
+    def bind(self, buffer: Array, *, read_only: bool = False, name: str = "", initialised: bool = True) -> int:
         """The address of ``buffer`` (1-D uint8, C-contiguous), used in place; congruent to its pointer modulo 256."""
         if buffer.dtype != np.uint8 or buffer.ndim != 1 or not buffer.flags.c_contiguous:
             raise error("WF718", problem=f"expected a contiguous 1-D uint8 array, got {buffer.ndim}-D {buffer.dtype}")
         read_only = read_only or not buffer.flags.writeable
-        return self._insert(buffer, _PAGE, buffer.ctypes.data % _PAGE, read_only, name).address
+        made = self._insert(buffer, _PAGE, buffer.ctypes.data % _PAGE, read_only, name)
+        made.initialised = initialised
+        return made.address
 
     def free(self, address: int) -> None:
         """Forgets the allocation that starts at ``address``."""

@@ -32,10 +32,11 @@ def _mov(form: Form) -> Op:
     if isinstance(a, Sym) and a.variable.space == "param":
         base = np.uint64(PARAM_WINDOW)  # only through this window can a later load tell parameters from global memory
         return Op(((a, "b64"),), ((d, "b64"),), lambda x: x | base)
-    return Op(((a, type_ if isinstance(a, Imm) else bits),), ((d, bits),), _same)
+    return Op(((a, type_ if isinstance(a, Imm) else bits),), ((d, bits),), same)
 
 
-def _same(x: Array) -> Array:
+def same(x: Array) -> Array:
+    """``x`` itself, as the register keeps it."""
     return x.view(f"u{x.itemsize}") if x.dtype.kind == "f" else x
 
 

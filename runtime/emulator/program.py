@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...compiler.errors import error
 from .inline import Flat
@@ -36,6 +37,8 @@ class Block:
     live_in: int = 0
     live_out: int = 0
     run: object = None
+    visits: int = 0
+    loop: Any = None
     facts: dict[str, object] = field(default_factory=dict)
 
     @property

@@ -24,6 +24,9 @@ _WINDOW_SPACES = {
 }
 
 
+_ALL = slice(None)
+
+
 @dataclass(frozen=True, eq=False)
 class Access:
     """What is fixed about a memory instruction.
@@ -111,16 +114,21 @@ def _in_space(access: Access, space: str) -> Access:
 
 def _in_global(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
     memory, size, offset = machine.launch.memory, access.size, access.offset
-    low, high = int(addresses.min()) + offset, int(addresses.max()) + offset
+    if addresses.size == 1:
+        low = high = addresses.item() + offset
+    else:
+        low, high = int(addresses.min()) + offset, int(addresses.max()) + offset
     found = memory.find(low)
     if found is not None and high + size <= found.end and not (found.read_only and access.verb != "read"):
         view, first = found.typed(access.unit)
+        if addresses.size == 1 and not (low - first) & (size - 1):  # arithmetic on one int costs less than on an array
+            return [Piece(view, np.array([(low - first) >> size.bit_length() - 1]), _ALL, found)]
         index = addresses + (offset - first)
         if size > 1:
             if int(np.bitwise_or.reduce(index)) & (size - 1):
                 _misaligned(access, machine, lanes, chosen, addresses)
             index >>= size.bit_length() - 1
-        return [Piece(view, index, slice(None), found)]
+        return [Piece(view, index, _ALL, found)]
     return _in_many(access, machine, lanes, chosen, addresses)
 
 
@@ -204,7 +212,7 @@ def _in_shared(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
     index = _bounded(access, machine, lanes, chosen, addresses, launch.shared_size, "shared")
     if machine.count > 1:
         index = index + ctas * launch.shared_stride
-    return Piece(machine.view("shared", access.unit), index >> (access.size.bit_length() - 1), slice(None))
+    return Piece(machine.view("shared", access.unit), index >> (access.size.bit_length() - 1), _ALL)
 
 
 def _in_local(
@@ -213,7 +221,7 @@ def _in_local(
     launch = machine.launch
     index = _bounded(access, machine, lanes, chosen, addresses, launch.program.flat.local.size, "local")
     index = index + threads * launch.local_stride
-    return Piece(machine.view("local", access.unit), index >> (access.size.bit_length() - 1), slice(None))
+    return Piece(machine.view("local", access.unit), index >> (access.size.bit_length() - 1), _ALL)
 
 
 def _in_params(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> Piece:
@@ -223,4 +231,4 @@ def _in_params(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
         what = f"{access.verb} at parameter address {int(addresses[0]):#x}"
         raise launch.located("WF712", access.ins, machine, _thread(lanes, chosen, 0), what=what)
     index = _bounded(access, machine, lanes, chosen, addresses, launch.param_size, "param")
-    return Piece(launch.param_view(access.unit), index >> (access.size.bit_length() - 1), slice(None))
+    return Piece(launch.param_view(access.unit), index >> (access.size.bit_length() - 1), _ALL)

@@ -2,15 +2,18 @@
 
 A block becomes ``def block(m, L)``: registers it needs are read into local variables once, every op is one call on
 them, and those that live on are put back at the end. A variable is deleted after its last use, so a long block holds no
-more arrays than it needs. Registers are kept as unsigned words; a differently typed use takes a view, made once.
+more arrays than it needs. Registers are kept as unsigned words; a differently typed use takes a view, made once. A move
+is no line at all: its register is known by the variables of the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .moves import same
 from .program import Block, Item, Program
 from .text import float_of
 from .types import DTYPE, STORAGE, WIDTH, Array, Imm, Not, Operand, Reg, Special, Sym, is_float
@@ -38,30 +41,45 @@ def constant(imm: Imm, type_: str) -> Array:
 
 
 class Writer:
-    """Writes the function of one block."""
+    """Writes the function of one block.
 
-    def __init__(self, program: Program, block: Block) -> None:
-        self.program, self.block = program, block
+    Attributes:
+        lines: the statements, each with the variables that it uses.
+        namespace: what the function sees besides: constants, dtypes, what the ops run.
+        known: register -> dtype code -> the variable that holds it so.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
         self.lines: list[tuple[str, list[str]]] = []
         self.namespace: dict[str, Any] = {"where": np.where}
-        self.known: dict[int, dict[str, str]] = {}  # register -> dtype code -> variable
+        self.known: dict[int, dict[str, str]] = {}
         self.count = 0
 
-    def compile(self) -> Any:
-        """The block's function."""
+    def compile(self, block: Block) -> Any:
+        """The function of ``block``."""
+        result = self._body(block)
+        self._put(block)
+        body = [f"    {line}" for line in self._with_deletes(result)]
+        return self._made("\n".join(["def block(m, L):", *body, f"    return {result}\n"]), f"block {block.number}")
+
+    def _made(self, source: str, what: str) -> Any:
+        """The function that ``source`` defines; ``what`` is its name in tracebacks."""
+        exec(compile(source, f"<{self.program.kernel.name} {what}>", "exec"), self.namespace)
+        return self.namespace[what.split()[0]]
+
+    def _body(self, block: Block) -> str:
+        """Writes the ops of ``block``; gives the variable that says how it ends, or None."""
         result = "None"
-        for item in self.block.items:
+        for item in block.items:
             if item.op.end:
                 result = self._end(item)
             else:
                 self._item(item)
-        self._put()
-        body = self._with_deletes(result)
-        source = f"def block(m, L):\n{body}\n"
-        exec(compile(source, f"<{self.program.kernel.name} block {self.block.number}>", "exec"), self.namespace)
-        return self.namespace["block"]
+        return result
 
-    def _line(self, text: str, *uses: str) -> None:
+    def _line(self, text: str, *uses: str, effect: bool = False) -> None:  # noqa: ARG002
+        """Adds a statement; without ``effect`` it gives the same for the same ``uses``, whenever it runs."""
         self.lines.append((text, [u for u in uses if u[:1] == "v"]))
 
     def _name(self) -> str:
@@ -100,8 +118,11 @@ class Writer:
         return name
 
     def _register(self, index: int, width: int, type_: str) -> str:
+        return self._viewed(index, width, DTYPE[type_])
+
+    def _viewed(self, index: int, width: int, dtype: np.dtype[Any]) -> str:
+        """The variable holding register ``index`` of ``width`` bits as ``dtype``."""
         views = self.known.setdefault(index, {})
-        dtype = DTYPE[type_]
         if dtype.str in views:
             return views[dtype.str]
         if not views:
@@ -139,19 +160,30 @@ class Writer:
         op = item.op
         if op.run is None:
             return
+        if op.run is same and item.guard is None and isinstance(op.writes[0][0], Reg):
+            self._move(op.reads[0], op.writes[0][0])
+            return
         guard, arguments = self._guard(item), self._arguments(item)
         leading = ["m", "L", guard or "None"] if op.effect else []
         call = f"{self._bind('f', op.run)}({', '.join(leading + arguments)})"
         uses = [*arguments, guard or ""]
         names = [self._name() if isinstance(d, Reg) else "_" for d, _ in op.writes]
         if not names:
-            self._line(call, *uses)
+            self._line(call, *uses, effect=True)
             return
-        many = len(names) > 1
-        self._line(f"{', '.join(names)} = {call}" if many else f"{names[0]} = {call}", *uses)
+        self._line(f"{', '.join(names)} = {call}", *uses, effect=op.effect)
         for (dest, type_), name in zip(op.writes, names, strict=True):
             if isinstance(dest, Reg):
                 self._write(dest, type_, name, guard)
+
+    def _move(self, source: tuple[Operand, str], dest: Reg) -> None:
+        value, type_ = source
+        if not isinstance(value, Reg):
+            self.known[dest.index] = {DTYPE[type_].str: self._value(value, type_)}
+            return
+        if not self.known.get(value.index):
+            self._viewed(value.index, WIDTH[value.type], STORAGE[WIDTH[value.type]])
+        self.known[dest.index] = dict(self.known[value.index])
 
     def _write(self, reg: Reg, type_: str, name: str, guard: str | None) -> None:
         width, dtype = WIDTH[reg.type], DTYPE[type_]
@@ -176,49 +208,58 @@ class Writer:
         self._line(f"{name} = {words}.view({self._dtype(dtype)})", words)
         return name
 
-    def _put(self) -> None:
+    def _put(self, block: Block) -> None:
         """Puts back the registers this block wrote that live on, and names those that do not."""
-        block = self.block
-        written = {op.index: op for item in block.items for op, _ in item.op.writes if isinstance(op, Reg)}
+        text, uses = self._putting(written([block]), block.live_in, block.live_out)
+        if text:
+            self._line(text, *uses, effect=True)
+
+    def _putting(self, changed: dict[int, Reg], live_in: int, live_out: int) -> tuple[str, list[str]]:
+        """The statement that puts back what of ``changed`` lives on, and the variables it uses; empty if nothing."""
         pairs, uses = [], []
-        for index, reg in written.items():
-            if block.live_out >> index & 1:
-                type_ = f"b{WIDTH[reg.type]}" if reg.type != "pred" else "pred"
-                name = self._register(index, WIDTH[reg.type], type_)
-                pairs.append(f"{index}: {name}")
+        for index, reg in changed.items():
+            if live_out >> index & 1:
+                words = STORAGE[WIDTH[reg.type]]
+                code, name = next(iter(self.known[index].items()))
+                name = self.known[index].get(words.str, name)
+                view = "" if words.str in self.known[index] or code == words.str else f".view({self._dtype(words)})"
+                pairs.append(f"{index}: {name}{view}")
                 uses.append(name)
-        died = block.live_in & ~block.live_out
-        dead = [k for k in range(died.bit_length()) if died >> k & 1]
-        if pairs or dead:
-            self._line(f"m.put(L, {{{', '.join(pairs)}}}, {tuple(dead)})", *uses)
+        died = live_in & ~live_out
+        dead = tuple(k for k in range(died.bit_length()) if died >> k & 1)
+        return (f"m.put(L, {{{', '.join(pairs)}}}, {dead})" if pairs or dead else ""), uses
 
     def _end(self, item: Item) -> str:
         """The value the block returns: what the scheduler needs to know to move its threads on."""
-        guard = self._guard(item)
         if item.op.end in ("branch", "exit", "trap"):
-            result = guard or "None"
-        else:
-            result = f"({', '.join(self._arguments(item))},)" if item.op.reads else "None"
-        name = self._name()
-        self._line(f"{name} = {result}", *[r.strip() for r in result.strip("(),").split(",")])
+            return self._guard(item) or "None"
+        if not item.op.reads:
+            return "None"
+        arguments, name = self._arguments(item), self._name()
+        self._line(f"{name} = ({', '.join(arguments)},)", *arguments)
         return name
 
-    def _with_deletes(self, result: str) -> str:
+    def _with_deletes(self, *kept: str) -> list[str]:
+        """The statements, each variable but those ``kept`` deleted after its last use."""
         last: dict[str, int] = {}
         for k, (_, uses) in enumerate(self.lines):
             for name in uses:
                 last[name] = k
-        last.pop(result, None)
         out = []
         for k, (text, uses) in enumerate(self.lines):
-            dying = sorted({name for name in uses if last.get(name) == k})
-            out.append(f"    {text}" + (f"; del {', '.join(dying)}" if dying else ""))
-        out.append(f"    return {result}")
-        return "\n".join(out)
+            dying = sorted({name for name in uses if last[name] == k} - set(kept))
+            out += [text, f"del {', '.join(dying)}"] if dying else [text]
+        return out
+
+
+def written(blocks: Iterable[Block]) -> dict[int, Reg]:
+    """The registers that ``blocks`` write, by number."""
+    items = (item for block in blocks for item in block.items)
+    return {op.index: op for item in items for op, _ in item.op.writes if isinstance(op, Reg)}
 
 
 def function_of(program: Program, block: Block) -> Any:
     """The block's function, written the first time it runs."""
     if block.run is None:
-        block.run = Writer(program, block).compile()
+        block.run = Writer(program).compile(block)
     return block.run
