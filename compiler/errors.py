@@ -400,7 +400,7 @@ _rows(
             "lower vector, or choose the other axis with fast=",
         ),
         "WF408": (
-            "finish=atomic is not exact for {name}: its result would depend on the order of the atomics",
+            "finish=atomic is not exact for {name}: {why}",
             "{remedy}",
         ),
         "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
