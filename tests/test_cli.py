@@ -249,6 +249,13 @@ def test_a_level_without_a_stage_says_so() -> None:
     assert found["lane"].stages == (("fold.warp_reduce", "lower-warp-shuffle"),)
 
 
+def test_threads_that_meet_in_memory_are_one_level() -> None:
+    text = call("explain", "sum", "--shape", "100000", "--plan", "simple,warps=8").stdout
+    assert re.search(r"^cta +256 +1 +256 +fold.cta_reduce +lower-cta-reduce ", text, re.MULTILINE)
+    assert "fold.warp_reduce" not in text
+    assert "warps=8,warps_kept=1,cta=interleaved,exchange=global,finish=cta" in text
+
+
 # --- doctor, help, version ---------------------------------------------------------------------------------------
 def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_PTXAS", "/no/such/ptxas")
