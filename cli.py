@@ -113,7 +113,7 @@ def of_what(command: F) -> F:
         ),
         click.option(
             "--plan", default="", metavar="KEY=VALUE,...",
-            help="In place of the planner's own choices, which explain prints in this form.",
+            help="In place of the planner's own choices, which explain prints in this form; or a name of the ladder's.",
         ),
     )  # fmt: skip
     for option in reversed(options):
