@@ -110,12 +110,13 @@ def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> li
     if needed > memory:
         raise error("WF811", shape="x".join(map(str, shape)), needed=needed, memory=memory)
     rng = np.random.default_rng(seed)
-    return [_random(rng, shape, t) for t in types]
+    return [random(rng, shape, t) for t in types]
 
 
-def _random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
+def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
+    """One random array."""
     if t.kind == "complex":
-        real, imag = (_random(rng, shape, t.part) for _ in range(2))
+        real, imag = (random(rng, shape, t.part) for _ in range(2))
         return (real + 1j * imag).astype(t.numpy, copy=False)
     if t.kind == "bool":
         return rng.random(shape) < 0.5

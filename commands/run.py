@@ -63,8 +63,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
     target = Output(output) if output is not None else None
-    xs = request.arrays
-    outcome = _run(request, xs, keepdims, device)
+    outcome = perform(request, Arrays.of(request.arrays, device), keepdims)
     with screen.progress("checking against NumPy"):
         _check(request, outcome)
     if target is not None and outcome.passed:
@@ -76,8 +75,8 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     return outcome.passed
 
 
-def _run(request: Request, xs: list[Array], keepdims: bool, device: str) -> Outcome:
-    arrays = Arrays.of(xs, device)
+def perform(request: Request, arrays: Arrays, keepdims: bool) -> Outcome:
+    """Compiles and runs on the backend of ``arrays``; nothing is checked yet."""
     with screen.progress("compiling"), request.users_code():
         started = time.perf_counter()
         ready = _prepare(request, arrays, keepdims)

@@ -496,8 +496,32 @@ _rows(
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
+        "WF820": (
+            "the launch does not parse: expected {expected}, got {got}{place}",
+            "write kernel<<<grid, block>>>(arguments), such as sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)",
+        ),
+        "WF821": ("{problem}: {path} has {known}{place}", "name one of these before the <<<"),
+        "WF822": (
+            "argument {index} of kernel {kernel!r} does not fit parameter {name!r}: expected {expected}, got {got}{place}",
+            "arrays go to pointers of 8 bytes, numbers to parameters of their size",
+        ),
+        "WF823": (
+            "kernel {kernel!r} takes {expected} argument(s), got {got}{place}",
+            "give one argument a parameter: {signature}",
+        ),
+        "WF824": (
+            "{problem}{place}",
+            "an array is made where it is first named, x:f32[1024], and is x from then on",
+        ),
+        "WF825": ("the array cannot be made: {problem}{place}", "write type[shape]=value, such as f32[4096x1024]=0"),
+        "WF827": ("{problem}", "{remedy}"),
+        "WF828": (
+            "--output {text!r} names no array of the launches: expected NAME=FILE, NAME one of {known}",
+            "name the array where it is made, x:f32[1024], and write --output x=FILE",
+        ),
     },
 )
+_rows(FileError, {"WF826": ("{path} is not PTX: {reason}", "give the path of a text that begins with .version")})
 _rows(FileError, {"WF804": ("cannot read {path}: {reason}", "check the path; OP is a name or file.py:name")})
 _rows(
     TraceError,

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 class EmulatorBackend:
-    """Runs artifacts on this machine's processor, as the default target with its SM count would."""
+    """Runs artifacts on this machine's processor, as the default target with its SM count would.
+
+    ``tool`` watches every launch; ``max_steps`` is the launch's. Arrays are named by what they are: ``input 0``,
+    ``result 0``, ``partials``, ``counters``.
+    """
 
     name = "emulator"
 
@@ -29,7 +33,8 @@ class EmulatorBackend:
         self.sms = DEFAULT.sms
         self.memory: Any = Memory()
         self.tool: Tool | None = None
-        self._bound: list[int] = []
+        self.max_steps: int | None = None
+        self._bound: dict[int, str] = {}
         self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def reads(self, view: View) -> bool:
@@ -42,8 +47,10 @@ class EmulatorBackend:
         if low == high:
             return 0
         data = (ctypes.c_uint8 * (high - low)).from_address(low)
-        base = self.memory.bind(np.ctypeslib.as_array(data), read_only=not write, name=str(view.dtype))
-        self._bound.append(base)
+        role = "result" if write else "input"
+        name = f"{role} {sum(n.startswith(role) for n in self._bound.values())}"
+        base = self.memory.bind(np.ctypeslib.as_array(data), read_only=not write, name=name, initialised=not write)
+        self._bound[base] = name
         return int(base) + view.address - low
 
     def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
@@ -61,12 +68,12 @@ class EmulatorBackend:
             if size:
                 self.memory.free(partials)
             size = partial_bytes
-            partials = self.memory.allocate(size)
+            partials = self.memory.allocate(size, name="partials")
         if counters > count:
             if count:
                 self.memory.free(cells)
             count = counters
-            cells = self.memory.allocate(4 * count)
+            cells = self.memory.allocate(4 * count, name="counters", initialised=True)
             self.memory.view(cells, 4 * count)[:] = 0
         self._scratch = partials, size, cells, count
         return Workspace(partials, cells)
@@ -77,7 +84,8 @@ class EmulatorBackend:
 
         module = parse(artifact.ptx)
         for call in calls:
-            launch(module, call.name, call.grid, call.block, call.args, self.memory, tool=self.tool)
+            shape = call.grid, call.block
+            launch(module, call.name, *shape, call.args, self.memory, max_steps=self.max_steps, tool=self.tool)
 
     def synchronize(self, stream: int) -> None:
         """Nothing is ever under way."""

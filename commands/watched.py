@@ -1,0 +1,268 @@
+"""OP or FILE.ptx on the emulator under a tool: what ``sanitize`` and ``profile`` share, and ``run FILE.ptx``.
+
+``watch(work, tool)`` is all that a command needs: it makes the arrays, runs every launch with the tool watching, and
+gives back the arrays, named by what they are. An OP runs on a backend of its own, so that its scratch memory is new:
+``partials`` and ``result 0`` have ``Allocation.initialised`` false, ``input 0`` and ``counters`` true. The arrays of a
+FILE.ptx have the names of the launch, else ``argument 0`` or the name of their file; those made with ``=uninit`` have
+``initialised`` false. Launches of one call share their memory.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compiler.dtypes import DType
+from ..compiler.errors import error
+from . import inputs, launching, run
+from .launching import Again, Launching, Made, Scalar
+from .request import Array, Request
+
+if TYPE_CHECKING:
+    from ..runtime.emulator import Memory, Module, Tool
+    from ..runtime.emulator.types import Variable
+
+POINTER = 8
+"""Bytes of a parameter that takes an array."""
+
+
+@dataclass
+class Work:
+    """The words of a command line: what runs under a tool.
+
+    Attributes:
+        request: OP and the options of ``of_what``; its ``op`` may be the path of a ``.ptx`` file.
+        launches: the texts of ``--launch``, in order, for such a file.
+        max_steps: the budget of each launch, None for the emulator's own.
+    """
+
+    request: Request
+    launches: tuple[str, ...] = ()
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        r = self.request
+        given = {"--input": r.files, "--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan,
+                 "--param": r.param_texts}  # fmt: skip
+        if not self.is_ptx:
+            if self.launches:
+                remedy = "write FILE.ptx in place of OP, or leave --launch out"
+                raise error("WF827", problem=f"--launch is for a program, and {r.op} is none", remedy=remedy)
+            return
+        for option, value in given.items():
+            if value:
+                problem = f"{r.op} is a program, and takes no {option}"
+                raise error("WF827", problem=problem, remedy="say it in --launch: kernel<<<...>>>(f32[1024])")
+        if not self.launches:
+            remedy = "add --launch 'kernel<<<grid, block>>>(arguments)', as often as kernels shall run"
+            raise error("WF827", problem=f"{r.op} is a program, and no --launch says how to run it", remedy=remedy)
+
+    @property
+    def is_ptx(self) -> bool:
+        """Whether a program file is run, and no operation."""
+        return self.request.op.endswith(".ptx")
+
+
+@dataclass
+class Watched:
+    """What ran.
+
+    Attributes:
+        title: it in words.
+        elements: of the input: of one input array of an OP, else of the largest array.
+        nbytes: what an OP's arrays hold, inputs and results; None for a FILE.ptx, whose arrays may be either.
+        arrays: by name, as the launches left them; ``named`` are those to which a launch gave their name.
+        outcome: how an OP was planned and run; None for a FILE.ptx.
+    """
+
+    title: str
+    elements: int
+    nbytes: int | None
+    arrays: dict[str, Array] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
+    outcome: run.Outcome | None = None
+
+
+def watch(work: Work, tool: Tool | None) -> Watched:
+    """Runs all launches with ``tool`` watching.
+
+    Raises:
+        WarpfoldError: whatever is wrong with the request (WF8xx, WF5xx, WF70x), or what a kernel does (WF71x, WF72x).
+    """
+    return _program(work, tool) if work.is_ptx else _operation(work, tool)
+
+
+def _operation(work: Work, tool: Tool | None) -> Watched:
+    from ..runtime.emulator_backend import EmulatorBackend
+    from ..runtime.execute import Arrays
+
+    request, backend = work.request, EmulatorBackend()
+    backend.tool, backend.max_steps = tool, work.max_steps
+    xs = request.arrays
+    arrays = Arrays.of(xs, "emulator")
+    arrays.backend = backend
+    outcome = run.perform(request, arrays, keepdims=False)
+    named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
+    nbytes = sum(x.nbytes for x in named.values())
+    return Watched(request.title(), prod(arrays.shape), nbytes, named, outcome=outcome)
+
+
+def _program(work: Work, tool: Tool | None) -> Watched:
+    from ..runtime.emulator import Memory, launch, parse
+
+    launches = [launching.read(text) for text in work.launches]
+    module = parse(_text(work.request.op))
+    arena = _Arena(Memory(), np.random.default_rng(work.request.seed))
+    calls = [_call(work.request.op, module, one, arena) for one in launches]
+    for one, (kernel, values) in zip(launches, calls, strict=True):
+        launch(
+            module, kernel, one.grid, one.block, values, arena.memory,
+            shared_bytes=one.shared, cluster=one.cluster, max_steps=work.max_steps, tool=tool,
+        )  # fmt: skip
+    title = "; ".join([work.request.op, *(one.text for one in launches)])
+    most = max((x.size for x in arena.arrays.values()), default=0)
+    return Watched(title, most, None, arena.arrays, tuple(arena.named))
+
+
+def _text(path: str) -> str:
+    """The text of a PTX file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as e:
+        raise error("WF506", path=path, reason=e.strerror or e) from e
+    except UnicodeDecodeError as e:
+        raise error("WF826", path=path, reason="it is no text in UTF-8") from e
+
+
+@dataclass
+class _Arena:
+    """The arrays of all launches: random ones in the order in which they are named, as ``run`` makes them."""
+
+    memory: Memory
+    rng: np.random.Generator
+    arrays: dict[str, Array] = field(default_factory=dict)
+    addresses: dict[str, int] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
+
+    def make(self, one: Launching, made: Made, position: int) -> int:
+        """The address of a new array."""
+        if made.name in self.named:
+            raise one.fail("WF824", made.at, problem=f"there is an array {made.name!r} already")
+        name = made.name or self._free(made.fill if made.dtype is None else f"argument {position}")
+        values = self._values(one, made)
+        uninitialised = made.fill == "uninit"
+        address = self.memory.allocate(values.nbytes, name=name, initialised=not uninitialised)
+        held = self.memory.view(address, values.nbytes) if values.nbytes else np.zeros(0, np.uint8)
+        if not uninitialised:
+            held[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        self.arrays[name] = held.view(values.dtype).reshape(values.shape)
+        self.addresses[name] = address
+        self.named += [made.name] if made.name else []
+        return address
+
+    def again(self, one: Launching, wanted: Again) -> int:
+        """The address of an array named before."""
+        if wanted.name not in self.named:
+            known = f"expected one of {' '.join(self.named)}" if self.named else "none has a name so far"
+            raise one.fail("WF824", wanted.at, problem=f"there is no array {wanted.name!r}: {known}")
+        return self.addresses[wanted.name]
+
+    def _free(self, name: object) -> str:
+        """``name``, with a number where an array has it."""
+        taken = [n for n in self.arrays if n.partition(" #")[0] == str(name)]
+        return f"{name} #{len(taken) + 1}" if taken else str(name)
+
+    def _values(self, one: Launching, made: Made) -> Array:
+        from ..runtime.arrays import load_npy
+
+        if isinstance(made.fill, str) and made.fill not in launching.FILLS:
+            found = load_npy(made.fill)
+            problem = f"{made.fill} has {found.dtype} elements of shape {found.shape}"
+            if made.dtype is not None and (found.dtype, found.shape) != (made.dtype.numpy, made.shape):
+                raise one.fail("WF825", made.at, problem=problem)
+            return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+        assert made.dtype is not None
+        assert made.shape is not None
+        _fits_memory(one, made, prod(made.shape) * made.dtype.itemsize)
+        return _filled(one, made, made.dtype, made.shape, self.rng)
+
+
+def _fits_memory(one: Launching, made: Made, needed: int) -> None:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise one.fail("WF825", made.at, problem=f"it takes {needed} bytes, this machine has {memory}")
+
+
+def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """The elements of an array that no file holds."""
+    if made.fill is None:
+        return inputs.random(rng, shape, t)
+    if made.fill == "uninit":
+        return np.empty(shape, t.numpy)
+    if made.fill == "arange":
+        return np.arange(prod(shape)).astype(t.numpy).reshape(shape)
+    assert not isinstance(made.fill, str)
+    if t.kind in ("int", "uint") and not (isinstance(made.fill, int) and t.lowest <= made.fill <= t.highest):
+        raise one.fail("WF825", made.at, problem=f"{t} has no value {made.fill}")
+    return np.full(shape, made.fill).astype(t.numpy)
+
+
+def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str, list[int | float | bytes]]:
+    """The kernel of a launch and the values of its parameters, arrays made."""
+    from ..runtime.emulator.types import Variable
+
+    kernel = _kernel(path, module, one)
+    params = [p for p in module.functions[kernel].params if isinstance(p, Variable)]
+    if len(params) != len(one.arguments):
+        signature = f"({', '.join(f'.{p.type} {p.name}' for p in params)})"
+        at = one.arguments[len(params)].at if len(one.arguments) > len(params) else one.end
+        facts = {"expected": len(params), "got": len(one.arguments), "signature": signature}
+        raise one.fail("WF823", at, kernel=kernel, **facts)
+    values: list[int | float | bytes] = []
+    for k, (param, argument) in enumerate(zip(params, one.arguments, strict=True)):
+        expected, got = _misfit(param, argument)
+        if expected:
+            facts = {"index": k, "kernel": kernel, "name": param.name, "expected": expected, "got": got}
+            raise one.fail("WF822", argument.at, **facts)
+        match argument:
+            case Scalar(value=value):
+                values.append(value)
+            case Again():
+                values.append(arena.again(one, argument))
+            case Made():
+                values.append(arena.make(one, argument, k))
+    return kernel, values
+
+
+def _kernel(path: str, module: Module, one: Launching) -> str:
+    known = " ".join(module.entries) or "no kernel"
+    if not one.kernel and len(module.entries) == 1:
+        return module.entries[0]
+    if one.kernel not in module.entries:
+        near = get_close_matches(one.kernel, module.entries, n=1)
+        problem = f"no kernel is called {one.kernel!r}" + (f" (did you mean {near[0]}?)" if near else "")
+        problem = problem if one.kernel else "the launch names no kernel"
+        raise one.fail("WF821", 0, problem=problem, path=path, known=known)
+    return one.kernel
+
+
+def _misfit(param: Variable, argument: launching.Argument) -> tuple[str, str]:
+    """What the parameter takes and what came instead; empty when they fit."""
+    takes = f".{param.type} of {param.size} bytes"
+    integers, floats = param.type[0] in "us", param.type[0] == "f"
+    if not isinstance(argument, Scalar):
+        return ("", "") if param.size == POINTER and not floats else (takes, f"an array, whose address has {POINTER}")
+    if argument.size not in (None, param.size):
+        return takes, f"a .{argument.type} of {argument.size} bytes"
+    if param.size not in (1, 2, 4, 8):
+        return takes, "a number; values of this size can be given by a program only, in warpfold.runtime.emulator"
+    if isinstance(argument.value, float):
+        return (takes, f"the float {argument.value!r}") if integers or param.size == 1 else ("", "")
+    low, high = -(1 << 8 * param.size - 1), (1 << 8 * param.size) - 1
+    return ("", "") if floats or low <= argument.value <= high else (takes, f"the integer {argument.value}")
