@@ -66,7 +66,7 @@ def reduce(
         determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
             ``none``: the plan may ask for atomics on floats.
         device: ``auto`` (CUDA if it is there, else the emulator), ``cuda`` or ``emulator``.
-        plan: ``key=value,...`` in place of the planner's own choices; a name in ``compiler/ladder.py`` stands for several.
+        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/ladder.py``.
         params: passed to the tensor program and baked in.
 
     Returns:
@@ -204,7 +204,7 @@ def compile(
         nan: as in ``reduce``.
         determinism: as in ``reduce``.
         arch: the architecture to compile for.
-        plan: ``key=value,...`` in place of the planner's own choices; a name in ``compiler/ladder.py`` stands for several.
+        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/ladder.py``.
         params: passed to the tensor program and baked in.
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}

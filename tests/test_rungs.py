@@ -12,6 +12,9 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.ladder import RUNGS, Rung
+from warpfold.runtime.api import plan_for
+from warpfold.runtime.launch import scratch
+from warpfold.runtime.prepare import artifact
 
 ATOMIC = [rung for rung in RUNGS if "finish=atomic" in rung.options]
 SHAPES: list[tuple[tuple[int, ...], int | None]] = [((2357,), None), ((5, 301), 1), ((301, 37), 0), ((3, 1, 2), 1)]
@@ -104,6 +107,20 @@ def test_order_is_kept_where_it_matters(method: str, exchange: str) -> None:
     with np.errstate(over="ignore"):
         for v in x:
             s, t = s * v, t * v + (v + np.int32(1))
-    for finish in ("cta", "last_block"):
+    for finish in ("cta", "last_block", "two_kernels"):
         options = f"cta={method},exchange={exchange},finish={finish},unroll=2"
         assert wf.reduce(x, what=affine, plan=options, device="emulator") == (s, t)
+
+
+@pytest.mark.parametrize("finish", ["last_block", "two_kernels"])
+@pytest.mark.parametrize(("shape", "axis"), [((1 << 17,), None), ((3, 70000), 1), ((70000, 3), 0)])
+def test_every_cta_has_a_buffer_of_its_own(finish: str, shape: tuple[int, ...], axis: int | None) -> None:
+    """Beside the partials, one array per value after the other; a kernel may use them after another has."""
+    ready = plan_for("argmax", shape, axis=axis, plan=f"cta=sequential,exchange=global,finish={finish},coarsening=16")
+    found, run = artifact(ready), ready.choice.run
+    space = scratch(found, ready.geometry, run)
+    ctas, states = run.tiles * run.split, ready.geometry.n_kept * run.split
+    assert run.split > 1
+    sizes = [n * t.itemsize for n in (states, ctas * found.plan.global_states) for t in found.state]
+    starts = [*space.offsets, *space.exchange]
+    assert [b - a >= n for a, b, n in zip(starts, [*starts[1:], space.nbytes], sizes, strict=True)] == [True] * 4
