@@ -38,6 +38,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how many of the planted faults that tests name (``record_property``) were found."""
+    of = {
+        outcome: sum(name == "planted" for r in terminalreporter.stats.get(outcome, ()) for name, _ in r.user_properties)
+        for outcome in ("passed", "failed")
+    }
+    if planted := sum(of.values()):
+        terminalreporter.write_line(f"sanitizer: found {of['passed']} / planted {planted}")
+
+
 def _why_no_gpu(*, asked: bool) -> str | None:
     """The reason to skip GPU tests, or None when a device answers; looks for one only when asked."""
     if not asked:

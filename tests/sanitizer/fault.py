@@ -1,0 +1,54 @@
+"""What a planted fault is: a scene with a mistake in it, and what a right report of it may say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import handmade
+from scene import Report, Scene
+
+OUT = "out-of-bounds"
+MISALIGNED = "misaligned"
+UNWRITTEN = "uninitialised"
+SHARED = "shared-race"
+CLUSTER = "cluster-race"
+GLOBAL = "global-race"
+DIVERGED = "barrier-divergence"
+DEADLOCK = "deadlock"
+MASK = "warp-mask"
+WARP = "warp-synchrony"
+ENDLESS = "no-end"
+STUCK = (DEADLOCK, ENDLESS, DIVERGED)
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """A planted fault.
+
+    Attributes:
+        name: the kernel it is planted in, then what was done.
+        kinds: what a right report of it may be; the first is what it is counted as.
+        scene: makes its kernel and launch.
+        lines: what the PTX line of a right report matches; for kernels written by hand, the mark of their source lines.
+        source: the file with the marks, or nothing.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    scene: Callable[[], Scene]
+    lines: str
+    source: str = ""
+
+    def reported(self, found: Sequence[Report]) -> bool:
+        """Whether one of the reports is right in kind and line."""
+        return any(r.kind in self.kinds and self._names(r) for r in found)
+
+    def _names(self, report: Report) -> bool:
+        if not self.source:
+            line = report.ptx.splitlines()[report.line - 1]
+            return re.search(self.lines, line) is not None
+        file = self.source.replace(".cu", ".ptx")
+        places, marked = handmade.places(file), handmade.marked(self.source)
+        return report.ptx == handmade.text(file) and places[report.line] in marked[self.lines]

@@ -1,0 +1,37 @@
+"""The table of planted faults, and the kernels in which there are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import handmade
+import mutate
+import own
+from faults_by_hand import LAUNCHED, WRITTEN
+from faults_of_ours import EDITED
+from handmade import FAMILIES
+from scene import Scene
+
+FAULTS = WRITTEN + LAUNCHED + EDITED
+
+_SOUND_VARIANTS = (("last", "RESET_BY_STORE"), ("flagged", "RELEASE_ACQUIRE"))
+
+
+def clean() -> list[Scene]:
+    """The kernels without faults, and edits that take nothing away that is needed."""
+    spare = own.scene("last block")
+    launch = spare.launches[0]
+
+    def edited(name: str, change: mutate.Edit) -> Scene:
+        return replace(spare.with_launch(0, replace(launch, ptx=change(launch.ptx))), name=f"last block: {name}")
+
+    return [
+        *(make("NONE") for make in FAMILIES.values()),
+        *(FAMILIES[family](variant) for family, variant in _SOUND_VARIANTS),
+        handmade.twice(FAMILIES["last"]("NONE"), "out", 3),
+        *(own.scene(name) for name in own.CALLS),
+        edited("the ticket releases, a fence too many", mutate.fence(0)),
+        edited("the ticket acquires, a fence too many", mutate.fence(-1)),
+        edited("fences order, the ticket need not", mutate.RELAXED),
+        edited("one thread writes and takes the ticket, a barrier too many", mutate.barrier(1)),
+    ]

@@ -1,0 +1,129 @@
+"""Faults in warpfold's own kernels: compiled as ever, then their PTX is edited, or their launch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import handmade
+import mutate
+import own
+from change import Change, argument, grid, second_alone, shorter
+from fault import DIVERGED, GLOBAL, MASK, MISALIGNED, OUT, SHARED, UNWRITTEN, WARP, Fault
+from scene import Scene, nothing
+
+
+def _edited(
+    kernel: str, what: str, kinds: str | tuple[str, ...], change: mutate.Edit, lines: str, which: int = 0
+) -> Fault:
+    """A mistake in the PTX of a kernel of warpfold's, in launch number ``which``."""
+
+    def scene() -> Scene:
+        base = own.scene(kernel)
+        launch = base.launches[which]
+        return base.with_launch(which, replace(launch, ptx=mutate.within(launch.entry, change)(launch.ptx)))
+
+    return Fault(f"{kernel}: {what}", (kinds,) if isinstance(kinds, str) else kinds, scene, lines)
+
+
+def _called(kernel: str, what: str, kind: str, change: Change, lines: str) -> Fault:
+    """A mistake of warpfold's runtime, planted in the launch."""
+    return Fault(f"{kernel}: {what}", (kind,), lambda: change(own.scene(kernel)), lines)
+
+
+def _again(kernel: str, what: str, change: mutate.Edit) -> Fault:
+    """A last-block kernel with an edit, launched twice on the same counters; the second result is then read."""
+
+    def scene() -> Scene:
+        base = own.scene(kernel)
+        launch = base.launches[0]
+        edited = base.with_launch(0, replace(launch, ptx=change(launch.ptx)))
+        return handmade.twice(edited, launch.args[1].buffer, 1)  # type: ignore[union-attr]
+
+    return Fault(f"{kernel}: {what}", (UNWRITTEN,), scene, "TICKET_NOT_RESET", "planted.cu")
+
+
+EXPOSED = (SHARED, UNWRITTEN)
+"""A read that nothing keeps behind the write: a race, or what was there before."""
+ASTRAY = (MISALIGNED, OUT)
+"""Between two places, and the last beyond the end."""
+_SHARED, _GLOBAL, _SHUFFLE = r"(ld|st)\.shared", r"(ld|st)(\.volatile)?\.global", r"shfl\.sync"
+_LAST, _KEPT = "last block", "kept last block"
+_SIMPLE, _WARP_SYNC, _MERGED = (
+    f"ladder's {rung}" for rung in ("two-pass-simple", "two-pass-warp-sync", "single-pass-merged")
+)
+_ADDED_IN_STEPS = mutate.edit(
+    r"atom\.relaxed\.gpu\.global\.add\.u64\s+(%rd\d+), (\[%rd\d+\]), (%rd\d+);",
+    r"ld.global.b64 \1, \2; add.s64 \1, \1, \3; st.global.b64 \2, \1;",
+)
+_NOT_COHERENT = mutate.edit(r"ld\.volatile\.global", "ld.global.nc", None)
+_BARRIER_INTO_BRANCH = mutate.both(mutate.barrier(1), mutate.edit(r"(st\.shared.*)$", r"\1 bar.sync 0;", 1))
+
+
+def _in_excess(by: int) -> Change:
+    """More results than there are, and a CTA for them."""
+    return lambda s: argument(0, 2, by)(grid(0, lambda g: (g[0] + 1, 1, 1))(s))
+
+
+EDITED = (
+    _edited("row sum", "no barrier before the second round", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("row sum", "a slot further stored", (UNWRITTEN, OUT), mutate.offset(r"st\.shared", 4), _SHARED),
+    _edited("row sum", "a slot further read", OUT, mutate.offset(r"ld\.shared", 4), r"ld\.shared"),
+    _edited("row sum", "a mask one lane short", MASK, mutate.mask(_SHUFFLE, 0x7FFFFFFF), _SHUFFLE),
+    _edited("row sum", "a mask of half a warp", MASK, mutate.mask(_SHUFFLE, 0xFFFF, 4), _SHUFFLE),
+    _edited("row sum", "a shuffle in a branch", MASK, mutate.guarded_by_first_lane(_SHUFFLE, 2), _SHUFFLE),
+    _edited("row sum", "vectors an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4, -1), _GLOBAL),
+    _called("row sum", "rows an element longer", OUT, argument(0, 3, 1), r"ld\.global"),
+    _called("row sum", "results told apart too far", OUT, argument(0, 8, 1), r"st\.global"),
+    _called("row sum", "rows told apart too far", OUT, argument(0, 6, 1), r"ld\.global"),
+    _called("row sum", "a row too many", OUT, _in_excess(1), _GLOBAL),
+    _edited(_LAST, "nothing releases the partials", GLOBAL, mutate.both(mutate.fence(0), mutate.RELAXED), _GLOBAL),
+    _edited(_LAST, "nothing acquires the partials", GLOBAL, mutate.both(mutate.fence(-1), mutate.RELAXED), _GLOBAL),
+    _edited(_LAST, "fences and ticket of the CTA's scope", GLOBAL, mutate.NARROW, _GLOBAL + r"|atom"),
+    _edited(_LAST, "a ticket by a load and a store", GLOBAL, mutate.load_and_store, _GLOBAL),
+    _edited(_LAST, "a load that is not coherent", GLOBAL, _NOT_COHERENT, _GLOBAL),
+    _edited(_LAST, "no barrier before the ticket is read", EXPOSED, mutate.barrier(2), _SHARED),
+    _edited(_LAST, "no barrier before the last round", EXPOSED, mutate.barrier(3), _SHARED),
+    _edited(_LAST, "a cell further stored", UNWRITTEN, mutate.offset(r"st\.global", 4), r"ld\.volatile"),
+    _called(_LAST, "scratch of one cell too few", OUT, shorter("partials", 256 - 36), _GLOBAL),
+    _called(_LAST, "counters nobody set", UNWRITTEN, lambda s: s.with_buffer("counters", nothing(4)), r"atom"),
+    _again(_LAST, "counters not reset", mutate.edit(r"inc\.u32(\s+%r\d+, \[%rd\d+\]), %r\d+", r"add.u32\1, 1")),
+    _edited(_KEPT, "no barrier between partials and ticket", GLOBAL, mutate.barrier(1), _GLOBAL),
+    _edited(_KEPT, "no barrier before the ticket is read", EXPOSED, mutate.barrier(2), _SHARED),
+    _called(_KEPT, "one counter for two tiles", OUT, shorter("counters", 4), r"atom"),
+    _edited("kept columns", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("kept columns", "results beyond the last", OUT, mutate.offset(r"st\.global", 256), r"st\.global"),
+    _called("kept columns", "columns in excess", OUT, _in_excess(16), _GLOBAL),
+    _edited("kept columns", "a vector at an odd element", ASTRAY, mutate.offset(r"st\.shared\.v2", 8), _SHARED),
+    _called("two kernels", "one CTA short", UNWRITTEN, grid(0, lambda g: (1, g[1] - 1, 1)), r"ld\.global"),
+    _called("two kernels", "the first forgotten", UNWRITTEN, second_alone, r"ld\.global"),
+    _called("two kernels", "parts beyond the last", UNWRITTEN, argument(1, 3, 1), r"ld\.global"),
+    _called("atomic", "cells nobody set", UNWRITTEN, second_alone, r"atom|red"),
+    _edited("atomic", "a load, an add and a store", GLOBAL, _ADDED_IN_STEPS, _GLOBAL, 1),
+    _edited("atomic", "an atomic of the CTA's scope", GLOBAL, mutate.edit(r"relaxed\.gpu", "relaxed.cta"), r"atom", 1),
+    _edited("argmax", "positions not stored", UNWRITTEN, mutate.drop(r"st\.shared", 1), r"ld\.shared"),
+    _edited("argmax", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("argmax", "a mask without the first lane", MASK, mutate.mask(_SHUFFLE, 0xFFFFFFFE, 3), _SHUFFLE),
+    _edited("variance", "no barrier", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("variance", "a state at half its place", ASTRAY, mutate.offset(r"st\.shared", 4), _SHARED),
+    _edited("any", "a vote one lane short", MASK, mutate.mask(r"vote\.sync", 0x7FFFFFFF), r"vote\.sync"),
+    _edited("any", "a vote in a branch", MASK, mutate.guarded_by_first_lane(r"vote\.sync"), r"vote\.sync"),
+    _edited("whole maximum", "redux one lane short", MASK, mutate.mask(r"redux\.sync", 0x7FFFFFFF), r"redux\.sync"),
+    _called("short rows", "rows in excess", OUT, argument(0, 2, 20), _GLOBAL),
+    _called("short rows", "an array of one row less", OUT, shorter("input 0", 24), r"ld\.global"),
+    _called("ragged rows", "offsets beyond the end", OUT, shorter("input 0", 4), r"ld\.global"),
+    _called("ragged rows", "an offset too few", OUT, shorter("input 1", 4), r"ld\.global"),
+    _edited("ladder's simple", "no barrier before the first round", GLOBAL, mutate.barrier(0), _GLOBAL),
+    _edited("ladder's simple", "no barrier between rounds", GLOBAL, mutate.barrier(1), _GLOBAL),
+    _edited("ladder's shared", "no barrier before the first round", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("ladder's shared", "no barrier between rounds", SHARED, mutate.barrier(1), _SHARED),
+    _edited("ladder's shared", "the barrier between rounds in a branch", DIVERGED, _BARRIER_INTO_BRANCH, r"bar\.sync"),
+    _edited("ladder's shared", "a distance too far", OUT, mutate.offset(r"ld\.shared", 4, 1), r"ld\.shared"),
+    _edited(_SIMPLE, "no barrier before one thread combines", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited(_SIMPLE, "no barrier after it has combined", SHARED, mutate.barrier(1), _SHARED),
+    _edited(_WARP_SYNC, "nothing between a warp's rounds", WARP, mutate.drop(r"bar\.warp\.sync"), _SHARED),
+    _edited(_MERGED, "nothing between two rounds of a warp", WARP, mutate.drop(r"bar\.warp\.sync", 2), _SHARED),
+    _edited(_MERGED, "a warp's barrier for half of it", (MASK, WARP),
+            mutate.edit(r"bar\.warp\.sync(\s+)-1", r"bar.warp.sync\g<1>65535", 0), r"bar\.warp\.sync"),
+    _edited(_MERGED, "no barrier between the last rounds", SHARED, mutate.barrier(-1), _SHARED),
+)  # fmt: skip
+"""Mistakes in warpfold's own kernels."""

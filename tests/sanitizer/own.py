@@ -1,0 +1,129 @@
+"""Warpfold's own kernels as scenes: a call is made on the emulator, and what it launched is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+from catalogue import Case
+from scene import At, Buffer, Launch, Scene, nothing, values
+
+import warpfold as wf
+from warpfold.compiler.artifact import Artifact
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.ladder import RUNGS
+from warpfold.runtime import api, emulator_backend
+from warpfold.runtime.backend import Call
+from warpfold.runtime.emulator.layout import POISON
+
+
+class Recorder(emulator_backend.EmulatorBackend):
+    """An emulator that notes each launch, and what memory held before the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffers: dict[str, Buffer] = {}
+        self.launches: list[Launch] = []
+        self._names: dict[int, str] = {}
+
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
+        for call in calls:
+            args = tuple(self._argument(a) for a in call.args)
+            self.launches.append(Launch(artifact.ptx, call.name, call.grid, call.block, args))
+        super().launch(artifact, calls, stream)
+
+    def _argument(self, value: int) -> At | int:
+        found = self.memory.find(value)
+        if found is None:
+            return value
+        name = self._names.get(found.address)
+        if name is None:
+            name = self._names[found.address] = found.name if found.name not in self.buffers else f"{found.name} again"
+            unwritten = not found.read_only and (found.name.startswith("result") or (found.buffer == POISON).all())
+            held = nothing(found.size) if unwritten else values(found.buffer.copy())
+            self.buffers[name] = held
+        return At(name, value - found.address)
+
+
+@contextmanager
+def _recording() -> Any:
+    made = emulator_backend._made
+    before, made.backend = made.backend, Recorder()
+    try:
+        yield made.backend
+    finally:
+        made.backend = before
+
+
+def record(name: str, call: Callable[[], Any]) -> Scene:
+    """The launches of a call of warpfold's."""
+    with _recording() as recorder:
+        call()
+    return Scene(name, recorder.buffers, tuple(recorder.launches))
+
+
+def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
+    """Small numbers: the same on every machine, aligned as a GPU's allocations are."""
+    n = int(np.prod(shape))
+    raw = np.zeros(n * np.dtype(kind).itemsize + 256, np.uint8)
+    at = -raw.ctypes.data % 256
+    out = raw[at : at + n * np.dtype(kind).itemsize].view(kind)
+    out[:] = np.arange(n) * 7 % 11
+    return out.reshape(shape)
+
+
+_OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "row sum": lambda: wf.sum(numbers((5, 1003)), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
+    "last block": lambda: wf.sum(numbers((40_000,)), plan="warps=4,finish=last_block"),
+    "kept last block": lambda: wf.sum(numbers((600, 40)), axis=0, plan="finish=last_block"),
+    "kept columns": lambda: wf.max(numbers((77, 300), "float64"), axis=0, plan="finish=cta"),
+    "two kernels": lambda: wf.sum(numbers((40_000,)), plan="warps=4,finish=two_kernels"),
+    "atomic": lambda: wf.sum(numbers((40_000,), "int32"), plan="warps=4,finish=atomic"),
+    "argmax": lambda: wf.argmax(numbers((3, 2000)), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
+    "variance": lambda: wf.var(numbers((6, 700), "float64"), axis=1, plan="lanes=32,warps=2,warps_kept=1,finish=cta"),
+    "any": lambda: wf.any(numbers((4, 3000), "bool"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
+    "whole maximum": lambda: wf.max(
+        numbers((3, 3000), "int32"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"
+    ),
+    "short rows": lambda: wf.sum(numbers((100, 6)), axis=1),
+    "ragged rows": lambda: wf.segment_reduce(numbers((4000,)), _OFFSETS, "sum"),
+}
+
+
+def catalogued(case: Case) -> Callable[[], Any]:
+    """A call of the kernel that a case of the catalogue gets, at a size that the emulator is done with at once."""
+    ready = api.plan_for(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
+    plan = ",".join(
+        f"{f.name}={getattr(ready.choice.plan, f.name)}" for f in fields(ready.choice.plan) if f.name != "tree"
+    )
+    axes = range(len(case.shape)) if case.axis is None else np.atleast_1d(case.axis) % len(case.shape)
+    most = {1: (9000, 0), 2: (600, 40)}.get(len(case.shape), (14, 14))
+    shape = tuple(_smaller(n, most[k not in axes]) for k, n in enumerate(case.shape))
+    x = numbers(shape, dtype(case.dtype).numpy)
+    return lambda: wf.reduce(x, what=case.what, axis=case.axis, plan=plan)
+
+
+def _smaller(n: int, most: int) -> int:
+    """A size about ``most`` that is as far from a multiple of 16 as ``n`` is, so that rows are aligned as before."""
+    return n if n <= most else -(-most // 16) * 16 + n % 16
+
+
+def rung(name: str) -> Callable[[], Any]:
+    """A call of the kernel that a rung of the ladder names."""
+    return lambda: wf.sum(numbers((5003,)), plan=name, determinism="none")
+
+
+CALLS |= {f"ladder's {r.name}": rung(r.name) for r in RUNGS}
+
+
+@cache
+def scene(name: str) -> Scene:
+    """The scene of one of ``CALLS``."""
+    return record(name, CALLS[name])
