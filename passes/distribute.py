@@ -105,7 +105,8 @@ def _run(module: Any) -> None:
 
 RESIDENT = 2
 """CTAs of a kernel along the kept axis an SM must be able to hold. Such threads hold an address an access, and ptxas,
-told nothing, spills to keep SMs of 1536 threads full. Kernels along the reduced axis are faster when told nothing."""
+told nothing, spills to keep SMs of 1536 threads full. They fill half an SM at most: with more it spills too. Kernels
+along the reduced axis are faster when told nothing."""
 SNUG = range(11, 21)
 """Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
 it may have with all threads of an SM resident. ptxas aims at that in any case, but told nothing it spills on the way on

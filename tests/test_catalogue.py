@@ -61,6 +61,12 @@ def test_predicates_are_ballots_and_integers_are_redux_where_the_target_has_it()
     assert "redux.sync" not in ptx(Case("max", (1 << 20,), "i32"), "sm_75")
 
 
+def test_a_cta_of_1024_threads_has_registers_for_columns() -> None:
+    """Two of them on an SM, as of smaller ones along the kept axis, would leave 32 registers a thread."""
+    case = Case("var", (4096, 300), "f64", axis=0, plan="simple")
+    assert assemble(ptx(case, "sm_90a"), "sm_90a").spills == 0
+
+
 def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
     """256 positions: a barrier of the CTA after the store and distances 128, 64 and 32, one of the warp after 16 to 1."""
     text = ptx(Case("max", (1 << 20,), plan="cta=unrolled,finish=cta"), "sm_90a")
