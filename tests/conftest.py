@@ -40,12 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says how many of the planted faults that tests name (``record_property``) were found."""
-    of = {
-        outcome: sum(name == "planted" for r in terminalreporter.stats.get(outcome, ()) for name, _ in r.user_properties)
+    stats = terminalreporter.stats
+    found, missed = (
+        sum(name == "planted" for report in stats.get(outcome, ()) for name, _ in report.user_properties)
         for outcome in ("passed", "failed")
-    }
-    if planted := sum(of.values()):
-        terminalreporter.write_line(f"sanitizer: found {of['passed']} / planted {planted}")
+    )
+    if found + missed:
+        terminalreporter.write_line(f"sanitizer: found {found} / planted {found + missed}")
 
 
 def _why_no_gpu(*, asked: bool) -> str | None:

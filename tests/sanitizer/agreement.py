@@ -83,40 +83,54 @@ def _answer(result: dict[str, Any]) -> str:
 
 
 def section() -> str:
-    """The page's section, of the table and of ``data/agreement.json``."""
+    """The page's section, of the table of faults and of ``data/agreement.json``."""
     kept = json.loads(TABLE.read_text())
-    rows = kept["faults"]
-    kinds = list(dict.fromkeys(f.kinds[0] for f in FAULTS))
-    groups: dict[str, list[Fault]] = {k: [f for f in FAULTS if f.kinds[0] == k] for k in kinds}
-    lines = [
-        BEGIN,
-        "",
-        f"Run once on an {kept['gpu']} (driver {kept['driver']}, compute-sanitizer {kept['version']}), each fault in a",
-        "process of its own under each of its four tools. The number of faults that a tool reports, by kind:",
-        "",
-        "| kind | planted | " + " | ".join(TOOLS) + " | any of them |",
-        "|---|---|" + "---|" * 5,
-    ]
+    rows: dict[str, dict[str, str]] = kept["faults"]
+    groups: dict[str, list[Fault]] = {}
+    for fault in FAULTS:
+        groups.setdefault(fault.kinds[0], []).append(fault)
+    clean = sum(name.startswith("clean: ") for name in rows)
+    machine = f"an {kept['gpu']} with driver {kept['driver']} and compute-sanitizer {kept['version'].split(' (')[0]}"
+    parts = [BEGIN, _INTRODUCTION.format(machine=machine, clean=clean), _counts(groups, rows), _READING]
+    silent = {k: [f.name for f in m if not _reported(rows[f.name])] for k, m in groups.items()}
+    parts.append(
+        "\n".join(f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names)
+    )
+    parts.append("Each fault, which tools report it, and the first thing that is said of it:")
+    parts.append(
+        "\n".join(["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in FAULTS)])
+    )
+    return "\n\n".join([*parts, END])
+
+
+_INTRODUCTION = """\
+Every planted fault, and {clean} kernels without one, were run once on {machine}: a process
+each, under each of its four tools (racecheck with a limit for deadlocks). On the kernels without a fault it reports
+nothing, as the sanitizer does. Of the faults, all of which the sanitizer reports (`tests/sanitizer/test_planted.py`),
+compute-sanitizer reports, by kind:"""
+
+_READING = """\
+The two look at different things. compute-sanitizer watches machine code on a machine: what `ptxas` removed or the
+hardware forgives is no fault to it (lanes that have exited are not waited for, a mask that lacks a lane is often as good
+as a full one, a barrier of the CTA counts warps); racecheck sees shared memory alone, initcheck global memory alone, and
+nothing looks at the order of global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a kernel to
+what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing of it,
+that is not counted (in brackets below). None of its tools reports:"""
+
+
+def _counts(groups: dict[str, list[Fault]], rows: dict[str, dict[str, str]]) -> str:
+    lines = [f"| kind | planted | {' | '.join(TOOLS)} | any of them |", "|---|---|" + "---|" * (len(TOOLS) + 1)]
     for kind, members in (*groups.items(), ("all", list(FAULTS))):
-        answers = [rows.get(f.name, {}) for f in members]
-        counts = [sum(a.get(t) == "reports" for a in answers) for t in TOOLS]
-        either = sum(any(a.get(t) == "reports" for t in TOOLS) for a in answers)
-        lines.append(f"| {kind} | {len(members)} | {' | '.join(map(str, counts))} | {either} |")
-    silent = {k: [f.name for f in m if not _reported(rows.get(f.name, {}))] for k, m in groups.items()}
-    lines += ["", "What none of its tools reports:", ""]
-    lines += [f"- {kind}: {', '.join(f'`{n}`' for n in names)}" for kind, names in silent.items() if names]
-    lines += [
-        "",
-        "Each fault, and the first thing said of it:",
-        "",
-        "| fault | kind | reported by | message |",
-        "|---|---|---|---|",
-    ]
-    for f in FAULTS:
-        row = rows.get(f.name, {})
-        by = ", ".join(t if row.get(t) == "reports" else f"({t} {row[t]})" for t in TOOLS if row.get(t))
-        lines.append(f"| `{f.name}` | {f.kinds[0]} | {by} | {row.get('message', '').replace('|', '/')} |")
-    return "\n".join([*lines, "", END])
+        answers = [rows[f.name] for f in members]
+        counts = [sum(a[t] == "reports" for a in answers) for t in TOOLS]
+        lines.append(f"| {kind} | {len(members)} | {' | '.join(map(str, counts))} | {sum(map(_reported, answers))} |")
+    return "\n".join(lines)
+
+
+def _row(fault: Fault, rows: dict[str, dict[str, str]]) -> str:
+    row = rows[fault.name]
+    by = ", ".join(t if row[t] == "reports" else f"({t} {row[t]})" for t in TOOLS if row[t])
+    return f"| `{fault.name}` | {fault.kinds[0]} | {by} | {row['message'].replace('|', '/')} |"
 
 
 def _reported(row: dict[str, str]) -> bool:

@@ -100,7 +100,7 @@ def under(tool: str, options: list[str], file: str, name: str) -> dict[str, Any]
     failed = re.search(r"CUDA error (\d+)", out)
     return {
         "reports": bool(message) and (count > 0 or hangs),
-        "message": message[:200],
+        "message": message.split(", (active")[0][:120],
         "hangs": hangs,
         "error": int(failed[1]) if failed else 0,
         "seconds": round(time.monotonic() - begun, 1),
