@@ -111,10 +111,10 @@ compute-sanitizer reports, by kind:"""
 
 _READING = """\
 The two look at different things. compute-sanitizer watches machine code on a machine: what `ptxas` removed or the
-hardware forgives is no fault to it (lanes that have exited are not waited for, a mask that lacks a lane is often as good
-as a full one, a barrier of the CTA counts warps); racecheck sees shared memory alone, initcheck global memory alone, and
-nothing looks at the order of global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a kernel to
-what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing of it,
+hardware forgives is no fault to it (lanes that have exited are not waited for, a mask that lacks a lane is often as
+good as a full one, a barrier of the CTA counts warps); racecheck sees shared memory alone, initcheck global memory
+alone, and nothing looks at the order of global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a
+kernel to what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing of it,
 that is not counted (in brackets below). None of its tools reports:"""
 
 
