@@ -91,9 +91,14 @@ class _Load:
 
     def __init__(self, access: Access, dtype: np.dtype[Any], vector: int) -> None:
         self.access, self.dtype, self.vector = access, dtype, vector
+        self.single = access.space == "global" and vector == 1
 
     def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array) -> Any:
         if mask is None:
+            if self.single and addresses.size == 1 and machine.launch.tool is None:
+                found = machine.launch.memory.element(addresses.item() + self.access.offset, self.dtype)
+                if found is not None:
+                    return found
             raw = self._gather(machine, lanes, None, addresses)
         else:
             chosen = np.flatnonzero(broadcast(mask, lanes.n))
@@ -109,7 +114,8 @@ class _Load:
     def _gather(self, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> Array:
         pieces = locate(self.access, machine, lanes, chosen, addresses)
         if len(pieces) == 1:
-            return pieces[0].view.take(pieces[0].index)
+            view, index, _, _ = pieces[0]
+            return view.take(index)
         raw = np.zeros(addresses.size, self.access.unit)
         for view, index, where, _ in pieces:
             raw[where] = view.take(index)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .op import Builder, Form, Op
-from .types import DTYPE, WIDTH, Array, Imm, is_signed
+from .types import WIDTH, Array, Imm, is_signed
 
 
 def _logic(native: Callable[..., Array]) -> Builder:
@@ -48,8 +48,7 @@ def _shift(kernel: Callable[..., Array], types: str) -> Builder:
         d, a, amount = form.operands(3)
         if isinstance(amount, Imm) and 0 <= int(amount.value) < WIDTH[type_]:
             native = np.left_shift if kernel is shift_left else np.right_shift
-            count = DTYPE[type_].type(int(amount.value))
-            return Op(((a, type_),), ((d, type_),), lambda x: native(x, count))
+            return Op(((a, type_), (amount, type_)), ((d, type_),), native)
         return Op(((a, type_), (amount, "u32")), ((d, type_),), kernel)
 
     return build

@@ -139,7 +139,7 @@ class LoopWriter(Writer):
         if block.last.guard is None or block.end != "branch" or block.targets[0] == block.next:
             return
         stay = f" != {flags}.size" if block.targets[0] == following.number else ""
-        self._return(f"count({flags}){stay}", block, flags)
+        self._return(f"({flags}.item() if {flags}.size == 1 else count({flags})){stay}", block, flags)
 
     def _stop(self, block: Block, flags: str) -> None:
         """Ends the function where the steps do not suffice for another round."""

@@ -54,6 +54,7 @@ class Memory:
         self._starts: list[int] = []
         self._allocations: list[Allocation] = []
         self._next = GLOBAL_FIRST
+        self._last: Allocation | None = None  # found last, and likely next
         self.modules: WeakKeyDictionary[object, dict[Any, Allocation]] = WeakKeyDictionary()
 
     def allocate(self, nbytes: int, align: int = 256, *, name: str = "", initialised: bool = False) -> int:
@@ -83,6 +84,7 @@ class Memory:
         if at < 0 or self._starts[at] != address:
             raise error("WF718", problem=f"expected the address of an allocation, got {address:#x}")
         del self._starts[at], self._allocations[at]
+        self._last = None
         self._next = align_up(self._allocations[-1].end + _GUARD, _PAGE) if self._allocations else GLOBAL_FIRST
 
     def view(self, address: int, nbytes: int) -> Array:
@@ -94,11 +96,23 @@ class Memory:
 
     def find(self, address: int) -> Allocation | None:
         """The allocation that holds ``address``."""
+        found = self._last
+        if found is not None and found.address <= address < found.end:
+            return found
         at = bisect_right(self._starts, address) - 1
-        if at < 0:
+        if at < 0 or address >= self._allocations[at].end:
             return None
-        found = self._allocations[at]
-        return found if address < found.end else None
+        self._last = self._allocations[at]
+        return self._last
+
+    def element(self, address: int, dtype: np.dtype[Any]) -> Array | None:
+        """A copy of the one element at ``address``; None if it is not aligned or not inside an allocation."""
+        found = self.find(address)
+        if found is None:
+            return None
+        view, first = found.typed(dtype)
+        at, rest = divmod(address - first, dtype.itemsize)
+        return None if rest or not 0 <= at < view.size else view[at : at + 1].copy()
 
     def describe(self, address: int) -> str:
         """Where ``address`` lies, seen from the nearest allocation."""

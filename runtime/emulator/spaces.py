@@ -66,9 +66,13 @@ def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
 
     One address for several threads stays one, where the space is common to them.
     """
-    if access.space == "generic":
+    space = access.space
+    if space == "global":
+        pieces = _in_global(access, machine, lanes, chosen, addresses)
+    elif space == "generic":
         return _by_window(access, machine, lanes, chosen, addresses)
-    pieces = _pieces(access, machine, lanes, chosen, addresses)
+    else:
+        pieces = _pieces(access, machine, lanes, chosen, addresses)
     tool = machine.launch.tool
     if tool is not None:
         tool.touch(Touch(machine, access, lanes, chosen, addresses, pieces))
@@ -77,7 +81,7 @@ def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
 
 def _pieces(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
     space = access.space
-    if space in ("global", "const"):
+    if space == "const":
         return _in_global(access, machine, lanes, chosen, addresses)
     if space == "param":
         return [_in_params(access, machine, lanes, chosen, addresses)]
