@@ -68,7 +68,7 @@ def test_a_cta_of_1024_threads_has_registers_for_columns() -> None:
 
 
 def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
-    """256 positions: a barrier of the CTA after the store and distances 128, 64 and 32, one of the warp after 16 to 1."""
+    """256 positions: barriers of the CTA after the store and distances 128, 64 and 32, of the warp after 16 to 1."""
     text = ptx(Case("max", (1 << 20,), plan="cta=unrolled,finish=cta"), "sm_90a")
     assert text.count("bar.sync") == 4
     assert text.count("bar.warp.sync") == 5
