@@ -613,6 +613,22 @@ _rows(
         "WF718": ("emulator memory: {problem}", "pass what allocate or bind returned"),
         "WF719": ("branch index {index} is not below {count}, the size of its table; {place}", "check the index first"),
         "WF720": ("lane {lane} runs a warp-wide instruction whose membermask {mask} lacks it; {place}", "add the lane"),
+        "WF722": ("undefined: {problem}; {place}", "the ISA gives this no meaning: keep to what it expects"),
+        "WF730": (
+            "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
+            "{others}; {place}",
+            "let the thread that writes it get there: look at the address, at the value waited for, and at who waits",
+        ),
+        "WF731": (
+            "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
+            "{others}, and {later} of {ctas} CTAs have not begun: {resident} run at a time; {place}",
+            "launch no more CTAs than run at a time, or let no CTA wait for one that may come later",
+        ),
+        "WF732": (
+            "no end: {threads} run round for ever, and nothing they do is seen by anybody; {others}; {place}",
+            "let the loop's condition depend on something that changes",
+        ),
+        "WF733": ("{seed!r} is no seed", "give a whole number from 0 on, or None for the plain schedule"),
     },
 )
 

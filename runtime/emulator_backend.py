@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class EmulatorBackend:
     """Runs artifacts on this machine's processor, as the default target with its SM count would.
 
-    ``tool`` watches every launch; ``max_steps`` is the launch's. Arrays are named by what they are: ``input 0``,
-    ``result 0``, ``partials``, ``counters``.
+    ``tool`` watches every launch; ``max_steps`` and ``seed`` are the launch's. Arrays are named by what they are:
+    ``input 0``, ``result 0``, ``partials``, ``counters``.
     """
 
     name = "emulator"
@@ -34,6 +34,7 @@ class EmulatorBackend:
         self.memory: Any = Memory()
         self.tool: Tool | None = None
         self.max_steps: int | None = None
+        self.seed: int | None = None
         self._bound: dict[int, str] = {}
         self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
 
@@ -84,8 +85,10 @@ class EmulatorBackend:
 
         module = parse(artifact.ptx)
         for call in calls:
-            shape = call.grid, call.block
-            launch(module, call.name, *shape, call.args, self.memory, max_steps=self.max_steps, tool=self.tool)
+            launch(
+                module, call.name, call.grid, call.block, call.args, self.memory,
+                max_steps=self.max_steps, tool=self.tool, seed=self.seed,
+            )  # fmt: skip
 
     def synchronize(self, stream: int) -> None:
         """Nothing is ever under way."""

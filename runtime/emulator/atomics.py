@@ -1,4 +1,4 @@
-"""atom and red: updates of memory in thread order, CTA after CTA, so that every run gives the same result.
+"""atom and red: updates of memory in thread order, CTA after CTA, or in the order that the schedule draws.
 
 Updates of different words are done at once; those of one word are a running scan.
 """
@@ -16,7 +16,7 @@ from .kernels import arithmetic, extreme, with_flush
 from .lanes import Lanes
 from .op import Builder, Form, Op, broadcast
 from .spaces import Access, locate
-from .types import DTYPE, Array, Operand, Sink, nbytes
+from .types import DTYPE, Array, Operand, Sink, Vec, nbytes
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -136,14 +136,64 @@ class _Update:
         for view, index, where, home in locate(self.access, machine, lanes, chosen, addresses):
             space = "shared" if home is None else "global"
             combine = _combine(self.name, self.type, space)
-            found[where] = update(self.name, combine, view.view(dtype), index, [v[where] for v in some])
+            order = machine.launch.schedule.shuffled(index.size)
+            inside = np.empty(index.size, dtype)
+            inside[order] = update(self.name, combine, view.view(dtype), index[order], [v[where][order] for v in some])
+            found[where] = inside
         result[pick] = found
         return result
+
+
+class _VectorUpdate:
+    """The run of an atom or red on vectors in global memory: each element is updated by itself."""
+
+    def __init__(self, access: Access, name: str, type_: str, vector: int) -> None:
+        self.access, self.name, self.type, self.vector = access, name, type_, vector
+        self.combine = _combine(name, type_, "global")
+
+    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Any:
+        chosen = np.arange(lanes.n) if mask is None else np.flatnonzero(broadcast(mask, lanes.n))
+        dtype = DTYPE[self.type]
+        result = np.zeros((self.vector, lanes.n), dtype)
+        if not chosen.size:
+            return list(result)
+        addresses = broadcast(addresses, lanes.n)[chosen]
+        for view, index, where, _ in locate(self.access, machine, lanes, chosen, addresses):
+            cells = view.view(dtype)
+            for k, value in enumerate(values):
+                own = broadcast(value, lanes.n)[chosen][where]
+                found = update(self.name, self.combine, cells, index * self.vector + k, [own])
+                result[k, chosen[where]] = found
+        return list(result)
+
+
+def _vector(form: Form, type_: str, name: str, vector: int, returns: bool) -> Op:
+    most = {"f32": 4, "f16": 8, "bf16": 8, "f16x2": 4, "bf16x2": 4}.get(type_, 0)
+    if name not in ("add", "min", "max") or vector > most or (type_ == "f32" and name != "add"):
+        raise form.fail("expected a vector of f32 (.add), or of f16, bf16 or pairs of them (.add, .min, .max)")
+    form.drop("noftz")
+    space = space_of(form, form.ins.operands[1 if returns else 0])
+    if space not in ("global", "generic"):
+        raise form.fail("expected .global memory")
+    hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)
+    found = form.operands(2 + returns + hinted)
+    vectors = [op for op in found if isinstance(op, Vec)]
+    if len(vectors) != 1 + returns or any(len(op.items) != vector for op in vectors):
+        raise form.fail(f"expected vectors of {vector} elements")
+    mem = memory_operand(form, found[1 if returns else 0])
+    size = vector * nbytes(type_)
+    access = Access(form.ins, space, mem.offset, size, unit_of(size), "updated")
+    reads: tuple[tuple[Operand, str], ...] = ((mem.base, "addr"), *((op, type_) for op in vectors[-1].items))
+    writes = tuple((op, type_) for op in vectors[0].items) if returns else ()
+    return Op(reads, writes, _VectorUpdate(access, name, type_, vector), effect=True)
 
 
 def _build(form: Form, returns: bool) -> Op:
     type_ = form.type(_TYPES)
     drop_hints(form)
+    vector = int(form.pick("v2", "v4", "v8", default="v1")[1:])
+    if vector > 1:
+        return _vector(form, type_, form.pick(*_NAMES), vector, returns)
     name = form.pick(*_NAMES)
     if type_ not in _LEGAL[name].split():
         raise form.fail(f"expected .{name} with a type .{', .'.join(_LEGAL[name].split())}")

@@ -12,17 +12,24 @@ from typing import Any
 import numpy as np
 
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.target import DEFAULT
+from .late import Late
 from .layout import POISON, align_up
 from .machine import Machine
 from .memory import Memory
 from .module import Function, Module
 from .parser import read_module
 from .program import Program
-from .tool import Tool
+from .schedule import Lockstep, Schedule, Seeded
+from .tool import Tool, both
 from .types import STORAGE, WIDTH, Array, Instruction, Variable
 
-BATCH_THREADS = 1 << 17
-BATCH_BYTES = 1 << 25
+CTAS_PER_SM = 32
+SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
+"""What an SM holds at a time beside its threads: CTAs, and bytes of shared memory, of which each CTA takes one KiB more
+(CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
+LOCAL_BYTES = 1 << 28
+"""Local memory of the threads of a batch."""
 DEFAULT_STEPS = 1 << 22
 MAX_THREADS = 1024
 MAX_SHARED = 227 * 1024
@@ -50,7 +57,10 @@ def parse(text: str) -> Module:
 
 
 class Launch:
-    """One launch: what its machines share."""
+    """One launch: what its machines share.
+
+    ``tool`` is told of every event; ``late`` is the part of it that keeps weak stores back, under a seeded schedule.
+    """
 
     def __init__(
         self,
@@ -61,8 +71,12 @@ class Launch:
         shared_bytes: int,
         max_steps: int | None,
         tool: Tool | None = None,
+        seed: int | None = None,
     ) -> None:
-        self.program, self.memory, self.tool = program, memory, tool
+        self.schedule: Schedule = Lockstep() if seed is None else Seeded(seed)
+        self.late = Late(self.schedule.random) if isinstance(self.schedule, Seeded) else None
+        self.tool = both(self.late, tool) if self.late is not None and tool is not None else self.late or tool
+        self.program, self.memory = program.stepwise if self.schedule.stepwise else program, memory
         self.grid, self.block, self.cluster = shape
         self.threads, self.cluster_size = prod(self.block), prod(self.cluster)
         self.dynamic_shared = shared_bytes
@@ -78,13 +92,8 @@ class Launch:
         self._symbols = memory.modules.setdefault(program.module, {})
 
     def run(self) -> LaunchStats:
-        """Runs all CTAs; clusters stay together."""
-        total = prod(self.grid)
-        per = max(1, BATCH_THREADS // align_up(self.threads, 32))
-        bytes_each = self.shared_stride + self.local_stride * self.threads
-        if bytes_each:
-            per = max(1, min(per, BATCH_BYTES // bytes_each))
-        per = align_up(per, self.cluster_size)
+        """Runs all CTAs, as many at a time as the machine holds; clusters stay together."""
+        total, per = prod(self.grid), self._resident()
         if self.tool is not None:
             self.tool.launch(self)
         with np.errstate(all="ignore"):
@@ -93,6 +102,13 @@ class Launch:
         if self.tool is not None:
             self.tool.finish(self)
         return self.stats
+
+    def _resident(self) -> int:
+        """CTAs that run at a time: as many as fit the SMs, and the memory of this machine."""
+        threads = align_up(self.threads, 32)
+        per_sm = min(DEFAULT.threads_per_sm // threads, CTAS_PER_SM, SHARED_PER_SM // (self.shared_size + 1024))
+        most = min(per_sm * DEFAULT.sms, LOCAL_BYTES // max(1, self.local_stride * threads))
+        return max(most // self.cluster_size, 1) * self.cluster_size
 
     def param_view(self, dtype: np.dtype[Any]) -> Array:
         """The parameters as an array of ``dtype``."""
@@ -138,8 +154,7 @@ class Launch:
     def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
         """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
         cta, within = divmod(thread, machine.per_cta)
-        order = machine.first + cta
-        cluster, rank = divmod(order, self.cluster_size)
+        cluster, rank = divmod(int(machine.order[cta]), self.cluster_size)
         clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
         block = [
             c * size + r
@@ -242,14 +257,20 @@ def launch(
     cluster: tuple[int, int, int] = (1, 1, 1),
     max_steps: int | None = None,
     tool: Tool | None = None,
+    seed: int | None = None,
 ) -> LaunchStats:
     """Runs kernel ``entry`` to its end.
 
     ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
     are. ``shared_bytes`` is dynamic shared memory per CTA. ``max_steps`` (default 2**22) is the number of blocks run by
-    groups of threads before an endless loop is assumed. ``tool`` watches.
+    groups of threads before an endless loop is assumed. ``tool`` watches. ``seed`` draws a schedule, the same whenever
+    it is given: threads, CTAs and weak stores come in any order that the machine allows.
+
+    Raises:
+        EmulatorError: WF705 to WF709 and WF733 for what cannot be launched; else what the kernel does wrong, WF710 to
+            WF717 and WF730 to WF732 for one that has no end.
     """
     program = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
-    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool).run()
+    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed).run()

@@ -1,8 +1,7 @@
 """The machine of one batch: registers, shared and local memory, and the loop that moves threads through the blocks.
 
-Every thread has a place in the code; threads at the same place run together, the least place first, so threads that
-diverged meet again where structured code joins. Warp-wide instructions and barriers hold threads back until those they
-wait for have come.
+Every thread has a place in the code. The schedule of the launch says which place is next, and which of the threads that
+stand there run. Warp-wide instructions and barriers hold threads back until those they wait for have come.
 """
 
 from __future__ import annotations
@@ -16,25 +15,26 @@ from .barriers import Barriers
 from .cluster import ClusterBarrier
 from .lanes import WARP, Lanes, union
 from .layout import POISON, align_up
-from .loops import Loop, loop_of
+from .loops import loop_of
 from .program import EXIT, Block, Program
 from .registers import Registers
 from .specials import special_register
+from .spin import Spin
 from .types import Array, Imm, Reg
 from .writer import constant, function_of
 
 if TYPE_CHECKING:
     from .launch import Launch
 
-_FAIR = 64
 _BITS = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 
 class Machine:
-    """Runs the CTAs ``first`` to ``first + count`` (in cluster order) of a launch."""
+    """Runs ``count`` CTAs of a launch after ``first`` others; ``order`` is the place of each in cluster order."""
 
     def __init__(self, launch: Launch, first: int, count: int) -> None:
         self.launch, self.first, self.count = launch, first, count
+        self.order = launch.schedule.order(launch, first, count)
         self.program: Program = launch.program
         self.per_cta = align_up(launch.threads, WARP)
         self.total = count * self.per_cta
@@ -49,6 +49,7 @@ class Machine:
         self.barriers = Barriers(self)
         self.cluster = ClusterBarrier(self)
         self.views: dict[Any, Array] = {}
+        self.spin = Spin(self)
 
     @cached_property
     def shared(self) -> Array:
@@ -84,38 +85,43 @@ class Machine:
 
     def run(self) -> None:
         """Runs until every thread has exited."""
-        blocks, stats, budget = self.program.blocks, self.launch.stats, self.launch.max_steps
-        tool = self.launch.tool
+        blocks, stats, schedule = self.program.blocks, self.launch.stats, self.launch.schedule
         if not blocks:
             return
-        if tool is not None:
-            tool.batch(self)
+        if self.launch.tool is not None:
+            self.launch.tool.batch(self)
         while self.pending or self._stuck():
-            # now and then the place that has waited longest, so that a thread spinning for another lets it go on
-            fair = stats.steps % _FAIR == _FAIR - 1
-            number = next(iter(self.pending)) if fair else min(self.pending)
+            number, lanes = schedule.next(self)
             block = blocks[number]
-            lanes = union(self.pending.pop(number), self.start)
             if block.items[0].op.member is not None:
                 gathered = self._gathered(block, lanes)
                 if gathered is None:
                     continue
                 lanes = gathered
             loop = loop_of(self.program, block)
-            if loop is not None and stats.steps + len(loop.blocks) <= (until := self._turn(loop)):
+            if loop is not None and stats.steps + len(loop.blocks) <= (until := schedule.until(self, loop)):
                 self.registers.enter(lanes)
                 self._advance(lanes, *loop.run(self, lanes, until))
                 continue
-            stats.steps += 1
-            if stats.steps > budget:
-                raise self._budget(block, lanes)
-            stats.instructions += len(block.items) * lanes.n
-            self.registers.enter(lanes)
-            if tool is not None:
-                tool.step(self, block, lanes)
-                if block.items[0].op.member is not None:
-                    tool.gathered(self, block, lanes)
-            self._advance(lanes, block, function_of(self.program, block)(self, lanes))
+            if stats.steps >= self.spin.due:
+                self.spin.turn()
+            self._step(block, lanes)
+        self.spin.end()
+        if self.launch.late is not None:
+            self.launch.late.let_go(self)
+
+    def _step(self, block: Block, lanes: Lanes) -> None:
+        stats, tool = self.launch.stats, self.launch.tool
+        stats.steps += 1
+        if stats.steps > self.launch.max_steps:
+            raise self._budget(block, lanes)
+        stats.instructions += len(block.items) * lanes.n
+        self.registers.enter(lanes)
+        if tool is not None:
+            tool.step(self, block, lanes)
+            if block.items[0].op.member is not None:
+                tool.gathered(self, block, lanes)
+        self._advance(lanes, block, function_of(self.program, block)(self, lanes))
 
     def go(self, number: int, lanes: Lanes) -> None:
         """Sends threads to block ``number``."""
@@ -123,13 +129,6 @@ class Machine:
             self._exit(lanes)
         else:
             self.pending.setdefault(number, []).append(lanes)
-
-    def _turn(self, loop: Loop) -> int:
-        """The number of steps up to which whoever is in ``loop`` has the turn."""
-        steps, budget = self.launch.stats.steps, self.launch.max_steps
-        if not self.pending:
-            return budget
-        return min(steps - steps % _FAIR + _FAIR - 1, budget) if loop.last < min(self.pending) else 0
 
     def _advance(self, lanes: Lanes, block: Block, result: Any) -> None:
         end = block.end

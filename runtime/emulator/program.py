@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...compiler.errors import error
@@ -62,17 +63,25 @@ def registers_of(operands: Iterator[Operand]) -> Iterator[Reg]:
 
 
 class Program:
-    """A kernel ready to run. ``flat`` has its layout; ``blocks`` its code."""
+    """A kernel ready to run. ``flat`` has its layout; ``blocks`` its code.
 
-    def __init__(self, module: Module, kernel: Function) -> None:
+    ``stepwise`` says that whatever may touch shared or global memory begins a block, so that others can come between.
+    """
+
+    def __init__(self, module: Module, kernel: Function, stepwise: bool = False) -> None:
         self.module, self.kernel = module, kernel
         self.flat = Flat(module, kernel)
         self.specials: dict[str, int] = {}
         self.types: dict[int, str] = {}
         items, starts = self._items()
         self._note_types(items)
-        self.blocks = _split(items, starts)
+        self.blocks = _split(items, starts, stepwise)
         _liveness(self.blocks)
+
+    @cached_property
+    def stepwise(self) -> Program:
+        """The same kernel, one access to shared or global memory a block."""
+        return Program(self.module, self.kernel, stepwise=True)
 
     def special(self, name: str) -> int:
         """The register number a special register is kept under."""
@@ -127,13 +136,19 @@ def _width_error(ins: Instruction, problem: str) -> Exception:
     return error("WF703", line=ins.line, text=ins.text, problem=problem)
 
 
-def _split(items: list[Item], starts: list[int]) -> list[Block]:
+def _shared(op: Op) -> bool:
+    """Whether threads may meet in what ``op`` does: not in parameters, constants and local memory."""
+    access = getattr(op.run, "access", None)
+    return op.effect and (access is None or access.space in ("global", "shared", "generic"))
+
+
+def _split(items: list[Item], starts: list[int], stepwise: bool) -> list[Block]:
     leaders = {0, len(items)}
     for k, item in enumerate(items):
         leaders.update(starts[t] for t in item.op.targets)
         if item.op.end:
             leaders.add(k + 1)
-        if item.op.member is not None:
+        if item.op.member is not None or (stepwise and _shared(item.op)):
             leaders.add(k)
     order = sorted(leaders)
     number = {at: k for k, at in enumerate(order)}

@@ -37,7 +37,7 @@ def special_register(machine: Machine, name: str) -> Array:
         "lanemask_le": lambda: ((one << lane) - one) | (one << lane),
         "lanemask_gt": lambda: all_ ^ (((one << lane) - one) | (one << lane)),
         "lanemask_ge": lambda: all_ ^ ((one << lane) - one),
-        "cluster_ctarank": lambda: _per_thread(machine, _cta_order(machine) % launch.cluster_size),
+        "cluster_ctarank": lambda: _per_thread(machine, machine.order % launch.cluster_size),
         "cluster_nctarank": lambda: _one(launch.cluster_size),
         "is_explicit_cluster": lambda: np.array([launch.cluster_size > 1]),
         "dynamic_smem_size": lambda: _one(launch.dynamic_shared),
@@ -48,11 +48,6 @@ def special_register(machine: Machine, name: str) -> Array:
 
 def _one(value: int) -> Array:
     return np.array([value], np.uint32)
-
-
-def _cta_order(machine: Machine) -> Array:
-    """The position in cluster order of every CTA of the batch."""
-    return machine.first + np.arange(machine.count)
 
 
 def _per_thread(machine: Machine, per_cta: Array) -> Array:
@@ -80,9 +75,8 @@ def _coordinate(machine: Machine, base: str, axis: int) -> Array:
     if base == "tid":
         within = _split(np.arange(machine.per_cta), launch.block, axis).astype(np.uint32)
         return _one(0) if launch.block[axis] == 1 else np.tile(within, machine.count)
-    order = _cta_order(machine)
-    rank = _split(order % launch.cluster_size, launch.cluster, axis)
-    cluster = _split(order // launch.cluster_size, (clusters[0], clusters[1], clusters[2]), axis)
+    rank = _split(machine.order % launch.cluster_size, launch.cluster, axis)
+    cluster = _split(machine.order // launch.cluster_size, (clusters[0], clusters[1], clusters[2]), axis)
     if base == "clusterid":
         return _per_thread(machine, cluster)
     if base == "cluster_ctaid":

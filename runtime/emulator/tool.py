@@ -6,6 +6,7 @@ those it needs. Without a tool the machine only asks, once an event, whether the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ class Touch:
 
 
 class Tool:
-    """An instrument. Numbers of threads and CTAs are those of the batch: ``machine.first`` CTAs came before."""
+    """An instrument. Numbers of threads and CTAs are those of the batch: ``machine.order`` says which CTAs they are."""
 
     def launch(self, launch: Launch) -> None:
         """A launch begins."""
@@ -92,6 +93,25 @@ class Tool:
 
     def finish(self, launch: Launch) -> None:
         """All threads of the launch have ended."""
+
+
+_EVENTS = tuple(name for name in vars(Tool) if not name.startswith("_"))
+
+
+def both(first: Tool, second: Tool) -> Tool:
+    """A tool that passes every event to ``first``, then to ``second``."""
+    made = Tool()
+    for name in _EVENTS:
+        setattr(made, name, _in_turn(getattr(first, name), getattr(second, name)))
+    return made
+
+
+def _in_turn(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
+    def event(*facts: object) -> None:
+        first(*facts)
+        second(*facts)
+
+    return event
 
 
 def numbers(lanes: Lanes, mask: Array | None) -> Array:
