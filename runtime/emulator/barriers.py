@@ -45,7 +45,7 @@ class Barriers:
             tool = machine.launch.tool
             if tool is not None:
                 tool.arrive(machine, block, lanes, int(number[0]))
-                tool.release(machine, int(number[0]), np.unique(lanes.ctas), [(lanes, block)])
+                tool.release(machine, int(number[0]), lanes.homes, [(lanes, block)])
             machine.go(block.next, lanes)
             return
         numbers = broadcast(number, lanes.n)

@@ -37,6 +37,11 @@ class Lanes:
         return self.numbers // self.per_cta
 
     @cached_property
+    def homes(self) -> Array:
+        """The CTAs (within the batch) with a thread here, ascending."""
+        return self.ctas[np.flatnonzero(np.diff(self.ctas, prepend=-1))]
+
+    @cached_property
     def warps(self) -> Array:
         """The warp (within the batch) of each row of the warp view, ascending."""
         if self.index is None:
