@@ -218,6 +218,7 @@ class CudaBackend:
         self._modules: dict[str, Any] = {}
         self._functions: dict[str, dict[str, Function]] = {}
         self._scratch: dict[tuple[int, int], tuple[_Buffer, _Buffer]] = {}
+        self._flushed = _Buffer()
         self._copies = _Copies()
 
     def close(self) -> None:
@@ -225,7 +226,7 @@ class CudaBackend:
         if not self._context_id:
             return
         with contextlib.suppress(WarpfoldError), self._current():
-            for pair in self._scratch.values():
+            for pair in (*self._scratch.values(), (self._flushed,)):
                 for address in (a for b in pair for a in (*b.old, b.address) if a):
                     self._d.cuMemFree(address)
             for module in self._modules.values():
@@ -427,12 +428,12 @@ class CudaBackend:
     def flush(self, stream: int = 0) -> None:
         """Queues writes on ``stream`` that leave nothing else in the L2 cache.
 
-        What is queued meanwhile begins without waiting for the host, so that ``elapsed`` times the device alone.
+        What is queued meanwhile begins without waiting for the host, so that ``elapsed`` times the device alone. The
+        memory is kept: kernels are slower just after some was mapped or unmapped.
         """
-        with self._current():
-            address = self._call("cuMemAllocAsync", FLUSH_BYTES, stream, nbytes=FLUSH_BYTES)
-            self._call("cuMemsetD32Async", int(address), 0, FLUSH_BYTES // 4, stream)
-            self._call("cuMemFreeAsync", int(address), stream)
+        with self._current(), self._lock:
+            self._grow(self._flushed, FLUSH_BYTES)
+            self._call("cuMemsetD32Async", self._flushed.address, 0, self._flushed.size // 4, stream)
 
     def elapsed(self, fn: Callable[[], object], stream: int = 0) -> float:
         """Microseconds of device time that the work takes which ``fn`` queues on ``stream``."""
