@@ -114,8 +114,8 @@ The two look at different things. compute-sanitizer watches machine code on a ma
 hardware forgives is no fault to it (lanes that have exited are not waited for, a mask that lacks a lane is often as
 good as a full one, a barrier of the CTA counts warps); racecheck sees shared memory alone, initcheck global memory
 alone, and nothing looks at the order of global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a
-kernel to what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing of it,
-that is not counted (in brackets below). None of its tools reports:"""
+kernel to what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing
+of it, that is not counted (in brackets below). None of its tools reports:"""
 
 
 def _counts(groups: dict[str, list[Fault]], rows: dict[str, dict[str, str]]) -> str:
