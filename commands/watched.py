@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..runtime.emulator import Memory, Module, Tool
     from ..runtime.emulator.types import Variable
 
+ALIGN = 256
 POINTER = 8
 """Bytes of a parameter that takes an array."""
 
@@ -104,13 +105,21 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
-    xs = request.arrays
+    xs = [_aligned(x) for x in request.arrays]
     arrays = Arrays.of(xs, "emulator")
     arrays.backend = backend
     outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
     nbytes = sum(x.nbytes for x in named.values())
     return Watched(request.title(), prod(arrays.shape), nbytes, named, outcome=outcome)
+
+
+def _aligned(x: Array) -> Array:
+    """A copy that begins where a GPU's allocations do: on a boundary of 256 bytes."""
+    raw = np.empty(x.nbytes + ALIGN, np.uint8)
+    copy = raw[-raw.ctypes.data % ALIGN :][: x.nbytes].view(x.dtype).reshape(x.shape)
+    copy[...] = x
+    return copy
 
 
 def _program(work: Work, tool: Tool | None) -> Watched:
