@@ -37,6 +37,7 @@ _NATIVE: dict[str, Kernel] = {
     "fma": lambda a, b, c: np.where(np.isnan(c), c + a * b, a * b + c),  # the addend's NaN comes first
 }  # fmt: skip
 _EXPONENT32, _SIGN32 = np.uint32(0x7F800000), np.uint32(0x80000000)
+_NORMAL32 = np.float32(2.0**-126)
 
 
 def has_nan(x: Array) -> bool:
@@ -70,10 +71,12 @@ def fma_f32(a: Array, b: Array, c: Array) -> Array:
     total = product + c
     result = total.astype(np.float32)
     tie = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
-    doubtful = tie | (((result.view(np.uint32) & _EXPONENT32) == 0) & (total != 0))
-    if doubtful.any():
+    small = np.abs(result) < _NORMAL32
+    if np.count_nonzero(tie) or np.count_nonzero(small):
+        doubtful = tie | (small & (total != 0))
         p, d = (np.broadcast_to(v, total.shape)[doubtful] for v in (product, c.astype(np.float64)))
-        result[doubtful] = to_odd(*two_sum(p, d)).astype(np.float32)
+        if p.size:
+            result[doubtful] = to_odd(*two_sum(p, d)).astype(np.float32)
     return canonical(result)
 
 
@@ -219,7 +222,8 @@ def extreme(name: str, type_: str, nan: bool, xorsign: bool, absolute: bool = Fa
         narrow = narrow_f16 if form is F16 else narrow_bf16
         return lambda *xs: narrow(inner(*(widen(x, form) for x in xs)))
     wide = np.uint32 if type_ == "f32" else np.uint64
-    pick: Kernel = np.fmin if name == "min" else np.fmax
+    picks: tuple[Kernel, Kernel] = (np.minimum, np.fmin) if name == "min" else (np.maximum, np.fmax)
+    pick = picks[0] if nan else picks[1]
     zeros: Kernel = np.bitwise_or if name == "min" else np.bitwise_and
     sign = wide(1 << (31 if type_ == "f32" else 63))
 
@@ -227,10 +231,10 @@ def extreme(name: str, type_: str, nan: bool, xorsign: bool, absolute: bool = Fa
         x, y = (np.abs(a), np.abs(b)) if xorsign or absolute else (a, b)
         r = pick(x, y)
         equal = x == y  # for equal operands the bits differ only for zeros, whose sign decides
-        if equal.any():
+        if np.count_nonzero(equal):
             r = np.where(equal, zeros(x.view(wide), y.view(wide)).view(a.dtype), r)
-        if nan:
-            r = np.where(np.isnan(x) | np.isnan(y), a.dtype.type(np.nan), r)
+        if nan and type_ == "f64":
+            r = np.where(np.isnan(r), np.nan, r)
         if xorsign:
             r = (r.view(wide) | ((a.view(wide) ^ b.view(wide)) & sign)).view(a.dtype)
         return canonical(r) if type_ == "f32" else r
