@@ -18,6 +18,7 @@ from . import __version__
 
 if TYPE_CHECKING:
     from .commands.request import Request
+    from .commands.watched import Work
 
 F = TypeVar("F", bound=Callable[..., Any])
 ARCH = "sm_90a"
@@ -129,6 +130,30 @@ def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | 
     return Request(op, files, shape, dtype, axis, plan, seed, param_texts)
 
 
+def of_watched(command: F) -> F:
+    """The options of what runs on the emulator under a tool: those of ``of_what``, or FILE.ptx and its launches."""
+    options = (
+        of_what,
+        click.option(
+            "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
+            help="For FILE.ptx: a launch, with x:f32[1024], f32[64]=0, data.npy, x, 1024 or null as an argument; "
+            "repeat it for several on the same arrays.",
+        ),
+        click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input."),
+        click.option("--max-steps", type=click.IntRange(min=1), help="Steps after which a launch has no end."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Work:
+    """The options of ``of_watched`` as one value."""
+    from .commands.watched import Work
+
+    return Work(request_of(**what), launches, max_steps)
+
+
 @cli.command(
     epilog=examples(
         "warpfold run sum",
@@ -146,8 +171,13 @@ def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | 
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
     help="auto is CUDA where a driver and a device are, else the emulator.",
 )  # fmt: skip
+@click.option(
+    "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
+    help="For FILE.ptx in place of OP: a launch on the emulator, as profile takes it; --output is NAME=FILE then.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, **what: Any) -> None:
+def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], json: bool,
+        **what: Any) -> None:  # fmt: skip
     """Compile and run OP, and check the result against NumPy.
 
     OP is a reduction (sum, max, argmin, mean_var, norm, describe, ...; a wrong name lists all) or file.py:name, a
@@ -156,6 +186,11 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, json: bool, 
     from .commands import run as command
 
     request = request_of(**what, seed=seed)
+    if launches or request.op.endswith(".ptx"):
+        from .commands.watched import Work, show
+
+        show(Work(request, launches), device=device, output=output, json=json)
+        return
     if not command.run(request, keepdims=keepdims, output=output, device=device, json=json):
         click.get_current_context().exit(WRONG)
 
@@ -225,6 +260,86 @@ def check(op: str, dtype: str, json: bool) -> None:
 
     if not command(op, dtype, json=json):
         click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold ladder",
+        "warpfold ladder --op max --dtype i32 --size 1000000",
+        "warpfold ladder --rung simple --rung fix-divergence --size 2048 --device emulator",
+        "warpfold ladder --plot ladder.svg",
+    )
+)
+@click.option("--op", default="sum", show_default=True, metavar="OP", help="The reduction, as run takes it.")
+@click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="How many elements.")
+@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Their type; f32,i64 for two inputs.")
+@click.option("--rung", "names", multiple=True, metavar="NAME", help="A rung to climb; repeat it for several.")
+@click.option(
+    "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
+    help="Where to take the time; the emulator has none.",
+)  # fmt: skip
+@click.option("--plot", metavar="FILE", help="Draw it, too: a .svg, .png or .pdf file.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, plot: str | None,
+           json: bool) -> None:  # fmt: skip
+    """Run OP under the named plans, from one thread to warpfold's own, and show what makes each faster.
+
+    Times are a GPU's; what the profiler counts is counted on the emulator, of at most 4194304 elements beside a GPU.
+    Every result is checked against NumPy: exits with 1 when one is wrong, with 2 when the request is.
+    """
+    from .commands.ladder import ladder as command
+
+    if not command(op, dtype=dtype, size=size, device=device, names=names, plot=plot, json=json):
+        click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold spread sum --shape 65536",
+        "warpfold spread sum --shape 65536 --plan finish=atomic --determinism none",
+        "warpfold spread argmax --shape 64x1000 --axis 1 --seeds 8 --json",
+    )
+)
+@of_what
+@click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input.")
+@click.option("--seeds", default=32, type=click.IntRange(min=1), show_default=True, help="Schedules to try.")
+@click.option(
+    "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
+    help="What the bits of a result may depend on; none lets a float sum end in atomics.",
+)  # fmt: skip
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> None:
+    """Run OP under many schedules and orders of combines, on the emulator, and say how far its answers lie apart.
+
+    Schedules are those of the plan asked for. Orders are the plans one step away from it: one field at another value,
+    or a rung of the ladder; fields that --plan names stay. Exits with 1 when the schedule alone changes an answer whose
+    plan promises that it does not, with 2 when the request is wrong.
+    """
+    from .commands.spread import spread as command
+
+    if not command(request_of(**what, seed=seed), seeds=seeds, determinism=determinism, json=json):
+        click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    epilog=examples(
+        "warpfold profile sum --shape 4096x1024 --axis 1",
+        "warpfold profile sum --shape 1048576 --plan simple --lines",
+        "warpfold profile sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --names",
+    )
+)
+@of_watched
+@click.option("--names", is_flag=True, help="Show Nsight Compute's name of each counter.")
+@click.option("--lines", is_flag=True, help="Show the lines of the PTX that cost most.")
+@click.option("--json", is_flag=True, help="Print one JSON object, with all lines.")
+def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
+    """Count what OP or FILE.ptx does on the emulator: instructions, branches, memory traffic, bank conflicts.
+
+    The counters are defined as Nsight Compute defines them, and stand beside what they would be at best.
+    """
+    from .commands.profile import profile as command
+
+    command(work_of(**work), names=names, lines=lines, json=json)
 
 
 @cli.command()

@@ -157,8 +157,13 @@ def _check(request: Request, outcome: Outcome) -> None:
 
 def _save(f: Any, results: list[Array]) -> None:
     """One result as an array, several as rows of the common type; bf16, which has no form in .npy, as f32."""
-    exact = [r.astype(np.float32) if r.dtype.kind not in "fiubc" else r for r in results]
-    np.save(f, exact[0] if len(exact) == 1 else np.stack(exact), allow_pickle=False)
+    found = [exact(r) for r in results]
+    np.save(f, found[0] if len(found) == 1 else np.stack(found), allow_pickle=False)
+
+
+def exact(result: Array) -> Array:
+    """The same numbers in a type that .npy has."""
+    return result.astype(np.float32) if result.dtype.kind not in "fiubc" else result
 
 
 def why(outcome: Outcome, device: str) -> str:

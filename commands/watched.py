@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compiler.dtypes import DType
+from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
-from . import inputs, launching, run
+from . import inputs, launching, run, screen
+from .files import Output
 from .launching import Again, Launching, Made, Scalar
 from .request import Array, Request
 
@@ -97,6 +98,39 @@ def watch(work: Work, tool: Tool | None) -> Watched:
         WarpfoldError: whatever is wrong with the request (WF8xx, WF5xx, WF70x), or what a kernel does (WF71x, WF72x).
     """
     return _program(work, tool) if work.is_ptx else _operation(work, tool)
+
+
+def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
+    """Runs the launches of a FILE.ptx, prints the arrays they leave, and writes the one that ``output`` names.
+
+    Raises:
+        ArgumentError: WF827 for a device other than the emulator, WF828 for an output that names no array.
+    """
+    if device == "cuda":
+        remedy = "leave --device out: launches run on the emulator"
+        raise error("WF827", problem=f"{work.request.op} is a program, and does not run on cuda", remedy=remedy)
+    name, _, path = (output or "").partition("=")
+    target = Output(path) if path else None
+    watched = watch(work, None)
+    if output is not None and (target is None or name not in watched.named):
+        raise error("WF828", text=output, known=" ".join(watched.named) or "none, since no array has a name")
+    if target is not None:
+        target.write(lambda f: np.save(f, run.exact(watched.arrays[name]), allow_pickle=False))
+    if json:
+        facts = {"title": watched.title, "arrays": [_plain(n, x) for n, x in watched.arrays.items()]}
+        screen.show(screen.as_json(facts))
+        return
+    lines: list[tuple[str, object]] = [("run", work.request.op), *(("launch", text) for text in work.launches)]
+    for key, x in watched.arrays.items():
+        lines.append((key, f"{dtype(x.dtype).name}{list(x.shape)}"))
+        lines.append(("", np.array2string(x, threshold=run.SMALL, edgeitems=3, max_line_width=100)))
+    screen.facts([*lines, *([("written", path)] if target is not None else [])])
+
+
+def _plain(name: str, x: Array) -> dict[str, object]:
+    """An array as JSON can hold it; its elements only where they are few."""
+    small = x.size <= run.SMALL and x.dtype.kind in "fiub"
+    return {"name": name, "dtype": dtype(x.dtype).name, "shape": list(x.shape), "value": x.tolist() if small else None}
 
 
 def _operation(work: Work, tool: Tool | None) -> Watched:

@@ -1,0 +1,147 @@
+"""``warpfold profile``: what OP or FILE.ptx does on the emulator, in Nsight Compute's counters, beside the ideal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
+from ..runtime.emulator.traffic import SECTOR
+from . import screen
+from .watched import Watched, Work, watch
+
+HOTTEST = 12
+"""Lines of PTX that ``--lines`` shows of each launch."""
+_L1 = "l1tex__{}_mem_{}_op_{}.sum"
+_OPS = {"load": "ld", "store": "st", "atomic": "atom"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row: ``count`` and what it would be at best (None where the plan alone decides), and Nsight Compute's name.
+
+    ``share`` says that both are fractions, ``mean`` that they are averages: neither is divided by the elements.
+    """
+
+    name: str
+    count: float
+    ideal: float | None = None
+    nsight: str = ""
+    share: bool = False
+    mean: bool = False
+
+
+def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
+    """Runs and prints the counters of each launch, and of all where there are several.
+
+    Raises:
+        WarpfoldError: whatever is wrong with the request, or what a kernel does.
+    """
+    tool = Profiler()
+    with screen.progress("profiling on the emulator"):
+        watched = watch(work, tool)
+    several = [total(tool.profiles)] if len(tool.profiles) > 1 else []
+    if json:
+        screen.show(screen.as_json(_facts(watched, tool.profiles, several)))
+        return
+    screen.show(f"profile of {watched.title}")
+    for one in (*tool.profiles, *several):
+        screen.show()
+        screen.show("all launches" if one in several else f"{one.kernel} {_launch(one)}")
+        _table(metrics(one, watched.nbytes if one in several or not several else None), watched.elements, names)
+        if lines and one.lines:
+            screen.show()
+            _hottest(one)
+
+
+def metrics(one: Profile, nbytes: int | None = None) -> list[Metric]:
+    """The rows for one launch; ``nbytes`` is what the arrays hold, which global memory must move at least."""
+    rows = [Metric("warp instructions", one.instructions, None, "smsp__inst_executed.sum")]
+    rows += [Metric(f"  {kind}", one.warp_instructions[kind]) for kind in CLASSES if one.warp_instructions[kind]]
+    active = "smsp__thread_inst_executed_per_inst_executed.ratio"
+    rows.append(Metric("threads active of 32", one.lanes_active, 32, active, mean=True))
+    uniform = "smsp__sass_average_branch_targets_threads_uniform.pct"
+    rows += [
+        Metric("branches", one.branches, None, "smsp__sass_branch_targets.sum"),
+        Metric("  divergent", one.divergent, 0, "smsp__sass_branch_targets_threads_divergent.sum"),
+        Metric("branch efficiency", one.branch_efficiency, 1, uniform, share=True),
+    ]
+    for what, found in sorted(one.memory.items()):
+        space, op = what.split()[0], _OPS[what.split()[1]]
+        used = f"smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{op}.pct"
+        best = found.ideal / found.requests
+        rows += [
+            Metric(f"{what} requests", found.requests, None, _L1.format("t_requests_pipe_lsu", space, op)),
+            Metric("  sectors", found.sectors, found.ideal, _L1.format("t_sectors_pipe_lsu", space, op)),
+            Metric("  sectors per request", found.sectors_per_request, best, mean=True),
+            Metric("  bytes used", found.used, 1, used, share=True),
+        ]
+    if nbytes is not None:
+        moved = sum(SECTOR * found.sectors for what, found in one.memory.items() if what.startswith("global"))
+        rows.append(Metric("global bytes moved", moved, nbytes))
+    for what, banks in sorted(one.shared.items()):
+        op = _OPS[what]
+        waves, conflicts = (
+            _L1.format(n, "shared", op) for n in ("data_pipe_lsu_wavefronts", "data_bank_conflicts_pipe_lsu")
+        )
+        rows += [
+            Metric(f"shared {what} requests", banks.requests, None, f"smsp__inst_executed_op_shared_{op}.sum"),
+            Metric("  wavefronts", banks.wavefronts, banks.ideal, waves),
+            Metric("  bank conflicts", banks.conflicts, 0, conflicts),
+        ]
+    return rows
+
+
+def _launch(one: Profile) -> str:
+    sizes = ("x".join(map(str, size)) for size in (one.grid, one.block))
+    return "<<<{}, {}>>>".format(*sizes)
+
+
+def _table(rows: list[Metric], elements: int, names: bool) -> None:
+    columns = ["metric", "count", "per element", "ideal", *(["Nsight Compute"] if names else [])]
+    shown = [
+        [m.name, _number(m, m.count), _each(m, elements), _number(m, m.ideal), m.nsight][: len(columns)] for m in rows
+    ]
+    screen.table(columns, shown)
+
+
+def _number(m: Metric, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if m.share:
+        return f"{100 * value:.2f} %"
+    return f"{value:.4g}" if m.mean else f"{value:,.0f}"
+
+
+def _each(m: Metric, elements: int) -> str:
+    return "-" if m.share or m.mean or not elements else f"{m.count / elements:.4g}"
+
+
+def _hottest(one: Profile) -> None:
+    """The lines with the most sectors and conflicts beyond the ideal and divergent branches, then the busiest."""
+
+    def heat(pair: tuple[int, Line]) -> tuple[int, int]:
+        line = pair[1]
+        return line.sectors - line.ideal_sectors + line.conflicts + line.divergent, line.warp_instructions
+
+    columns = ["PTX line", "warps", "threads", "divergent", "sectors", "ideal", "conflicts", "instruction"]
+    rows = [
+        [n, i.warp_instructions, i.thread_instructions, i.divergent, i.sectors, i.ideal_sectors, i.conflicts, i.text]
+        for n, i in sorted(one.lines.items(), key=heat, reverse=True)[:HOTTEST]
+    ]
+    screen.table(columns, rows)
+
+
+def _facts(watched: Watched, profiles: list[Profile], several: list[Profile]) -> dict[str, Any]:
+    """The whole screen as plain values, and the lines."""
+
+    def plain(one: Profile, nbytes: int | None) -> dict[str, Any]:
+        rows = [
+            {"name": m.name.strip(), "count": m.count, "ideal": m.ideal, "nsight_compute": m.nsight or None}
+            for m in metrics(one, nbytes)
+        ]
+        return {**one.to_dict(), "metrics": rows}
+
+    launches = [plain(one, None if several else watched.nbytes) for one in profiles]
+    whole = plain(several[0], watched.nbytes) if several else launches[0] if launches else None
+    return {"title": watched.title, "elements": watched.elements, "launches": launches, "total": whole}
