@@ -44,7 +44,8 @@ def loop_of(program: Program, block: Block) -> Loop | None:
     if block.visits == _HOT:
         ring = _ring(program, block)
         block.loop = Loop(ring, _written(program, ring)) if ring else None
-    return block.loop
+    found: Loop | None = block.loop
+    return found
 
 
 def _ring(program: Program, first: Block) -> tuple[Block, ...]:
