@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .op import Builder, Form, Op
-from .types import WIDTH, Array, Imm, is_signed
+from .types import WIDTH, Array, Imm, Operand, Pair, is_signed
 
 
 def _logic(native: Callable[..., Array]) -> Builder:
@@ -199,9 +199,8 @@ def _prmt(form: Form) -> Op:
 
 def _lop3(form: Form) -> Op:
     form.type("b32")
-    if form.pick("and", "or", default=""):
-        raise form.fail("expected lop3.b32 without a predicate destination")
-    d, a, b, c, table = form.operands(5)
+    joined = form.pick("and", "or", default="")
+    d, a, b, c, table, *also = form.operands(6 if joined else 5)
     if not isinstance(table, Imm):
         raise form.fail("expected an integer literal as the look-up table")
     bits = int(table.value)
@@ -213,7 +212,38 @@ def _lop3(form: Form) -> Op:
                 out = out | ((x if k & 4 else ~x) & (y if k & 2 else ~y) & (z if k & 1 else ~z))
         return out
 
-    return Op(((a, "b32"), (b, "b32"), (c, "b32")), ((d, "b32"),), run)
+    reads: tuple[tuple[Operand, str], ...] = ((a, "b32"), (b, "b32"), (c, "b32"))
+    if not joined:
+        return Op(reads, ((d, "b32"),), run)
+    if not isinstance(d, Pair):
+        raise form.fail("expected destinations d|p")
+    combine = np.logical_and if joined == "and" else np.logical_or
+
+    def both(x: Array, y: Array, z: Array, q: Array) -> tuple[Array, Array]:
+        word = run(x, y, z)
+        return word, combine(word != 0, q)
+
+    return Op((*reads, (also[0], "pred")), ((d.first, "b32"), (d.second, "pred")), both)
+
+
+def _fns(form: Form) -> Op:
+    """The ``offset``-th one bit from ``base`` on, upwards or (negative) downwards; bit ``base`` itself for 0."""
+    form.type("b32")
+
+    def run(mask: Array, base: Array, offset: Array) -> Array:
+        left = np.maximum(np.abs(offset.astype(np.int64)), 1)  # ones still to pass, the one looked for included
+        step = np.sign(offset).astype(np.int64)
+        at, found = base.astype(np.int64), np.full(np.broadcast(mask, base, offset).shape, 0xFFFFFFFF, np.uint32)
+        for _ in range(32):
+            inside = (at >= 0) & (at < 32) & (left > 0)
+            one = inside & (mask >> np.clip(at, 0, 31).astype(np.uint32) & np.uint32(1) != 0)
+            left = left - one
+            found = np.where(one & (left == 0), at.astype(np.uint32), found)
+            left = np.where(step == 0, 0, left)
+            at = at + step
+        return found
+
+    return form.pure(run, "u32", "b32", "u32", "s32")
 
 
 def _bmsk(form: Form) -> Op:
@@ -259,6 +289,7 @@ TABLE: dict[str, Builder] = {
     "brev": _brev,
     "prmt": _prmt,
     "lop3": _lop3,
+    "fns": _fns,
     "bmsk": _bmsk,
     "szext": _szext,
 }

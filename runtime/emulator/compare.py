@@ -95,7 +95,25 @@ def _setp_packed(
     return Op(reads, ((d.first, "pred"), (d.second, "pred")), run)
 
 
+def _set_packed(form: Form) -> Op:
+    """set on pairs: both halves at once, true as 1.0 or, in an integer, as all ones."""
+    type_ = form.type("f16x2 bf16x2")
+    result = form.type(f"{type_} u32 s32")
+    test = _comparison(form, element(type_))
+    combine = _COMBINE.get(form.pick("and", "or", "xor", default=""))
+    true = np.uint16({"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(result, 0xFFFF))
+
+    def run(x: Array, y: Array, *p: Array) -> Array:
+        t = test(*(np.ascontiguousarray(v).view(np.uint16).reshape(-1, 2) for v in (x, y)))
+        t = combine(t, p[0][:, None]) if combine else t
+        return np.ascontiguousarray(np.where(t, true, np.uint16(0))).view(np.uint32).reshape(-1)
+
+    return form.pure(run, "b32", type_, type_, *(["pred"] if combine else []))
+
+
 def _set(form: Form) -> Op:
+    if form.left and form.left[-1] in ("f16x2", "bf16x2"):
+        return _set_packed(form)
     type_ = form.type(_TYPES)
     result = form.type("u32 s32 f32 u16 s16 f16 bf16")
     test = _comparison(form, type_)

@@ -96,8 +96,11 @@ class Flat:
         if not isinstance(name, Name) or operands:
             raise error("WF703", line=ins.line, text=ins.text, problem="expected a direct call of a named function")
         callee = self.module.functions.get(name.name)
-        if callee is None or not callee.defined:
+        if callee is None:
             raise error("WF704", line=ins.line, text=ins.text, kind="function defined in this module", name=name.name)
+        if not callee.defined:
+            problem = f"expected a function with a body, got {callee.name!r}: printf, malloc and the like are not run"
+            raise error("WF703", line=ins.line, text=ins.text, problem=problem)
         if callee.name in self._active:
             raise error("WF703", line=ins.line, text=ins.text, problem="expected a call that is not recursive")
         if (len(results), len(values)) != (len(callee.returns), len(callee.params)):
@@ -116,7 +119,7 @@ class Flat:
             self._pass(frame, inner, ins, formal, actual, True)
         for formal, actual in zip(callee.returns, results, strict=True):
             if isinstance(formal, Variable) and isinstance(actual, Sym):
-                inner.bound[formal] = frame.bound.get(actual.variable, actual.variable)
+                inner.bound[formal] = self._symbol(frame, actual).variable
         self._expand(inner)
         for formal, actual in zip(callee.returns, results, strict=True):
             self._pass(frame, inner, ins, formal, actual, False)
@@ -126,7 +129,7 @@ class Flat:
     ) -> None:
         """Binds or copies one argument (``inward``) or result."""
         if isinstance(formal, Variable) and isinstance(actual, Sym):
-            inner.bound[formal] = frame.bound.get(actual.variable, actual.variable)
+            inner.bound[formal] = self._symbol(frame, actual).variable
             return
         mine = self._operand(frame, actual)
         if isinstance(formal, Reg):

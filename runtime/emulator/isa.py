@@ -3,7 +3,25 @@
 from __future__ import annotations
 
 from ...compiler.errors import error
-from . import access, approx, arithmetic, atomics, bits, compare, control, conversion, floating, integer, moves, warp
+from . import (
+    access,
+    approx,
+    arithmetic,
+    async_copy,
+    atomics,
+    bits,
+    compare,
+    control,
+    conversion,
+    floating,
+    integer,
+    matrix,
+    mbarrier,
+    mma,
+    moves,
+    video,
+    warp,
+)
 from .op import Builder, Form, Op
 from .types import Instruction
 
@@ -20,6 +38,11 @@ for _family in (
     access,
     atomics,
     warp,
+    matrix,
+    mma,
+    async_copy,
+    mbarrier,
+    video,
     control,
 ):
     TABLE.update(_family.TABLE)

@@ -56,26 +56,29 @@ class Piece(NamedTuple):
     """
 
     view: Array
-    index: Array
+    index: Array  # type: ignore[assignment]  # nobody looks for the place of a value in a piece
     where: Array | slice
     home: Allocation | None = None
 
 
-def locate(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
+def locate(
+    access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, values: Array | None = None
+) -> list[Piece]:
     """The memory behind ``addresses`` (int64), one per chosen thread; ``chosen`` are positions in ``lanes``.
 
-    One address for several threads stays one, where the space is common to them.
+    One address for several threads stays one, where the space is common to them. A tool is told of the ``values`` that
+    a store is about to write.
     """
     space = access.space
     if space == "global":
         pieces = _in_global(access, machine, lanes, chosen, addresses)
     elif space == "generic":
-        return _by_window(access, machine, lanes, chosen, addresses)
+        return _by_window(access, machine, lanes, chosen, addresses, values)
     else:
         pieces = _pieces(access, machine, lanes, chosen, addresses)
     tool = machine.launch.tool
     if tool is not None:
-        tool.touch(Touch(machine, access, lanes, chosen, addresses, pieces))
+        tool.touch(Touch(machine, access, lanes, chosen, addresses, pieces, values))
     return pieces
 
 
@@ -94,20 +97,23 @@ def _pieces(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None
     return [_in_local(access, machine, lanes, chosen, broadcast(addresses, n), threads)]
 
 
-def _by_window(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
+def _by_window(
+    access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, values: Array | None
+) -> list[Piece]:
     windows = addresses >> WINDOW_BITS
     first = int(windows[0])
     if (windows == first).all():
         space = _WINDOW_SPACES.get(first, "global")
         inner = addresses if space == "global" else addresses & WINDOW_MASK
-        return locate(_in_space(access, space), machine, lanes, chosen, inner)
+        return locate(_in_space(access, space), machine, lanes, chosen, inner, values)
     pieces: list[Piece] = []
     positions = np.arange(lanes.n) if chosen is None else chosen
     for value in np.unique(windows):
         here = np.flatnonzero(windows == value)
         space = _WINDOW_SPACES.get(int(value), "global")
         inner = addresses[here] if space == "global" else addresses[here] & WINDOW_MASK
-        found = locate(_in_space(access, space), machine, lanes, positions[here], inner)
+        some = values if values is None or values.size == 1 else values[here]
+        found = locate(_in_space(access, space), machine, lanes, positions[here], inner, some)
         pieces += [piece._replace(where=here[piece.where]) for piece in found]
     return pieces
 
@@ -205,6 +211,9 @@ def _in_shared(access: Access, machine: Machine, lanes: Lanes, chosen: Array | N
     launch = machine.launch
     ctas = (lanes.ctas if chosen is None else lanes.ctas[chosen]) if machine.count > 1 else np.zeros(1, np.int64)
     ranks = addresses >> RANK_SHIFT
+    if int(ranks.max()) > 127:  # a 32-bit base below zero, which a positive offset brings back
+        addresses = addresses - ((addresses >> 31 & 1) << 32)
+        ranks = (addresses + access.offset) >> RANK_SHIFT
     if int(ranks.max()) > 0:
         if int(ranks.max()) > launch.cluster_size:
             at = int(np.argmax(ranks))

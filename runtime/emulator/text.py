@@ -21,6 +21,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LINE_DIRECTIVES = (".loc", ".file")
+_JOINT = re.compile(r"(?<=^\.reg)(?=\.)")
+"""Where ``.reg.b32``, written without a space, is two tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def tokenize(source: Source) -> list[Token]:
             if match.group() in _LINE_DIRECTIVES:
                 skip_line = line  # debug directives end with their line, not with a semicolon
             else:
-                out.append(Token(kind, match.group(), line, match.start()))
+                out += [Token(kind, part, line, match.start()) for part in _JOINT.split(match.group())]
     out.append(Token("end", "end of text", line))
     return out
 
