@@ -37,6 +37,11 @@ def unit(t: DType) -> float:
     return 2.0 ** -_BITS[t.name]
 
 
+def tiny(t: DType) -> float:
+    """The least normal value of a float type."""
+    return _TINY[t.name]
+
+
 @dataclass(frozen=True)
 class Check:
     """How one result compares with its reference.

@@ -496,6 +496,7 @@ _rows(
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
+        "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF820": (
             "the launch does not parse: expected {expected}, got {got}{place}",
             "write kernel<<<grid, block>>>(arguments), such as sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)",

@@ -1,0 +1,196 @@
+"""One reduction under the plans of ``compiler/ladder.py``: each result checked, each launch timed or profiled."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..compiler.errors import PlanError
+from ..compiler.ladder import Rung
+from ..compiler.plan import Plan
+from ..runtime.execute import Arrays, bound, collect
+from ..runtime.launch import ALIGN, calls, scratch
+from ..runtime.prepare import Prepared, artifact, prepare, traced
+from ..runtime.prepare import Request as Wanted
+from . import reference
+from .evaluate import Evaluator, parts
+from .request import Array, Request
+
+if TYPE_CHECKING:
+    from ..runtime.emulator_backend import EmulatorBackend
+
+T = TypeVar("T")
+STEPS, STEPS_AN_ELEMENT = 1 << 20, 8
+"""Steps of the emulator that a launch may take, beside those that each element costs."""
+LAUNCHES, SECONDS = 21, 1.0
+"""Timed launches of a rung at the most, and the time after which no further one begins."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the profiler saw of all launches of a rung, in the words of Nsight Compute.
+
+    Attributes:
+        branch_efficiency: branches of which all threads of a warp take the same way, in percent.
+        sectors_per_request: sectors of 32 bytes that a warp's load from global memory asks for.
+        bytes_used: bytes of those sectors that some thread wants, in percent.
+        bank_conflicts: passes through shared memory beyond the fewest.
+        barriers: barriers of a CTA or a warp, counted a warp each.
+        instructions_per_element: PTX instructions of all threads, an element.
+    """
+
+    branch_efficiency: float
+    sectors_per_request: float
+    bytes_used: float
+    bank_conflicts: int
+    barriers: int
+    instructions_per_element: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung, climbed.
+
+    Attributes:
+        rung: its name and idea.
+        plan: what the planner made of it; None where ``refused``.
+        refused: why the reduction cannot be done so; else nothing.
+        checks: how each result compares with NumPy's.
+        microseconds: the median launch, by the device's clock; None on the emulator.
+        counts: what the profiler saw on the emulator; None on a GPU.
+    """
+
+    rung: Rung
+    plan: Plan | None = None
+    refused: str = ""
+    checks: tuple[reference.Check, ...] = ()
+    microseconds: float | None = None
+    counts: Counts | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no result is wrong."""
+        return all(c.passed for c in self.checks)
+
+
+def aligned(x: Array) -> Array:
+    """A copy of ``x`` that begins where a GPU's allocator would let it begin: sectors are counted by address."""
+    held = np.empty(x.nbytes + ALIGN, np.uint8)
+    start = -held.ctypes.data % ALIGN
+    copy = held[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    copy[...] = x
+    return copy
+
+
+def _emulator(n: int) -> EmulatorBackend:
+    """An emulator of its own, on which one thread may walk ``n`` elements before its loop is called endless."""
+    from ..runtime.emulator_backend import EmulatorBackend
+
+    made = EmulatorBackend()
+    made.max_steps = STEPS + STEPS_AN_ELEMENT * n
+    return made
+
+
+class Ground:
+    """All elements of some arrays, to be reduced on one machine.
+
+    Args:
+        request: what to reduce.
+        device: auto, cuda or emulator.
+    """
+
+    def __init__(self, request: Request, device: str) -> None:
+        self.request = request
+        self.arrays = Arrays.of([aligned(x) for x in request.arrays], device)
+        if self.arrays.backend.name == "emulator":
+            self.arrays.backend = _emulator(prod(self.arrays.shape))
+        self.backend: Any = self.arrays.backend
+        self.axes = tuple(range(len(self.arrays.shape)))
+        self._evaluator: Evaluator | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that every rung must read."""
+        return sum(x.nbytes for x in self.request.arrays)
+
+    def climb(self, rung: Rung) -> Step:
+        """Plans, compiles and runs under the plan of ``rung``: timed on a GPU, profiled on the emulator."""
+        try:
+            ready = self._prepared(rung)
+        except PlanError as e:
+            return Step(rung, refused=e.message)
+        step = Step(rung, ready.choice.plan)
+        if self.backend.name == "emulator":
+            results, counts = self._launch(ready, self._count)
+            return replace(step, counts=counts, checks=self._checks(ready, results))
+        results, median = self._launch(ready, self._time)
+        return replace(step, microseconds=median, checks=self._checks(ready, results))
+
+    def _prepared(self, rung: Rung) -> Prepared:
+        """Atomics are for those who ask for no fixed order of combines; plans without them keep theirs nonetheless."""
+        wanted = Wanted(self.request.what, self.axes, (), rung.name, determinism="none")
+        arrays = self.arrays
+        with self.request.users_code():
+            found, _ = traced(wanted, arrays.types, arrays.shape)
+            arrays.allocate(self.axes, found.results, checks=len(found.checks))
+            return prepare(wanted, arrays.types, *arrays.shapes(self.axes), self.backend.target, self.backend.sms)
+
+    def _launch(self, ready: Prepared, watch: Callable[[Callable[[], None]], T]) -> tuple[list[Any], T]:
+        """The results, and what ``watch`` makes of the launches that it is given to do."""
+        arrays, run, compiled = self.arrays, ready.choice.run, artifact(ready)
+        with bound(arrays) as pointers:
+            layout = scratch(compiled, ready.geometry, run)
+            space = self.backend.workspace(layout.nbytes, layout.counters, arrays.stream)
+            todo = calls(compiled, ready.geometry, run, pointers, space, layout)
+            seen = watch(lambda: self.backend.launch(compiled, todo, arrays.stream))
+        flat = ("results", (), tuple(range(len(ready.traced.results))))
+        return [np.asarray(r) for r in collect(arrays, compiled.name, flat, ready.traced.checks)], seen
+
+    def _time(self, work: Callable[[], None]) -> float:
+        """The median launch in microseconds, each after a flush of the L2 cache."""
+        stream = self.arrays.stream
+        work()  # loads the code
+        self.backend.synchronize(stream)
+        until = time.perf_counter() + SECONDS
+        found: list[float] = []
+        while not found or (len(found) < LAUNCHES and time.perf_counter() < until):
+            self.backend.flush(stream)
+            found.append(self.backend.elapsed(work, stream))
+        return statistics.median(found)
+
+    def _count(self, work: Callable[[], None]) -> Counts:
+        """What the profiler sees of one launch of every kernel."""
+        from ..runtime.emulator.profiler import Profiler, total
+
+        self.backend.tool = tool = Profiler()
+        try:
+            work()
+        finally:
+            self.backend.tool = None
+        seen = total(tool.profiles)
+        loads = seen.traffic("global load")
+        return Counts(
+            branch_efficiency=100 * seen.branch_efficiency,
+            sectors_per_request=loads.sectors_per_request,
+            bytes_used=100 * loads.used,
+            bank_conflicts=seen.bank_conflicts,
+            barriers=seen.warp_instructions["barrier"],
+            instructions_per_element=seen.thread_instructions.total() / prod(self.arrays.shape),
+        )
+
+    def _checks(self, ready: Prepared, results: Sequence[Any]) -> tuple[reference.Check, ...]:
+        """How the results compare with NumPy's, which all rungs share."""
+        xs = self.request.arrays
+        inputs = [p for x in xs for p in parts(x)]
+        if self._evaluator is None:
+            self._evaluator = Evaluator(ready.program, inputs, self.axes)
+        name = self.request.what if len(inputs) == len(xs) else None
+        depth = reference.depth(ready.choice.plan, ready.choice.run)
+        got = [p for r in results for p in parts(r)]
+        return tuple(reference.check(name, self._evaluator, xs, self.axes, got, depth))

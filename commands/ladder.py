@@ -1,0 +1,167 @@
+"""``warpfold ladder``: one reduction under every named plan: times on a GPU, what the profiler counts anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from ..compiler.errors import error
+from ..compiler.ladder import RUNGS, Rung
+from ..compiler.plan import Plan
+from ..runtime.execute import backend_for
+from . import screen
+from .climb import LAUNCHES, Ground, Step
+from .explain import BANDWIDTH
+from .request import Request
+
+Row = dict[str, Any]
+"""A rung as plain values."""
+PROFILED = 1 << 22
+"""The most elements that are profiled beside a GPU."""
+COUNTS = {
+    "branch_efficiency": ("uniform branches", "{:.1f} %"),
+    "sectors_per_request": ("sectors/request", "{:.2f}"),
+    "bytes_used": ("bytes used", "{:.1f} %"),
+    "bank_conflicts": ("bank conflicts", "{:,}"),
+    "barriers": ("barriers", "{:,}"),
+    "instructions_per_element": ("instructions/element", "{:.2f}"),
+}
+"""What is shown of the profile: title and format of each count."""
+
+
+def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
+    """Climbs, shows, and draws; gives whether every result was right.
+
+    Raises:
+        ArgumentError: WF832 for a rung that is none.
+        FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
+    """
+    rungs = chosen(names)
+    picture = None
+    if plot is not None:
+        from .plots import Picture
+
+        picture = Picture(plot)
+    report = climbed(op, dtype, size, device, rungs)
+    if picture is not None:
+        picture.write(report)
+    if json:
+        screen.show(screen.as_json(report))
+    else:
+        _show(report)
+    return all(row["passed"] for row in report["rungs"])
+
+
+def chosen(names: Sequence[str]) -> list[Rung]:
+    """The rungs of these names in the ladder's order; all for none.
+
+    Raises:
+        ArgumentError: WF832.
+    """
+    known = [rung.name for rung in RUNGS]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=2)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            raise error("WF832", name=name, near=hint, known=" ".join(known))
+    return [rung for rung in RUNGS if not names or rung.name in names]
+
+
+def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) -> Row:
+    """Everything that the command finds out, as plain values."""
+    backend: Any = backend_for((), device)
+    on_gpu = backend.name == "cuda"
+    small = Request(op, shape=str(min(size, PROFILED) if on_gpu else size), dtype=dtype)
+    profiled = Ground(small, "emulator")
+    timed = Ground(Request(op, shape=str(size), dtype=dtype), device) if on_gpu else None
+    steps = []
+    for rung in rungs:
+        with screen.progress(rung.name):
+            step = profiled.climb(rung)
+            if timed is not None and not step.refused:
+                time = timed.climb(rung)
+                step = replace(time, counts=step.counts, checks=(*step.checks, *time.checks))
+            steps.append(step)
+    speed, part = BANDWIDTH[backend.target.arch]
+    own = on_gpu and part.split()[0] in backend.device_name
+    return {
+        "op": op, "title": (timed or profiled).request.title(), "dtype": dtype, "size": size,
+        "device": backend.device_name if on_gpu else f"emulator of {backend.target.arch}",
+        "memory_gbs": speed if own else None, "profiled": small.title(),
+        "rungs": _rows(steps, timed),
+    }  # fmt: skip
+
+
+def _rows(steps: Sequence[Step], timed: Ground | None) -> list[Row]:
+    """Each rung beside the one before it that was possible."""
+    rows: list[Row] = []
+    before: Step | None = None
+    for step in steps:
+        gbs = timed.nbytes / step.microseconds / 1e3 if timed and step.microseconds else None
+        faster = (
+            before.microseconds / step.microseconds if before and before.microseconds and step.microseconds else None
+        )
+        worst = max(step.checks, key=lambda c: (not c.passed, c.error), default=None)
+        rows.append(
+            {
+                "rung": step.rung.name, "source": step.rung.source, "idea": step.rung.idea,
+                "plan": step.plan and step.plan.to_dict(), "changes": changes(before and before.plan, step.plan),
+                "refused": step.refused or None, "passed": step.passed,
+                "error": worst and worst.error, "allowed": worst and worst.allowed,
+                "microseconds": step.microseconds, "gbs": gbs, "speedup": faster,
+                **{key: getattr(step.counts, key) if step.counts else None for key in COUNTS},
+            }
+        )  # fmt: skip
+        before = before if step.refused else step
+    return rows
+
+
+def changes(before: Plan | None, plan: Plan | None) -> str:
+    """The fields of ``plan`` that differ from the one before, as ``--plan`` takes them; all of them without one."""
+    if plan is None:
+        return ""
+    old = before.to_dict() if before else {}
+    return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree" and old.get(k) != v)
+
+
+def _show(report: Row) -> None:
+    rows = report["rungs"]
+    screen.show(f"{report['title']}, on {report['device']}\n")
+    columns, lines = ["rung", "check", "changes of the plan"], [[r["rung"], _verdict(r), _change(r)] for r in rows]
+    if any(r["microseconds"] for r in rows):
+        columns[1:1] = ["time", "GB/s", "speed-up"]
+        for line, r in zip(lines, rows, strict=True):
+            line[1:1] = _time(r)
+    screen.table(columns, lines)
+    if "time" in columns:
+        screen.show(f"\neach time is the median of up to {LAUNCHES} launches, with the L2 cache flushed before")
+    screen.show(f"\nprofile of {report['profiled']}, on the emulator\n")
+    screen.table(
+        ("rung", *(title for title, _ in COUNTS.values())),
+        [(r["rung"], *counted(r)) for r in rows if not r["refused"]] or [("none", *("" for _ in COUNTS))],
+    )
+
+
+def counted(row: Row) -> list[str]:
+    """The counts of a rung in words."""
+    return [form.format(row[key]) if row[key] is not None else "-" for key, (_, form) in COUNTS.items()]
+
+
+def _time(row: Row) -> tuple[str, str, str]:
+    """Time, speed and how much faster than before, in words."""
+    if not row["microseconds"]:
+        return "-", "-", "-"
+    faster = f"{row['speedup']:.2f}x" if row["speedup"] else "-"
+    return screen.duration(row["microseconds"] / 1e6), f"{row['gbs']:.4g}", faster
+
+
+def _verdict(row: Row) -> str:
+    if row["refused"]:
+        return "not possible"
+    return "passed" if row["passed"] else f"FAILED: error {row['error']:.3g}, allowed {row['allowed']:.3g}"
+
+
+def _change(row: Row) -> str:
+    return row["refused"] or row["changes"]

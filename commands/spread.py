@@ -1,0 +1,254 @@
+"""``warpfold spread``: how far the answer of a reduction depends on the schedule, and on the order of its combines.
+
+On the emulator, so that every schedule can be had: the plan asked for runs under one seed after another, then every
+order of combines that is one step away from it runs once. A step is one field of the plan at another value that it may
+have, or a rung of the ladder; fields that ``--plan`` names stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+
+from ..compiler.errors import PlanError, error
+from ..compiler.geometry import normalize_axes
+from ..compiler.ladder import RUNGS, expand
+from ..compiler.plan import Determinism, Finish, Launch, Meeting, Plan
+from ..compiler.planner import exact
+from ..compiler.programs import names
+from ..runtime.emulator_backend import EmulatorBackend
+from ..runtime.execute import Arrays
+from ..runtime.execute import run as execute
+from ..runtime.prepare import Prepared, artifact, prepare, traced
+from ..runtime.prepare import Request as Wanted
+from ..runtime.what import params_of
+from . import levels, reference, screen
+from .evaluate import Evaluator, parts, rows
+from .request import Array, Request
+from .ulps import Apart, apart
+
+POWERS = ("1", "2", "4", "8", "16", "32")
+FIELDS: dict[str, Sequence[str]] = {
+    "fast": ("reduced", "kept"), "walk": ("interleaved", "blocked"), "vector": POWERS[:5], "unroll": POWERS[:4],
+    "lanes": POWERS, "warps": POWERS, "cta": get_args(Meeting), "coarsening": ("0", *POWERS[:5]),
+    "finish": get_args(Finish),
+}  # fmt: skip
+"""The fields that say in which order states are combined, and their values."""
+LONGEST = 1 << 15
+"""Accesses that a thread may make, one after another: an order with more takes the emulator many seconds."""
+
+
+@dataclass
+class Spread:
+    """What was found.
+
+    Attributes:
+        ready: the plan asked for.
+        promised: whether its results may not depend on the schedule.
+        plans: the orders tried, as ``--plan`` takes them; ``long`` how many took too long.
+        schedules, orders: how far the answers lie apart, for each result (of a complex one, for each part).
+    """
+
+    ready: Prepared
+    promised: bool
+    labels: list[str]
+    schedules: list[Apart]
+    orders: list[Apart]
+    plans: list[str] = field(default_factory=list)
+    long: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether what the plan promises holds."""
+        return not self.promised or all(a.answers == 1 for a in self.schedules)
+
+
+class Trials:
+    """The runs of one reduction on an emulator of its own."""
+
+    def __init__(self, request: Request, determinism: Determinism) -> None:
+        self.request, self.determinism = request, determinism
+        self.axes = normalize_axes(request.axis, request.arrays[0].ndim)
+        self.backend = EmulatorBackend()
+        self.ready = self._prepared(request.plan)[0]
+
+    def _prepared(self, options: str) -> tuple[Prepared, Arrays]:
+        """A plan with ``options``, and new results."""
+        what, arrays = self.request.what, Arrays.of(self.request.arrays, "emulator")
+        arrays.backend = self.backend
+        wanted = Wanted(what, self.axes, params_of(what, self.request.params), options, determinism=self.determinism)
+        with self.request.users_code():
+            found, _ = traced(wanted, arrays.types, arrays.shape)
+            arrays.allocate(self.axes, found.results, checks=len(found.checks))
+            ready = prepare(wanted, arrays.types, *arrays.shapes(self.axes), self.backend.target, self.backend.sms)
+        return ready, arrays
+
+    def run(self, options: str, seed: int | None) -> list[Array]:
+        """The parts of the results under a plan and a schedule."""
+        ready, arrays = self._prepared(options)
+        self.backend.seed = seed
+        flat = ("results", (), tuple(range(len(ready.traced.results))))
+        got = execute(arrays, artifact(ready), ready.geometry, ready.choice.run, flat, ready.traced.checks)
+        return [p for r in got for p in parts(np.asarray(r))]
+
+    @cached_property
+    def exact(self) -> list[Array]:
+        """The results as NumPy has them in float64; those of no rounding as they are."""
+        xs, what = self.request.arrays, self.request.what
+        inputs = [p for x in xs for p in parts(x)]
+        if len(inputs) == len(xs) and not self.request.params and isinstance(what, str) and what in reference.BUILT_IN:
+            return [np.asarray(reference.BUILT_IN[what](rows(xs[0], self.axes)))]
+        return Evaluator(self.ready.program, inputs, self.axes).outputs()
+
+    def orders(self) -> Iterator[tuple[str, Prepared]]:
+        """The plans with another order of combines than those before, the one asked for first."""
+        asked = self.request.plan
+        pinned = {item.partition("=")[0].strip() for item in expand(asked).split(",")}
+        steps = [f"{key}={value}" for key, values in FIELDS.items() if key not in pinned for value in values]
+        steps += [rung.name for rung in RUNGS if not asked]
+        seen = set()
+        for options in (asked, *(",".join(filter(None, (asked, step))) for step in steps)):
+            try:
+                ready = self._prepared(options)[0]
+            except PlanError:
+                continue
+            order = _order(ready.choice.plan, ready.choice.run)
+            if order not in seen:
+                seen.add(order)
+                yield options, ready
+
+
+def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
+    """What says in which order states are combined: two plans that agree in it have one combining tree."""
+    lasts = plan.finish if plan.finish == "atomic" and run.split > 1 else run.split
+    tree = plan.walk, plan.vector_reduced, plan.unroll, plan.lanes, plan.warps, plan.cta, plan.fast
+    return *tree, lasts, run.chunk
+
+
+def spread(request: Request, *, seeds: int, determinism: Determinism, json: bool) -> bool:
+    """Measures and shows it; gives whether the plan keeps what it promises.
+
+    Raises:
+        WarpfoldError: whatever is wrong with the request; WF816 for an empty array.
+    """
+    found = measure(request, seeds, determinism)
+    if json:
+        screen.show(screen.as_json(_facts(request, found, determinism)))
+    else:
+        _show(request, found)
+    return found.kept
+
+
+def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
+    """Runs the reduction under all schedules and orders."""
+    if not request.arrays[0].size:
+        raise error("WF816", shape="x".join(map(str, request.arrays[0].shape)))
+    trials = Trials(request, determinism)
+    with screen.progress("compiling, and evaluating in float64"):
+        true_results = trials.exact
+    by_schedule = []
+    for seed in range(seeds):
+        with screen.progress(f"schedule {seed + 1} of {seeds}"):
+            by_schedule.append(trials.run(request.plan, seed))
+    by_order, plans, long = [], [], 0
+    for options, ready in trials.orders():
+        if _accesses(ready) > LONGEST:
+            long += 1
+            continue
+        with screen.progress(f"order {len(plans) + 1}: {options or 'the plan asked for'}"):
+            by_order.append(trials.run(options, None))
+        plans.append(options)
+    plan, program = trials.ready.choice.plan, trials.ready.program
+    promised = plan.finish != "atomic" or exact(program.monoid)
+    schedules, orders = (
+        [apart(results, true) for results, true in zip(zip(*runs, strict=True), true_results, strict=True)]
+        for runs in (by_schedule, by_order)
+    )
+    return Spread(trials.ready, promised, _labels(trials), schedules, orders, plans, long)
+
+
+def _accesses(ready: Prepared) -> int:
+    """Accesses that a thread makes one after another."""
+    plan, run = ready.choice.plan, ready.choice.run
+    own = -(-run.chunk // (plan.positions * plan.vector_reduced))
+    return own * (plan.positions if plan.cta == "serial" and plan.exchange == "global" else 1)
+
+
+def _labels(trials: Trials) -> list[str]:
+    """The name of each part of a result."""
+    found, labels = trials.ready.traced, []
+    for name, t in zip(names(found.structure), found.results, strict=True):
+        tails = (".real", ".imag") if t.kind == "complex" else ("",)
+        labels += [f"{name}{tail}".lstrip(".") or "result" for tail in tails]
+    return labels
+
+
+def _show(request: Request, found: Spread) -> None:
+    plan = found.ready.choice.plan
+    screen.facts(
+        [
+            ("spread", f"{request.title()} ({request.kind()[2]})"),
+            ("plan", levels.plan_words(plan) + (f" ({plan.finish})" if plan.finish != "cta" else "")),
+        ]
+    )
+    screen.show()
+    columns = ("result", "from", "runs", "answers", "spread", "least", "greatest", "worst error")
+    lines = []
+    for label, *sources in zip(found.labels, found.schedules, found.orders, strict=True):
+        for source, a in zip(("schedule", "order of combines"), sources, strict=True):
+            error_ = f"{a.error:.3g}" + (f" ({a.error_ulps:.3g} ulps)" if a.error_ulps is not None else "")
+            values = f"{a.least:.9g}", f"{a.greatest:.9g}"
+            lines.append((label, source, a.runs, a.answers, _apart(a), *values, error_))
+    screen.table(columns, lines)
+    screen.show()
+    screen.facts([("schedule", _verdict(found)), ("orders", _orders(found))])
+
+
+def _apart(a: Apart) -> str:
+    if a.error_ulps is not None:
+        return f"{a.ulps:.6g} ulps"
+    return f"{a.differ} of {a.size} differ" if a.differ else "0"
+
+
+def _verdict(found: Spread) -> str:
+    """What the seeds showed, beside what the plan promises."""
+    same = all(a.answers == 1 for a in found.schedules)
+    runs = found.schedules[0].runs
+    if found.promised:
+        if same:
+            return f"0 ulps over {runs} seed(s): the schedule cannot change it"
+        return (
+            f"FAILED: the schedule changes it over {runs} seed(s), although the plan fixes the order: there is a race"
+        )
+    if same:
+        return f"the same bits over {runs} seed(s), although atomics come in any order"
+    return f"it depends on the order of the atomics: finish={found.ready.choice.plan.finish} promises no bits"
+
+
+def _orders(found: Spread) -> str:
+    n, answers = len(found.plans), max(a.answers for a in found.orders)
+    left = f"; {found.long} more would take too long here" if found.long else ""
+    if answers == 1:
+        return f"{n} order(s) of combines, one answer: 0 ulps{left}"
+    far = max(found.orders, key=lambda a: a.error).farthest
+    plan = f"; the farthest from exact with {found.plans[far] or 'the plan asked for'}"
+    return f"{n} orders of combines, {answers} distinct answers{plan}{left}"
+
+
+def _facts(request: Request, found: Spread, determinism: Determinism) -> dict[str, object]:
+    """The whole screen as plain values."""
+    shape, types, source = request.kind()
+    results = [
+        {"name": label, "schedule": asdict(s), "orders": asdict(o)}
+        for label, s, o in zip(found.labels, found.schedules, found.orders, strict=True)
+    ]
+    return {
+        "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
+        "source": source, "axis": None if request.axis is None else list(request.axis), "determinism": determinism,
+        "plan": found.ready.choice.plan.to_dict(), "promised": found.promised, "kept": found.kept,
+        "results": results, "plans": found.plans, "too_long": found.long,
+    }  # fmt: skip
