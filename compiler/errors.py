@@ -497,6 +497,7 @@ _rows(
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
+        "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),
         "WF820": (
             "the launch does not parse: expected {expected}, got {got}{place}",
             "write kernel<<<grid, block>>>(arguments), such as sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)",
@@ -523,6 +524,13 @@ _rows(
     },
 )
 _rows(FileError, {"WF826": ("{path} is not PTX: {reason}", "give the path of a text that begins with .version")})
+_rows(
+    FileError,
+    {
+        "WF830": ("{path} is no picture: its name must end in one of {known}", "write --plot ladder.svg"),
+        "WF831": ("matplotlib, which draws the picture, was not found: {reason}", "python -m pip install matplotlib"),
+    },
+)
 _rows(FileError, {"WF804": ("cannot read {path}: {reason}", "check the path; OP is a name or file.py:name")})
 _rows(
     TraceError,
