@@ -39,14 +39,15 @@ class Lanes:
     @cached_property
     def homes(self) -> Array:
         """The CTAs (within the batch) with a thread here, ascending."""
-        return self.ctas[np.flatnonzero(np.diff(self.ctas, prepend=-1))]
+        return self.ctas[_first(self.ctas)]
 
     @cached_property
     def warps(self) -> Array:
         """The warp (within the batch) of each row of the warp view, ascending."""
         if self.index is None:
             return np.arange(self.total // WARP)
-        return np.unique(self.index >> 5)
+        each = self.index >> 5
+        return each[_first(each)]
 
     @cached_property
     def whole(self) -> bool:
@@ -86,6 +87,13 @@ class Lanes:
     def flat(self, rows: Array) -> Array:
         """The values of the threads of this set out of a (warps, 32) array."""
         return rows.reshape(-1) if self.whole else rows[self.row, self.column]
+
+
+def _first(ascending: Array) -> Array:
+    """Where each value of a sorted array stands first."""
+    found = np.ones(ascending.size, bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=found[1:])
+    return found
 
 
 def union(sets: Sequence[Lanes], full: Lanes) -> Lanes:
