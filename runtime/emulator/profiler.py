@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,11 +169,14 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, with the fractions that follow."""
-        found = asdict(self)
-        for what, one in self.memory.items():
-            found["memory"][what] |= {"sectors_per_request": one.sectors_per_request, "used": one.used}
-        for what, other in self.shared.items():
-            found["shared"][what] |= {"conflicts": other.conflicts}
+        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        found |= {name: dict(v) for name, v in found.items() if isinstance(v, Counter)}
+        found["lines"] = {number: asdict(line) for number, line in self.lines.items()}
+        found["memory"] = {
+            what: asdict(one) | {"sectors_per_request": one.sectors_per_request, "used": one.used}
+            for what, one in self.memory.items()
+        }
+        found["shared"] = {what: asdict(one) | {"conflicts": one.conflicts} for what, one in self.shared.items()}
         derived = {"instructions": self.instructions, "lanes_active": self.lanes_active}
         return found | derived | {"branch_efficiency": self.branch_efficiency, "bank_conflicts": self.bank_conflicts}
 
@@ -219,11 +222,13 @@ class Profiler(Tool):
 
     def branch(self, machine: Machine, block: Block, lanes: Lanes, mask: Array | None) -> None:  # noqa: ARG002
         """Counts the warps whose threads part."""
+        if mask is None:
+            return  # a jump that nobody chooses is no branch target of Nsight Compute's either
         counts = self._branched.get(block)
         if counts is None:
             counts = self._branched[block] = [0, 0]
         counts[0] += lanes.warps.size
-        if mask is None or mask.size == 1:
+        if mask.size == 1:
             return
         hits = np.count_nonzero(mask)
         if 0 < hits < mask.size:
