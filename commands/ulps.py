@@ -56,7 +56,8 @@ def apart(results: Sequence[Array], exact: Array) -> Apart:
     gaps = (
         (high - low).view(np.uint64).astype(np.float64)
     )  # two's complement: right even where the difference overflows
-    gaps[(high == _NAN) & (low != _NAN)] = np.inf
+    if t.is_float:
+        gaps[(high == _NAN) & (low != _NAN)] = np.inf
     where = int(gaps.argmax())
     here = sorted((int(key[where]), float(r[where])) for key, r in zip(keys, flat, strict=True))
     errors = [_errors(r, exact.reshape(-1), t) for r in flat]

@@ -28,6 +28,10 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield
 
 
+FEW = "cta=shuffle,coarsening=0,lanes=32,warps=1,vector=1"
+"""Fields that stay, so that few orders are left to compile."""
+
+
 def call(*words: str, code: int = 0) -> Result:
     """Runs the command in this process."""
     result = CliRunner().invoke(cli, ["spread", *words], prog_name="warpfold", catch_exceptions=False)
@@ -91,9 +95,9 @@ def test_the_schedule_cannot_change_what_is_fixed_but_the_order_can() -> None:
     assert result["schedule"]["runs"] == 5
     assert 3 < result["orders"]["answers"] <= result["orders"]["runs"] == len(found["plans"])
     assert 1 < result["orders"]["ulps"] < 100
-    assert {"cta=serial", "walk=blocked", "lanes=1", "vector=2", "finish=two_kernels"} <= set(found["plans"])
+    assert {"cta=serial", "walk=blocked", "lanes=1", "vector=2", "coarsening=1"} <= set(found["plans"])
     spread = np.float32(result["orders"]["greatest"]) - np.float32(result["orders"]["least"])
-    assert spread == result["orders"]["ulps"] * np.spacing(np.float32(result["orders"]["least"]))
+    assert spread == result["orders"]["ulps"] * np.spacing(np.abs(np.float32(result["orders"]["least"])))
 
 
 def test_what_rounds_nothing_has_one_answer_in_every_order() -> None:
@@ -113,19 +117,22 @@ def test_fields_that_are_asked_for_stay() -> None:
 
 
 def test_results_of_several_parts_have_a_line_each() -> None:
-    names = [r["name"] for r in facts("sum", "--shape", "500", "--dtype", "c64", "--seeds", "1")["results"]]
+    names = [
+        r["name"] for r in facts("sum", "--shape", "500", "--dtype", "c64", "--seeds", "1", "--plan", FEW)["results"]
+    ]
     assert names == ["real", "imag"]
-    names = [r["name"] for r in facts("mean_var", "--shape", "500", "--seeds", "1")["results"]]
+    names = [r["name"] for r in facts("mean_var", "--shape", "500", "--seeds", "1", "--plan", FEW)["results"]]
     assert names == ["mean", "var"]
 
 
 def test_atomics_promise_no_bits() -> None:
-    asked = ("sum", "--shape", "40000", "--plan", "finish=atomic,coarsening=1", "--determinism", "none", "--seeds", "6")
+    plan = "finish=atomic,coarsening=1,unroll=1,vector=1,lanes=32,cta=shuffle"
+    asked = ("sum", "--shape", "40000", "--plan", plan, "--determinism", "none", "--seeds", "6")
     found = facts(*asked)
     assert (found["promised"], found["kept"]) == (False, True)
     assert found["results"][0]["schedule"]["answers"] > 1
     assert "depends on the order of the atomics: finish=atomic promises no bits" in call(*asked).stdout
-    exact = facts("sum", "--shape", "40000", "--plan", "finish=atomic", "--dtype", "i32", "--seeds", "4")
+    exact = facts("sum", "--shape", "40000", "--plan", plan, "--dtype", "i32", "--seeds", "4")
     assert (exact["promised"], exact["results"][0]["schedule"]["answers"]) == (True, 1)
 
 
