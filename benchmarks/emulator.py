@@ -1,13 +1,14 @@
-"""How fast the emulator is: a sum of f32 under the default plan, and under every rung of the ladder.
+"""How fast the emulator is: a sum of f32 under the default plan and under every rung of the ladder, plain and watched.
 
-``python benchmarks/emulator.py [--json]`` prints a row a case: processor time of a whole call whose kernels are compiled,
-the better of two.
+``python benchmarks/emulator.py [--json]`` prints a row a case: the processor's time for a call whose kernels are
+compiled, the best of three, and how many times as long it takes under each instrument.
 """
 
 from __future__ import annotations
 
 import json as json_
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import click
@@ -15,27 +16,43 @@ import numpy as np
 
 import warpfold as wf
 from warpfold.compiler.ladder import RUNGS
+from warpfold.runtime.emulator import Tool
+from warpfold.runtime.emulator.profiler import Profiler
+from warpfold.runtime.emulator_backend import emulator
+
+TOOLS: dict[str, Callable[[], Tool]] = {"profiler": Profiler}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case: ``seconds`` for the whole call, ``nanoseconds`` for each of its ``elements``."""
+    """One case: ``seconds`` for the plain call, ``nanoseconds`` an element, how many ``times`` that under a tool."""
 
     plan: str
     elements: int
     seconds: float
     nanoseconds: float
+    times: dict[str, float]
 
 
-def measured(plan: str, elements: int) -> Row:
+def row(plan: str, elements: int) -> Row:
     """The row of one plan."""
     x = np.random.default_rng(0).standard_normal(elements, dtype=np.float32)
+    plain = seconds(plan, x, lambda: None)
+    times = {name: seconds(plan, x, made) / plain for name, made in TOOLS.items()}
+    return Row(plan, elements, plain, plain / elements * 1e9, times)
+
+
+def seconds(plan: str, x: np.ndarray, made: Callable[[], Tool | None]) -> float:
+    """The best of three calls, the first of which compiles, each under a tool of its own."""
+    backend = emulator()
     times = []
-    for _ in range(2):
+    for _ in range(3):
+        backend.tool = made()
         start = time.process_time()
         wf.sum(x, plan=plan, determinism="none")
         times.append(time.process_time() - start)
-    return Row(plan, elements, min(times), min(times) / elements * 1e9)
+    backend.tool = None
+    return min(times)
 
 
 @click.command()
@@ -44,12 +61,13 @@ def main(json: bool) -> None:
     """Print the emulator's times."""
     cases = [("default", 1 << 22), *((rung.name, 1 << 20) for rung in RUNGS)]
     if json:
-        click.echo(json_.dumps([asdict(measured(*case)) for case in cases], indent=2))
+        click.echo(json_.dumps([asdict(row(*case)) for case in cases], indent=2))
         return
-    click.echo(f"{'plan':22} {'elements':>9} {'seconds':>8} {'ns/element':>10}")
+    click.echo(f"{'plan':22} {'elements':>9} {'seconds':>8} {'ns/element':>10}" + "".join(f"{t:>10}" for t in TOOLS))
     for case in cases:
-        row = measured(*case)
-        click.echo(f"{row.plan:22} {row.elements:9} {row.seconds:8.2f} {row.nanoseconds:10.0f}")
+        one = row(*case)
+        times = "".join(f"{t:9.2f}x" for t in one.times.values())
+        click.echo(f"{one.plan:22} {one.elements:9} {one.seconds:8.2f} {one.nanoseconds:10.0f}{times}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ from .types import STORAGE, WIDTH
 from .writer import Writer, written
 
 _HOT = 32
+"""How often a block runs before it is tried as a loop."""
+_LONGEST = 16
+"""Blocks of a ring. Each of them may be where threads come in again, which takes a function of its own."""
 _Phis = dict[int, np.dtype[Any]]
 
 
@@ -53,7 +56,7 @@ def _ring(program: Program, first: Block) -> tuple[Block, ...]:
     ways: list[tuple[Block, ...]] = [(first,)] if _plain(first) else []
     seen = {first.number}
     for way in ways:
-        for number in successors(way[-1]):
+        for number in successors(way[-1]) if len(way) <= _LONGEST else ():
             if number == first.number:
                 return way
             if number != EXIT and number not in seen and _plain(program.blocks[number]):

@@ -106,3 +106,15 @@ def test_only_a_block_that_runs_often_is_tried(monkeypatch: pytest.MonkeyPatch) 
     assert rings == []
     run(body.format(35))
     assert [[block.number for block in ring] for ring in rings] == [[1]]
+
+
+def test_a_long_ring_stays_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_HOT", 1)
+    body = "mov.u32 r1, 0; L: add.u32 r1, r1, 1;{}" + "setp.lt.u32 p1, r1, 50; @p1 bra L; st.global.u32 [d1], r1;"
+    for count in (3, 40):
+        made: list[Any] = []
+        monkeypatch.setattr(loops, "_written", lambda _program, ring, made=made: made.append(ring))
+        monkeypatch.setattr(loops, "Loop", lambda _ring, _run: None)
+        parts = "".join(f"bra.uni P{k}; P{k}: xor.b32 r2, r2, {k};" for k in range(count))
+        assert (run(body.format(parts)) == 50).all()
+        assert bool(made) == (count < loops._LONGEST)
