@@ -101,7 +101,7 @@ class Launching:
 
     def fail(self, code: str, at: int, **facts: object) -> WarpfoldError:
         """The error ``code`` with this launch and a caret under the place ``at``."""
-        return error(code, place=caret(self.text, at), **facts)
+        return error(code, where=None, place=caret(self.text, at), **facts)
 
 
 def caret(text: str, at: int) -> str:

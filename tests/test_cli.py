@@ -517,7 +517,7 @@ def test_an_unwritable_output_is_found_before_the_work(monkeypatch: pytest.Monke
     def never(*_: object) -> None:
         raise AssertionError("the work began")
 
-    monkeypatch.setattr(run_command, "_run", never)
+    monkeypatch.setattr(run_command, "perform", never)
     assert "WF505" in fails("run", "sum", "--output", tmp_path / "no" / "out.npy")
     assert "WF505" in fails("run", "sum", "--output", tmp_path)
 

@@ -244,7 +244,9 @@ class Profiler(Tool):
         elif space in ("global", "local"):
             what = f"{space} {_VERBS[access.verb]}"
             key = id(access.ins), what
-            _, _, counted = self._memory.get(key) or self._memory.setdefault(key, (access.ins, what, Traffic()))
+            if key not in self._memory:
+                self._memory[key] = access.ins, what, Traffic()
+            counted = self._memory[key][2]
             n = touch.lanes.n if touch.chosen is None else touch.chosen.size
             if n == 1 and space == "global":
                 counted.add(1, 1, access.size, 1)
@@ -271,7 +273,9 @@ class Profiler(Tool):
             return
         verb = _VERBS[access.verb]
         key = id(access.ins), verb
-        _, _, counted = self._shared.get(key) or self._shared.setdefault(key, (access.ins, verb, Banks()))
+        if key not in self._shared:
+            self._shared[key] = access.ins, verb, Banks()
+        counted = self._shared[key][2]
         addresses = broadcast((touch.addresses + access.offset) & _IN_CTA, threads.size)
         threads, addresses, times = _alike(threads, addresses, touch.machine.per_cta)
         requests = int(np.count_nonzero((threads[1:] >> 5) != (threads[:-1] >> 5))) + 1
@@ -299,7 +303,7 @@ class Profiler(Tool):
         self.profiles.append(made)
 
     def _instructions(self, program: Program, made: Profile) -> None:
-        last = None
+        last: Instruction | None = None
         for block in program.blocks:
             warps, threads = self._ran.get(block, (0, 0))
             for item in block.items:
