@@ -80,7 +80,8 @@ class Machine:
         return None
 
     def ticks(self) -> int:
-        """Steps taken by the whole launch so far."""
+        """Steps taken by the whole launch so far: what clocks count."""
+        self.spin.changed()
         return self.launch.stats.steps
 
     def run(self) -> None:

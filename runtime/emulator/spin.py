@@ -75,16 +75,16 @@ class Spin(Tool):
         if self.watching:
             self.turn()
 
-    def _changed(self) -> None:
-        """Something changed: there is no more to see in this look."""
-        self.due = 0
+    def changed(self) -> None:
+        """Something changed, or a thread saw the time: there is no more to see in this look."""
+        if self.watching:
+            self.due = 0
 
     def touch(self, touch: Touch) -> None:
         """Notes what the threads read, and what is in memory before they write."""
-        if touch.access.space not in ("global", "shared"):
-            return
-        self.last[touch.threads] = len(self.touches)
-        self.touches.append(touch)
+        if touch.access.space in ("global", "shared"):
+            self.last[touch.threads] = len(self.touches)
+            self.touches.append(touch)
         if touch.access.verb != "read":
             self.written += [(view, index, view[index].tobytes()) for view, index, *_ in touch.pieces]
 
@@ -95,31 +95,31 @@ class Spin(Tool):
 
     def arrive(self, *_: Any) -> None:
         """A barrier is reached."""
-        self._changed()
+        self.changed()
 
     def cluster_arrive(self, *_: Any) -> None:
         """The same of a cluster's."""
-        self._changed()
+        self.changed()
 
     def exit(self, *_: Any) -> None:
         """Threads end."""
-        self._changed()
+        self.changed()
 
     def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:
         """Compares the threads with what they were."""
         if any(view[index].tobytes() != old for view, index, old in self.written):
-            self._changed()
+            self.changed()
         self.written = []
         if self.due == 0:
             return
         same = self._compared(machine, block, lanes)
         if self.patience < 0:
-            self._changed()
+            self.changed()
         self.again[lanes.numbers[same]] = True
         if same.any() and self.again[lanes.numbers].all() and self._all_again(machine):
             late = machine.launch.late
             if late is not None and late.let_go(machine):
-                self._changed()
+                self.changed()
             else:
                 raise self._verdict(machine, block, lanes)
 

@@ -251,6 +251,18 @@ def test_who_waits_long_is_not_taken_for_stuck(seed: int | None) -> None:
     assert (run(body, threads=33, size=40, seed=seed)[4:37] == 7).all()
 
 
+@pytest.mark.parametrize("seed", [None, 0])
+def test_time_and_counts_in_local_memory_go_on(seed: int | None) -> None:
+    # no register is live round these loops but what stays the same
+    body = """
+    mov.u32 r1, %clock; add.u32 r1, r1, 4000; C: mov.u32 r2, %clock; setp.lt.u32 p1, r2, r1; @p1 bra C;
+    mov.u32 r2, 0; st.local.u32 [depot], r2;
+    L: ld.local.u32 r2, [depot]; add.u32 r2, r2, 1; st.local.u32 [depot], r2; setp.lt.u32 p1, r2, 2000; @p1 bra L;
+    ld.local.u32 r3, [depot]; st.global.u32 [d1], r3;
+    """
+    assert (run(".local .align 4 .b8 depot[4];" + body, seed=seed) == 2000).all()
+
+
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "a"])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(EmulatorError, match=r"WF733: .* is no seed"):
