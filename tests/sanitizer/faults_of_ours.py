@@ -112,7 +112,7 @@ EDITED = (
     _called("short rows", "an array of one row less", OUT, shorter("input 0", 24), r"ld\.global"),
     _called("ragged rows", "offsets beyond the end", OUT, shorter("input 0", 4), r"ld\.global"),
     _called("ragged rows", "an offset too few", OUT, shorter("input 1", 4), r"ld\.global"),
-    _edited("ladder's simple", "no barrier before the first round", GLOBAL, mutate.barrier(0), _GLOBAL),
+    _edited("ladder's simple", "no barrier before the first round", (WARP, GLOBAL), mutate.barrier(0), _GLOBAL),
     _edited("ladder's simple", "no barrier between rounds", GLOBAL, mutate.barrier(1), _GLOBAL),
     _edited("ladder's shared", "no barrier before the first round", EXPOSED, mutate.barrier(0), _SHARED),
     _edited("ladder's shared", "no barrier between rounds", SHARED, mutate.barrier(1), _SHARED),
@@ -124,6 +124,6 @@ EDITED = (
     _edited(_MERGED, "nothing between two rounds of a warp", WARP, mutate.drop(r"bar\.warp\.sync", 2), _SHARED),
     _edited(_MERGED, "a warp's barrier for half of it", (MASK, WARP),
             mutate.edit(r"bar\.warp\.sync(\s+)-1", r"bar.warp.sync\g<1>65535", 0), r"bar\.warp\.sync"),
-    _edited(_MERGED, "no barrier between the last rounds", SHARED, mutate.barrier(-1), _SHARED),
+    _edited(_MERGED, "no barrier before the last rounds", WARP, mutate.barrier(-1), _SHARED),
 )  # fmt: skip
 """Mistakes in warpfold's own kernels."""

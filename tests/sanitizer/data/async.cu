@@ -65,7 +65,7 @@ __device__ __forceinline__ void met(const float* x, float* out) {
       asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(shared(&bar)) : "memory");  //! NEVER_INITIALISED INITIALISED_UNSEEN
     uint32_t done = F == NOT_WAITED_FOR, parity = F == OTHER_PARITY ? ~k & 1 : k & 1;
     while (!done)
-      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(shared(&bar)), "r"(parity) : "memory");  //! ARRIVALS_TOO_MANY ONE_WARP_DOES_NOT_ARRIVE NEVER_INITIALISED INITIALISED_UNSEEN
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(shared(&bar)), "r"(parity) : "memory");  //! ARRIVALS_TOO_MANY ONE_WARP_DOES_NOT_ARRIVE NEVER_INITIALISED INITIALISED_UNSEEN OTHER_PARITY
     v += s[(t + 33) % T];  //! NOT_WAITED_FOR OTHER_PARITY
     __syncthreads();  //! ARRIVALS_TOO_MANY ONE_WARP_DOES_NOT_ARRIVE
   }

@@ -61,7 +61,7 @@ __device__ __forceinline__ void tree(const float* x, float* out, int n) {
       s[t] += s[t + o];  //! NO_FIRST_BARRIER NO_LOOP_BARRIER STRIDE_FROM_BLOCK LESS_OR_EQUAL EARLY_RETURN ONE_WARP_SHORT
       if (F == BARRIER_IN_BRANCH) __syncthreads();  //! BARRIER_IN_BRANCH
     }
-    if (F != NO_LOOP_BARRIER && F != BARRIER_IN_BRANCH) __syncthreads();
+    if (F != NO_LOOP_BARRIER && F != BARRIER_IN_BRANCH) __syncthreads();  //! BARRIER_IN_BOUND
   }
   if (F == OUT_PER_THREAD) out[i] = s[0];  //! OUT_PER_THREAD
   if (t == 0) out[F == TWO_CTAS_ONE_OUT ? blockIdx.x / 2 : blockIdx.x] = s[0];  //! TWO_CTAS_ONE_OUT NO_LOOP_BARRIER
@@ -524,7 +524,7 @@ __device__ __forceinline__ void clustered(const float* x, float* out) {
   int t = threadIdx.x, rank = __clusterRelativeBlockRank();
   arrive();
   wait();  // all CTAs have begun
-  s[t] = x[blockIdx.x * T + t];  //! NO_FIRST_CLUSTER_BARRIER CTA_BARRIER_ONLY READ_BEFORE_WAIT RELAXED_ARRIVE
+  s[t] = x[blockIdx.x * T + t];  //! NO_FIRST_CLUSTER_BARRIER CTA_BARRIER_ONLY READ_BEFORE_WAIT RELAXED_ARRIVE ONE_CTA_SKIPS
   if (t == 0) of_rank(pushed, 0)[F == ONE_SLOT_FOR_ALL ? 0 : rank] = rank;  //! ONE_SLOT_FOR_ALL
   if (F == CTA_BARRIER_ONLY) __syncthreads();
   else if (F == ONE_CTA_SKIPS) {
@@ -536,7 +536,7 @@ __device__ __forceinline__ void clustered(const float* x, float* out) {
 #pragma unroll 1
   for (int k = 0; k < 4; ++k) {
     int other = F == RANK_PAST_END ? rank + k : (rank + k) % 4;
-    v += of_rank(s, other)[F == REMOTE_INDEX_PAST_END ? t + T : t];  //! NO_FIRST_CLUSTER_BARRIER NO_LAST_CLUSTER_BARRIER CTA_BARRIER_ONLY RANK_PAST_END READ_BEFORE_WAIT RELAXED_ARRIVE REMOTE_INDEX_PAST_END
+    v += of_rank(s, other)[F == REMOTE_INDEX_PAST_END ? t + T : t];  //! NO_FIRST_CLUSTER_BARRIER NO_LAST_CLUSTER_BARRIER CTA_BARRIER_ONLY RANK_PAST_END READ_BEFORE_WAIT RELAXED_ARRIVE REMOTE_INDEX_PAST_END ONE_CTA_SKIPS
   }
   if (F == READ_BEFORE_WAIT) wait();
   if (F == NO_FIRST_CLUSTER_BARRIER || F == CTA_BARRIER_ONLY) arrive(), wait();

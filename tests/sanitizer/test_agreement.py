@@ -1,0 +1,25 @@
+"""The table of what compute-sanitizer says covers the planted faults, and the page shows it."""
+
+from __future__ import annotations
+
+import json
+
+import agreement
+from faults import FAULTS
+
+
+def test_every_fault_was_run_on_a_gpu() -> None:
+    kept = json.loads(agreement.TABLE.read_text())
+    assert {f.name for f in FAULTS} <= set(kept["faults"])
+
+
+def test_the_page_shows_the_table() -> None:
+    """``python tests/sanitizer/agreement.py page`` writes it."""
+    assert agreement.section() in agreement.PAGE.read_text()
+
+
+def test_compute_sanitizer_reports_nothing_on_the_kernels_without_faults() -> None:
+    kept = json.loads(agreement.TABLE.read_text())
+    clean = {name: row for name, row in kept["faults"].items() if name.startswith("clean: ")}
+    assert clean
+    assert not [name for name, row in clean.items() if any(row[t] for t in agreement.TOOLS)]

@@ -1,0 +1,54 @@
+"""The mutation test: the sanitizer finds every planted fault, in kind and place, and nothing in kernels without one.
+
+The closing lines of pytest say how many were found (``pytest_terminal_summary`` in ``tests/conftest.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import faults
+import handmade
+import own
+import pytest
+from catalogue import CATALOGUE, Case
+from fault import Fault
+from faults import FAULTS
+from scene import Scene, examine
+
+CLEAN = faults.clean()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_a_planted_fault_is_found(fault: Fault, record_property: Callable[[str, object], None]) -> None:
+    record_property("planted", fault.name)
+    found = examine(fault.scene())
+    said = [f"{r.kind} at line {r.line}: {r.text}" for r in found]
+    assert fault.reported(found), f"expected one of {fault.kinds} where {fault.lines} says, got {said}"
+
+
+@pytest.mark.parametrize("scene", CLEAN, ids=lambda s: s.name)
+def test_nothing_is_found_where_nothing_is_planted(scene: Scene) -> None:
+    assert examine(scene) == []
+
+
+@pytest.mark.parametrize("case", CATALOGUE, ids=lambda c: c.name)
+def test_nothing_is_found_in_the_catalogue(case: Case) -> None:
+    assert examine(own.record(case.name, own.catalogued(case))) == []
+
+
+def test_there_are_faults_of_every_kind() -> None:
+    assert len(FAULTS) >= 60
+    assert len({f.name for f in FAULTS}) == len(FAULTS)
+    wanted = {
+        "out-of-bounds", "misaligned", "uninitialised", "shared-race", "cluster-race", "global-race",
+        "barrier-divergence", "deadlock", "warp-mask", "warp-synchrony",
+    }  # fmt: skip
+    assert {f.kinds[0] for f in FAULTS} == wanted
+
+
+@pytest.mark.parametrize("fault", [f for f in FAULTS if f.source], ids=lambda f: f.name)
+def test_the_marks_in_the_source_lead_to_ptx(fault: Fault) -> None:
+    """Else no report could be right."""
+    wanted = handmade.marked(fault.source)[fault.lines]
+    assert wanted & set(handmade.places(fault.source.replace(".cu", ".ptx")))
