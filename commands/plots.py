@@ -104,7 +104,7 @@ def _speed(row: Row) -> str:
 
 
 def _sectors(row: Row) -> str:
-    return f"{row['sectors_per_request']:.1f}   {row['bytes_used']:.0f} %"
+    return f"{row['sectors_per_request']:.1f}   {row['bytes_used']:.3g} %"
 
 
 def _bars(ax: Any, panel: Panel, rows: list[Row]) -> None:

@@ -1,45 +1,180 @@
 """The numbers and pictures of docs/ladder.md.
 
-``python tests/ladder_page.py measure COMMIT`` times every rung on a GPU and prints what belongs into
-``tests/data/ladder.json``. ``python tests/ladder_page.py`` profiles every rung on the emulator, adds that to the file,
-and writes the tables of the page and its pictures; ``tests/test_ladder.py`` compares them.
+``python tests/ladder_page.py measure COMMIT`` times every rung on a GPU and prints what belongs under ``times`` in
+``tests/data/ladder.json``. ``python tests/ladder_page.py`` profiles every rung on the emulator, writes that beside the
+times, and then the blocks of the page between ``<!-- name -->`` and ``<!-- end -->`` and its pictures, which
+``tests/test_ladder.py`` compares.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from warpfold.compiler.ladder import RUNGS
+from click.testing import CliRunner
+
+from warpfold.cli import cli
+from warpfold.commands.climb import Ground
+from warpfold.commands.explain import BANDWIDTH
+from warpfold.commands.ladder import COUNTS, changes, counted
+from warpfold.commands.plots import Picture
+from warpfold.commands.request import Request
+from warpfold.commands.screen import duration
+from warpfold.compiler.ladder import ARTICLE, LECTURE, RUNGS, Rung
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data" / "ladder.json"
 PAGE = ROOT / "docs" / "ladder.md"
-SIZES = (1 << 22, 1 << 28)
+PICTURES = ROOT / "docs" / "ladder"
+SIZE, LARGE, TAUGHT = 1 << 22, 1 << 28, 2048
+"""Elements: of the page's numbers, of a second time, and of the lecture's."""
+BLOCK = re.compile(r"(<!-- ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SOURCES = {LECTURE: "lecture", ARTICLE: "article"}
 
 
+# --- numbers -----------------------------------------------------------------------------------------------------
 def measure(commit: str) -> dict[str, Any]:
-    """Microseconds of every rung for both sizes, and on what."""
-    from warpfold.commands.climb import Ground
-    from warpfold.commands.request import Request
-
+    """Microseconds of every rung for two sizes, and on what."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"]
     name, driver = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
-    times: dict[str, dict[str, float]] = {}
-    for size in SIZES:
-        ground = Ground(Request("sum", shape=str(size), dtype="f32"), "cuda")
-        times[str(size)] = found = {}
-        for rung in RUNGS:
-            step = ground.climb(rung)
-            assert step.passed, f"{rung.name} is wrong"
-            assert step.microseconds is not None
-            found[rung.name] = round(step.microseconds, 2)
-            print(size, rung.name, found[rung.name], file=sys.stderr)
-    return {"gpu": name, "driver": driver, "commit": commit, "op": "sum", "dtype": "f32", "microseconds": times}
+    found = {str(n): {rung.name: _time(Ground(_sum(n), "cuda"), rung) for rung in RUNGS} for n in (SIZE, LARGE)}
+    return {"gpu": name, "driver": driver, "commit": commit, "microseconds": found}
+
+
+def _sum(n: int) -> Request:
+    return Request("sum", shape=str(n), dtype="f32")
+
+
+def _time(ground: Ground, rung: Rung) -> float:
+    step = ground.climb(rung)
+    assert step.passed
+    assert step.microseconds is not None
+    return round(step.microseconds, 2)
+
+
+def profiled(n: int, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """What the profiler counts under the named plans for a sum of ``n`` f32."""
+    ground = Ground(_sum(n), "emulator")
+    steps = [ground.climb(rung) for rung in RUNGS if rung.name in names]
+    assert all(step.passed for step in steps)
+    return {step.rung.name: {key: round(getattr(step.counts, key), 3) for key in COUNTS} for step in steps}
+
+
+def rows(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rungs as ``warpfold ladder`` has them, from what was measured and counted."""
+    times, counts = data["times"]["microseconds"][str(SIZE)], data["counts"][str(SIZE)]
+    found: list[dict[str, Any]] = []
+    for rung in RUNGS:
+        spent = times[rung.name]
+        faster = found[-1]["microseconds"] / spent if found else None
+        found.append(
+            {"rung": rung.name, "source": rung.source, "refused": None, "microseconds": spent,
+             "gbs": 4 * SIZE / spent / 1e3, "speedup": faster, **counts[rung.name]}
+        )  # fmt: skip
+    return found
+
+
+# --- the page ----------------------------------------------------------------------------------------------------
+def page(text: str, data: dict[str, Any]) -> str:
+    """``text`` with its blocks written anew."""
+    blocks = {"table": _table(data), "measured": _measured(data)}
+    blocks |= {rung.name: _rung(i, rung, data) for i, rung in enumerate(RUNGS)}
+    return BLOCK.sub(lambda m: m[1] + blocks[m[2]] + m[3], text)
+
+
+def _measured(data: dict[str, Any]) -> str:
+    times = data["times"]
+    return f"One {times['gpu']}, driver {times['driver']}, commit `{times['commit']}`.\n"
+
+
+def _line(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def _table(data: dict[str, Any]) -> str:
+    """Times and speeds of all rungs for both sizes."""
+    large = data["times"]["microseconds"][str(LARGE)]
+    head = _line("rung", "from", "2^22", "GB/s", "speed-up", "2^28", "GB/s") + "|---|---|---|---|---|---|---|\n"
+    lines = []
+    for row in rows(data):
+        spent, name = large[row["rung"]], row["rung"]
+        faster = f"{row['speedup']:.2f}" if row["speedup"] else ""
+        lines.append(
+            _line(f"[{name}](#{name})", SOURCES.get(row["source"], "warpfold"), duration(row["microseconds"] / 1e6),
+                  f"{row['gbs']:.4g}", faster, duration(spent / 1e6), f"{4 * LARGE / spent / 1e3:.4g}")
+        )  # fmt: skip
+    return head + "".join(lines)
+
+
+def command(rung: Rung) -> str:
+    """What shows a rung's plan; f32 sums by atomics have no fixed order, so those are shown for integers."""
+    words = "" if rung.name == "default" else f" --plan {rung.name}"
+    return f"explain sum --shape {SIZE}{' --dtype i32' if 'finish=atomic' in rung.options else ''}{words}"
+
+
+def _rung(i: int, rung: Rung, data: dict[str, Any]) -> str:
+    """Picture, plan, stages and counts of one rung."""
+    printed = CliRunner().invoke(cli, command(rung).split(), catch_exceptions=False).stdout
+    stages = printed.partition("\nlevel ")[2].partition("\n\n")[0]
+    row = rows(data)[i]
+    plan = changes(_plan(RUNGS[i - 1]) if i else None, _plan(rung))
+    titles = ("time", "GB/s", *(title for title, _ in COUNTS.values()))
+    return (
+        f"![{rung.idea}](ladder/{rung.name}.svg)\n\n"
+        f"    $ warpfold {command(rung)}\n"
+        + "".join(f"    {line}".rstrip() + "\n" for line in f"level {stages}".splitlines())
+        + f"\n{'Plan' if i == 0 else 'Changed'}: `{plan}`\n\n"
+        + _line(*titles)
+        + "|" + "---|" * len(titles) + "\n"
+        + _line(duration(row["microseconds"] / 1e6), f"{row['gbs']:.4g}", *counted(row))
+    )  # fmt: skip
+
+
+def _plan(rung: Rung) -> Any:
+    return Request("sum", shape=str(SIZE), dtype="i32" if "finish=atomic" in rung.options else "f32",
+                   plan="" if rung.name == "default" else rung.name).planned("sm_90a").choice.plan  # fmt: skip
+
+
+# --- the pictures ------------------------------------------------------------------------------------------------
+def drawings() -> Any:
+    """``examples/ladder_pictures.py``."""
+    path = ROOT / "examples" / "ladder_pictures.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
+def report(data: dict[str, Any]) -> dict[str, Any]:
+    """What ``warpfold ladder --plot`` would draw."""
+    title = _sum(SIZE).title()
+    device, memory = data["times"]["gpu"], BANDWIDTH["sm_90a"][0]
+    return {"title": title, "device": device, "memory_gbs": memory, "profiled": title, "rungs": rows(data)}
+
+
+def main() -> None:
+    """Writes the data's counts, the page and its pictures."""
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    data["counts"] = {
+        str(TAUGHT): profiled(TAUGHT, ("simple", "fix-divergence")),
+        str(SIZE): profiled(SIZE, tuple(rung.name for rung in RUNGS)),
+    }
+    DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), data), encoding="utf-8")
+    drawings().main(str(PICTURES))
+    Picture(str(PICTURES / "times.svg")).write(report(data))
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[2]), indent=1))
+    if sys.argv[1:2] == ["measure"]:
+        print(json.dumps(measure(sys.argv[2]), indent=1))
+    else:
+        main()
