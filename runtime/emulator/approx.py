@@ -34,7 +34,7 @@ def _narrow(function: Function, type_: str) -> Kernel:
 
 
 def _upper_half(function: Function) -> Kernel:
-    """f64 approximations keep the upper 32 bits only."""
+    """The f64 approximations with .ftz keep the upper 32 bits only; those without are as good as f64 can be."""
     return lambda x: (function(x).view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
 
 
@@ -45,7 +45,7 @@ def _approximate(function: Function, types: str) -> Builder:
         scalar = element(type_)
         kernel = _through_f64(function) if scalar == "f32" else _narrow(function, scalar)
         if scalar == "f64":
-            kernel = _upper_half(function)
+            kernel = _upper_half(function) if "ftz" in form.left else function
         if form.flag("ftz"):
             kernel = with_flush(kernel, scalar)
         return form.pure(lift(kernel, type_), type_, type_)

@@ -6,17 +6,23 @@ the same launches run on a GPU (``python data/foreign/on_gpu.py``), whose output
 
 from __future__ import annotations
 
+import math
+import struct
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 FOREIGN = Path(__file__).parent / "data" / "foreign"
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 Model = Callable[..., Sequence[Array]]
+Shape = int | tuple[int, int, int]
 U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 
 
@@ -29,12 +35,14 @@ class Case:
         model: ``model(*inputs, *outputs before)`` gives the outputs after it.
         close: relative error that the ISA or CUDA's documentation allows; None where it defines the bits.
         only: suffixes of the compiled files to run, all if empty.
+        timely: a GPU's answer depends on its speed: the emulator lets bytes arrive as late as they may.
+        number: its place in the list.
     """
 
     source: str
     kernel: str
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     model: Model
@@ -42,7 +50,9 @@ class Case:
     shared: int = 0
     cluster: int = 1
     close: float | None = None
-    only: tuple[str, ...] = field(default=())
+    only: tuple[str, ...] = ()
+    timely: bool = False
+    number: int = 0
 
     @property
     def files(self) -> list[str]:
@@ -54,10 +64,10 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(source: str, kernel: str, grid: object, block: object, inputs: object, outputs: object, **more: object) -> None:
-    """Adds a case; the model is the function below the call site, given as ``model``."""
-    shapes = [tuple(v) if isinstance(v, tuple) else (v, 1, 1) for v in (grid, block)]
-    CASES.append(Case(source, kernel, *shapes, tuple(inputs), tuple(outputs), **more))  # type: ignore[arg-type]
+def case(source: str, kernel: str, grid: Shape, block: Shape, inputs: Sequence[Array], outputs: Sequence[Array], **more: Any) -> None:
+    """Adds a case; ``more`` holds its other fields."""
+    shapes = [v if isinstance(v, tuple) else (v, 1, 1) for v in (grid, block)]
+    CASES.append(Case(source, kernel, *shapes, tuple(inputs), tuple(outputs), number=len(CASES), **more))
 
 
 def rng(name: str) -> np.random.Generator:
@@ -565,7 +575,7 @@ case("async_copies", "sizes", 1, 64, [bits("sizes", 448, I32)], [zeros(448)], mo
 case("async_copies", "zeros", 1, 32, [bits("zeros", 128, I32)], [zeros(256)], model=_zeros_filled)
 case("async_copies", "pipelined", 3, 128, [integers("pipe", 3 * 7 * 512, -99, 99).astype("f4")], [zeros(3, "f4")], numbers=(7,),
      model=lambda x, _: [x.reshape(3, -1).sum(axis=1)])  # fmt: skip
-case("async_copies", "too_early", 1, 32, [integers("early", 96, 0, 99)], [zeros(384)], model=_too_early)
+case("async_copies", "too_early", 1, 32, [integers("early", 96, 0, 99)], [zeros(384)], model=_too_early, timely=True)
 
 
 def _all_arrive(x: Array, _: Array) -> list[Array]:
@@ -745,3 +755,349 @@ def _simd(x: Array, y: Array, _: Array) -> list[Array]:
 
 
 case("bits", "simd", 4, 64, [_xw, _yw], [zeros(200 * 12, U32)], model=_simd, numbers=(200,))
+
+
+# f64 and f32 with every rounding: exact arithmetic, rounded once
+
+
+def rounded(value: Fraction, mode: str, double: bool) -> int:
+    """The code of the float nearest to ``value`` in direction ``mode``; an exact zero is +0."""
+    precision, least, width = (53, -1074, 64) if double else (24, -149, 32)
+    if value == 0:
+        return 0
+    size, sign = abs(value), value < 0
+    scale = size.numerator.bit_length() - size.denominator.bit_length()
+    scale -= size < Fraction(2) ** scale
+    unit = Fraction(2) ** max(scale - precision + 1, least)
+    count, rest = divmod(size, unit)
+    half = rest * 2 - unit
+    up = {"n": half > 0 or (half == 0 and count & 1), "z": False, "d": sign and rest > 0, "u": not sign and rest > 0}[mode]
+    total = (count + bool(up)) * unit
+    top = (1 << width - precision) - 1 << precision - 1
+    exponent = total.numerator.bit_length() - total.denominator.bit_length()
+    if exponent > (1023 if double else 127):
+        finite = mode == "z" or (mode == "d" and not sign) or (mode == "u" and sign)
+        code = top - 1 if finite else top
+    else:
+        pack, read = ("<d", "<Q") if double else ("<f", "<I")
+        code = struct.unpack(read, struct.pack(pack, float(total)))[0]
+    return code | sign << width - 1
+
+
+def _root(value: Fraction, mode: str, double: bool) -> int:
+    """A root to twice the precision, with the last bit odd where it is not exact."""
+    shift = 400 + (value.denominator.bit_length() % 2)
+    whole = (value.numerator << 2 * shift) // value.denominator
+    root = isqrt(whole)
+    exact = root * root == whole and (value.numerator << 2 * shift) % value.denominator == 0
+    return rounded(Fraction(2 * root + (not exact), 2 << shift), mode, double)
+
+
+def _each(function: Callable[[float, float], int], x: Array, y: Array) -> list[int]:
+    return [function(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+
+
+def _f64_arithmetic(x: Array, y: Array, _: Array) -> list[Array]:
+    f = Fraction
+
+    def to(mode: str, function: Callable[[Fraction, Fraction], Fraction]) -> Array:
+        return np.array(_each(lambda a, b: rounded(function(f(a), f(b)), mode, True), x, y), U64).view("f8")
+
+    def root(mode: str) -> Array:
+        return np.array([_root(abs(f(a)), mode, True) for a in x.tolist()], U64).view("f8")
+
+    inverse = lambda a, b: 1 / b  # noqa: E731
+    small = [a.astype("f4").astype("f8") for a in (x,)]
+    clamped = np.clip(np.rint(y), 0, 2**32 - 1)
+    return [np.concatenate([
+        to("n", f.__add__), to("n", f.__sub__), to("n", f.__mul__), to("n", f.__truediv__), to("n", lambda a, b: a * b + a),
+        root("n"), to("n", inverse), to("z", f.__add__), to("u", f.__add__), to("d", f.__add__), to("z", f.__mul__),
+        to("u", f.__mul__), to("d", lambda a, b: a * b + b), to("z", f.__truediv__), root("u"), to("d", inverse),
+        np.fmin(x, y), np.fmax(x, y), np.floor(x), np.ceil(y), np.trunc(x), np.rint(y), abs(x), np.copysign(x, y), *small,
+        np.trunc(np.clip(x, -(2.0**63), 2.0**63)) + 0.0, clamped + 0.0, np.where(x < y, x, -y),
+        (x.view(U64) >> U64(32) << U64(32) | y.view(U64) & U64(0xFFFFFFFF)).view("f8"),
+    ])]  # fmt: skip
+
+
+_d1, _d2 = (rng(s).normal(size=150) * 2.0 ** integers(s + "e", 150, -40, 41) for s in ("d1", "d2"))
+case("doubles", "arithmetic", 3, 64, [_d1, _d2], [zeros(150 * 29, "f8")], model=_f64_arithmetic, numbers=(150,))
+
+
+def _kahan(x: Array, _: Array) -> list[Array]:
+    total, lost = np.zeros(64), np.zeros(64)
+    for row in x.reshape(-1, 64):
+        y = row - lost
+        after = total + y
+        lost, total = (after - total) - y, after
+    while total.size > 1:
+        total = total[: total.size // 2] + total[total.size // 2 :]
+    return [total]
+
+
+case("doubles", "kahan", 1, 64, [rng("kahan").normal(size=6400) * 1e8], [zeros(1, "f8")], model=_kahan, numbers=(6400,))
+
+
+def _roundings(ftz: bool) -> Model:
+    def flush(v: Array) -> Array:
+        return np.where(abs(v) < np.finfo("f4").tiny, np.copysign(np.float32(0), v), v) if ftz else v
+
+    def model(x: Array, y: Array, _: Array) -> list[Array]:
+        a, b = flush(x), flush(y)
+        f = Fraction
+
+        def to(mode: str, function: Callable[[Fraction, Fraction], Fraction]) -> Array:
+            codes = np.array(_each(lambda p, q: rounded(function(f(p), f(q)), mode, False), a, b), U32)
+            return flush(codes.view("f4"))
+
+        def root(mode: str, v: Array) -> Array:
+            return np.array([_root(abs(f(p)), mode, False) for p in v.tolist()], U32).view("f4")
+
+        wide = (x.view(I32).astype(I64) << I64(20)) + 1
+        chopped = np.array([rounded(f(int(v)), "z", False) for v in wide], U32).view("f4")
+        whole = np.trunc(np.clip(a.astype("f8"), -(2.0**63), 2.0**63)).astype("f4") + np.float32(0)
+        return [np.concatenate([
+            to("n", f.__add__), to("n", f.__sub__), to("n", f.__mul__), to("n", lambda p, q: p * q + p), to("z", f.__add__),
+            to("u", f.__add__), to("d", f.__add__), to("z", f.__mul__), to("u", f.__mul__), to("d", f.__mul__),
+            to("z", lambda p, q: p * q + p), to("u", lambda p, q: p * q + q), to("d", lambda p, q: p * q + p),
+            to("n", f.__truediv__), to("z", f.__truediv__), root("n", a), root("d", b), to("u", lambda p, q: 1 / p),
+            np.clip(a, 0, 1) + np.float32(0), np.minimum(a, b), np.maximum(a, b), np.floor(a), np.rint(b), np.trunc(a),
+            np.clip(np.trunc(a.astype("f8")), -(2**31), 2**31 - 1).astype(I32).view("f4"),
+            np.clip(np.rint(b.astype("f8")), 0, 2**32 - 1).astype(U32).view("f4"), whole, chopped, np.copysign(x, y), y,
+        ])]  # fmt: skip
+
+    return model
+
+
+_f1, _f2 = ((rng(s).normal(size=200) * 2.0 ** integers(s + "e", 200, -30, 31)).astype("f4") for s in ("f1", "f2"))
+case("roundings", "roundings", 4, 64, [_f1, _f2], [zeros(200 * 30, "f4")], model=_roundings(False), numbers=(200,), only=("sm75", "sm90"))
+_t1 = np.concatenate([_f1[:100], (bits("tiny", 100, U32) & U32(0x80FFFFFF)).view("f4")])
+_n1, _n2 = ((rng(s).uniform(1, 2, 200) * 2.0 ** rng(s).choice([-126, -125, -63, -62, -100], 200)
+             * rng(s + "s").choice([-1, 1], 200)).astype("f4") for s in ("n1", "n2"))  # fmt: skip
+case("roundings", "roundings", 4, 64, [_t1, _f2], [zeros(200 * 30, "f4")], model=_roundings(False), numbers=(200,), only=("sm75", "sm90"))
+case("roundings", "roundings", 4, 64, [_n1, _n2], [zeros(200 * 30, "f4")], model=_roundings(True), numbers=(200,), only=("ftz",))
+
+
+# local memory, functions, constants, vectors
+
+
+def _own_histogram(x: Array, _: Array) -> list[Array]:
+    out = []
+    for row in (x & U32(15)).reshape(-1, 40):
+        r, count = 0, np.bincount(row, minlength=16).tolist()
+        for k in range(16):
+            r = (r * 5 + count[k * 7 & 15]) % 2**32
+        out.append(r)
+    return [np.array(out, U32)]
+
+
+case("locals", "histogram_of_own", 2, 48, [bits("own", 96 * 40, U32)], [zeros(96, U32)], model=_own_histogram, numbers=(40,))
+case("locals", "median", 2, 48, [rng("median").normal(size=96 * 9).astype("f4")], [zeros(96, "f4")],
+     model=lambda x, _: [np.median(x.reshape(-1, 9), axis=1).astype("f4")])  # fmt: skip
+
+
+def _pointers(out: Array) -> list[Array]:
+    out = out.copy()
+    for t in range(32):
+        own, s, total = [[k, t + 0.25 * k, 0] for k in range(3)], [-t, t * 2.0, 1], 0.0
+        for k in range(5):
+            node = s if k & 1 else own[(k + t) % 3]
+            node[0], node[1], node[2] = node[0] + k, node[1] * 0.5, node[2] ^ 1
+            if k & 2:
+                total += node[1]
+            else:
+                out[32 + t] += node[1]
+        out[t] = total + s[0] + own[t % 3][0] * 100 + own[0][2]
+    return [out]
+
+
+case("locals", "pointers", 1, 32, [], [zeros(64, "f8")], model=_pointers)
+
+
+def _moments(x: Array, _: Array) -> list[Array]:
+    def merge(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[int, float, float]:
+        n = a[0] + b[0]
+        if n == 0:
+            return a
+        d = b[1] - a[1]
+        return n, a[1] + d * b[0] / n, a[2] + b[2] + d * d * a[0] * b[0] / n
+
+    states = [(0, 0.0, 0.0)] * 32
+    for i, v in enumerate(x.tolist()):
+        states[i % 32] = merge(states[i % 32], (1, v, 0.0))
+    while len(states) > 1:
+        states = [merge(a, b) for a, b in zip(states[::2], states[1::2], strict=True)]
+    return [np.array(states[0])]
+
+
+# nvcc contracts products and sums into fma, so that the last bits differ from those of plain arithmetic
+case("functions", "moments", 1, 32, [rng("moments").normal(size=500)], [zeros(3, "f8")], model=_moments, numbers=(500,), close=1e-13)
+
+
+def _calls(x: Array, _: Array) -> list[Array]:
+    out = []
+    for t, v in enumerate(x.tolist()):
+        low = _signed(v << 33 >> 33, 31)
+        if v % 3 == 0:
+            w = 2 * v + _signed(v, 16)
+        else:
+            w = v + _signed(v, 16) + v % 256 + low + int(v * 0.5) + _signed(t, 8) * _signed(-v, 16)
+        v, w = (w, 2 * v) if v & 1 else (4 * v, w)
+        out.append(_signed(v * 31 + w, 32))
+    return [np.array(out, I32)]
+
+
+case("functions", "calls", 1, 64, [integers("calls", 64, -5000, 5000)], [zeros(64)], model=_calls)
+
+
+def _lookups(x: Array, _: Array) -> list[Array]:
+    table, keys, weights = np.array([3, 1, 4, 1, 5, 9, 2, 6]), np.array([-1, 2, 7]), np.array([0.5, 1.5, -2.25])
+    row = (x >> 3) % 3
+    return [table[x & 7] * 0.125 + keys[row] + weights[row] + np.array([1, 0.5, 0.25, 0])[x & 3]]
+
+
+case("constants", "lookups", 2, 48, [integers("lookups", 96, 0, 1000)], [zeros(96, "f8")], model=_lookups)
+case("constants", "counted", 2, 48, [], [zeros(1)], model=lambda _: [np.array([40 + 2 * 96], I32)])
+
+
+def _quads(x: Array, d: Array, h: Array, b: Array, *_: Array) -> list[Array]:
+    v, w, s, c = x.reshape(-1, 4), d.reshape(-1, 2), h.reshape(-1, 4), b.reshape(-1, 4).astype(I32)
+    third = np.stack([v[:, 3] + s[:, 0], v[:, 2] - s[:, 1], v[:, 1] * s[:, 2], v[:, 0] + (c[:, 0] + c[:, 1] * c[:, 2] - c[:, 3])], 1)
+    return [third.astype("f4").reshape(-1), np.stack([w[:, 1] * 2, w[:, 0] + s[:, 3]], 1).reshape(-1)]
+
+
+case("vectors", "quads", 2, 32, [integers("q4", 256, -99, 99).astype("f4"), rng("q2").normal(size=128), integers("qs", 256, -99, 99, np.int16),
+     bits("qb", 256, np.uint8)], [zeros(256, "f4"), zeros(128, "f8")], model=_quads)  # fmt: skip
+case("vectors", "row_sums", 3, 32, [bits("rows", 3 * 4 * 50, I32)], [zeros(3)], numbers=(50,),
+     model=lambda x, _: [x.reshape(3, -1).sum(axis=1, dtype=I32)])  # fmt: skip
+
+
+def _boxes(_: Array) -> list[Array]:
+    bz, by, bx, z, y, x = np.ogrid[:2, :3, :2, :2, :4, :5]
+    return [(x + 10 * y + 100 * z + 1000 * bx + 10000 * by + 100000 * bz).astype(I32).reshape(-1)]
+
+
+case("vectors", "boxes", (2, 3, 2), (5, 4, 2), [], [zeros(480)], model=_boxes)
+
+
+# halves
+
+
+def half(code: Array) -> Array:
+    """f16 codes as float64."""
+    return code.view(np.uint16).view(np.float16).astype("f8")
+
+
+def _to_half(value: Array) -> Array:
+    """float64 (which holds the sums and products of halves exactly) as f16 codes, to nearest."""
+    return np.asarray(value, "f8").astype(np.float16).view(np.uint16)
+
+
+def _half_pairs(new: bool) -> Model:
+    def model(x: Array, y: Array, _: Array) -> list[Array]:
+        a, b = half(x), half(y)
+        flip = np.ascontiguousarray(x.view(np.uint16).reshape(-1, 2)[:, ::-1]).reshape(-1)
+        out = [_to_half(a + b), _to_half(a - b), _to_half(a * b), _to_half(a * b + a), _to_half(np.clip(a + b, 0, 1)),
+               _to_half(abs(a)), _to_half(-b), _to_half(a > b), flip, np.where(a == b, 0xFFFF, 0).astype(np.uint16), _to_half(a + b)]  # fmt: skip
+        if new:
+            out += [_to_half(np.minimum(a, b)), _to_half(np.maximum(a, b)), _to_half(np.maximum(a * b + b, 0))]
+        return [np.concatenate(out).view(U32)]
+
+    return model
+
+
+_h1, _h2 = (rng(s).normal(size=400).astype(np.float16) for s in ("h1", "h2"))
+_h2[::7] = _h1[::7]
+for _new_, _only, _n in ((False, "sm75", 11), (True, "sm90", 14)):
+    case("halves", "half_pairs", 4, 64, [_h1.view(U32), _h2.view(U32)], [zeros(200 * _n, U32)], model=_half_pairs(_new_), numbers=(200,),
+         only=(_only,))  # fmt: skip
+
+
+def _bfloats(x: Array, y: Array, _: Array) -> list[Array]:
+    # in float64 sums and products of these are exact; fma is rounded once, as it should be
+    a, b = (_f32_of(v.view(np.uint16)).astype("f8") for v in (x, y))
+
+    def to(value: Array, mode: str = "n") -> Array:
+        return np.array([_bf16_code(v, mode) for v in value.tolist()], np.uint16)
+
+    fx, fy, gx, gy = a[::2], a[1::2], b[::2], b[1::2]
+    mixed = np.stack([(fx * gy).astype("f4"), (fy + gx).astype("f4")], 1).reshape(-1)
+    out = [to(a + b), to(a * b), to(a * b + a), to(np.maximum(a, b)), to(-a), to(mixed)]
+    cut = to((fx.astype("f4") * np.float32(1.3)).astype("f8"), "z").astype(U32)
+    return [np.concatenate([np.concatenate(out).view(U32), cut, fy.astype("f4").view(U32)])]
+
+
+def _bf16_code(value: float, mode: str) -> int:
+    """The nearest bf16, from the neighbours that f32's upper half gives."""
+    if value == 0:
+        return 0x8000 if np.signbit(value) else 0
+    exact = Fraction(value)
+    low = rounded(exact, "z", False) >> 16
+    if mode == "z":
+        return low
+    near, far = (Fraction(float(_f32_of(np.array([c], np.uint16))[0])) for c in (low, low + 1))
+    gaps = abs(exact - near), abs(far - exact)
+    return low + (gaps[0] > gaps[1] or (gaps[0] == gaps[1] and low & 1))
+
+
+_b1, _b2 = (bf16(rng(s).normal(size=400)) for s in ("b1", "b2"))
+case("halves", "bfloats", 4, 64, [_b1.view(U32), _b2.view(U32)], [zeros(200 * 8, U32)], model=_bfloats, numbers=(200,), only=("sm90",))
+
+
+def _half_scalars(x: Array, y: Array, _: Array) -> list[Array]:
+    a, b = half(x), half(y)
+    f, g = a.astype("f4"), b.astype("f4")
+    i = np.arange(x.size)
+
+    def toward(value: Array, mode: str) -> Array:
+        near = value.astype("f8").astype(np.float16)
+        off = near.astype("f8") - value
+        step = {"z": np.where(abs(near) > abs(value), 0.0, np.inf), "u": np.where(off < 0, np.inf, 0), "d": np.where(off > 0, -np.inf, 0)}
+        if mode == "z":
+            return np.where(abs(near.astype("f8")) > abs(value), np.nextafter(near, np.float16(0)), near).view(np.uint16)
+        moved = np.nextafter(near, np.copysign(np.float16(np.inf), step[mode]).astype(np.float16))
+        return np.where(step[mode] != 0, moved, near).view(np.uint16)
+
+    # hdiv divides in f32 and rounds again, which for halves is harmless; no quotient is subnormal here
+    out = [_to_half(a + b), _to_half(np.clip(a * b, 0, 1)), _to_half(a * b + b), toward((f * g).astype("f8"), "z"),
+           toward((f + g).astype("f8"), "u"), toward((f - g).astype("f8"), "d"), (f * g).view(U32), a.astype(I32).view(U32),
+           a < b, np.isnan(b), _to_half(i * 37), _to_half(a / b), _to_half(np.floor(a)), _to_half(np.rint(b)), _to_half(np.sqrt(abs(a)))]  # fmt: skip
+    # a bool leaves three bytes of the word as they were: nvcc writes the byte it has, widened
+    return [np.concatenate([v.astype(U32) for v in out])]
+
+
+case("halves", "half_scalars", 4, 64, [_h1[:200].view(np.uint16), _h2[:200].view(np.uint16)], [zeros(200 * 15, U32)], model=_half_scalars,
+     numbers=(200,))  # fmt: skip
+
+
+def _half_sum(x: Array, _: Array) -> list[Array]:
+    pairs = x.view(np.float16).astype("f4").reshape(-1, 2)
+    v = np.zeros(32, "f4")
+    for row in (pairs[:, 0] + pairs[:, 1]).reshape(-1, 32):
+        v = v + row
+    for o in (16, 8, 4, 2, 1):
+        v = v + v[LANE ^ o]
+    return [v]
+
+
+case("halves", "half_sum", 1, 32, [rng("hs").normal(size=2 * 32 * 9).astype(np.float16).view(U32)], [zeros(32, "f4")], model=_half_sum,
+     numbers=(288,))  # fmt: skip
+
+
+# CUDA's math library, within the errors that its documentation states
+
+
+def _applied(*functions: Callable[[float], float]) -> Model:
+    return lambda x, _: [np.array([f(float(v)) for f in functions for v in x], "f8")]
+
+
+_m = rng("math").normal(size=100).astype("f4") * 3
+case("math", "singles", 2, 64, [_m], [zeros(1700, "f4")], numbers=(100,), close=2e-6, model=_applied(
+    math.exp, lambda v: 2.0**v, math.expm1, lambda v: math.log(abs(v)), lambda v: math.log2(abs(v)), lambda v: math.log1p(abs(v)),
+    math.sin, lambda v: math.cos(float(np.float32(v) * np.float32(1e5))), math.tanh, math.erf, lambda v: abs(v) ** float(np.float32(1.7)), np.cbrt,
+    lambda v: abs(v) ** -0.5, lambda v: math.hypot(v, 3), lambda v: math.atan2(v, 2), lambda v: math.fmod(v, 1.25),
+    lambda v: math.lgamma(float(np.float32(abs(v)) + np.float32(1)))))  # fmt: skip
+case("math", "fast", 2, 64, [_m], [zeros(600, "f4")], numbers=(100,), close=2e-5, model=_applied(
+    math.exp, lambda v: math.log(abs(v)), math.sin, lambda v: v / 3, lambda v: abs(v) ** 0.5, lambda v: 1 / v))  # fmt: skip
+case("math", "doubled", 2, 64, [_m.astype("f8") * 1.1], [zeros(800, "f8")], numbers=(100,), close=1e-14, model=_applied(
+    math.exp, lambda v: math.log(abs(v)), lambda v: math.sin(v * 1e6), lambda v: abs(v) ** 1.25, math.tanh, math.erf, np.cbrt,
+    lambda v: abs(v) ** -0.5))  # fmt: skip

@@ -156,6 +156,11 @@ def _bit_cases() -> list[Case]:
     out += [_op(f"shf.{s}.{w}.b32", "b32 b32 b32 n") for s in "lr" for w in ("clamp", "wrap")]
     out += [_op(f"prmt.b32{m}", "b32 b32 b32 b32") for m in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16")]
     out += [Case(f"lop3.b32 %d, %a, %b, %c, {lut:#x};", ("b32",) * 4) for lut in (0x96, 0xE8, 0x1B, 0xCA)]
+    for joined, lut in (("or", 0x80), ("and", 0x16)):
+        out.append(Case(f"lop3.{joined}.b32 %d|p, %a, %b, %c, {lut:#x}, r; @p not.b32 %d, %d;", ("b32",) * 4))
+    out.append(Case("and.b32 %b, %b, 31; bfe.s32 %c, %c, 0, 5; fns.b32 %d, %a, %b, %c;", ("b32", "b32", "n", "b32")))
+    for d, a, b in itertools.product(("u32", "s32"), repeat=3):
+        out += [_op(f"vabsdiff4.{d}.{a}.{b}{more}", "b32 b32 b32 b32") for more in ("", ".sat", ".add")]
     out += [_op(f"bmsk.{w}.b32", "b32 n n") for w in ("clamp", "wrap")]
     out += [_op(f"szext.{w}.{t}", f"{t} {t} n") for w in ("clamp", "wrap") for t in ("u32", "s32")]
     for t in ("u32", "u64"):
@@ -177,6 +182,11 @@ def _compare_cases() -> list[Case]:
     out += [
         _op(f"set.{c}.{d}.{t}", f"{d} {t} {t}") for c in ("lt", "ne") for d in ("u32", "f32") for t in ("f32", "s32")
     ]
+    out += [_op(f"set.{c}.{d}.f16x2", "b32 f16x2 f16x2") for c in ("lt", "neu", "nan") for d in ("f16x2", "u32")]
+    out += [_op(f"set.{c}.{d}.bf16x2", "b32 bf16x2 bf16x2") for c in ("ge", "equ") for d in ("bf16x2", "u32")]
+    for t in ("f16x2", "bf16x2"):
+        text = f"setp.le.or.{t} p|q, %a, %b, r; selp.b32 %d, 1, 0, p; @q or.b32 %d, %d, 2;"
+        out.append(Case(text, ("b32", t, t)))
     out.append(
         Case("setp.lt.and.f32 p|q, %a, %b, r; selp.b32 %d, 1, 0, p; @q or.b32 %d, %d, 2;", ("b32", "f32", "f32"))
     )
@@ -322,4 +332,4 @@ def kernel(case: Case, name: str = "k") -> str:
 """
 
 
-HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
+HEADER = ".version 8.2\n.target sm_90\n.address_size 64\n"

@@ -46,3 +46,17 @@ def test_a_foreign_kernel_gives_the_models_answer(case: Case, name: str) -> None
             assert not wrong.size, (k, wrong[:8], got[wrong[:8]], np.asarray(want)[wrong[:8]])
         else:
             np.testing.assert_allclose(got, want, rtol=case.close)
+
+
+MEASURED = json.loads((FOREIGN / "h200.json").read_text())
+DEFINED = [(c, n) for c, n in RUNS if c.close is None and not c.timely and not n.endswith("_sm100")]
+
+
+@pytest.mark.parametrize(("case", "name"), DEFINED, ids=[f"{name}-{case.kernel}-{case.number}" for case, name in DEFINED])
+def test_a_foreign_kernel_leaves_the_bits_that_an_h200_leaves(case: Case, name: str) -> None:
+    data = b"".join(x.tobytes() for x in execute(case, name))
+    assert f"{zlib.crc32(data):08x}" == MEASURED[f"{name} {case.kernel} {case.number}"]
+
+
+def test_every_measured_kernel_is_run() -> None:
+    assert set(MEASURED) == {f"{name} {case.kernel} {case.number}" for case, name in DEFINED}

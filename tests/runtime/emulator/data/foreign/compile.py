@@ -66,7 +66,8 @@ def outputs() -> dict[str, tuple[str, int, tuple[str, ...]]]:
     found: dict[str, tuple[str, int, tuple[str, ...]]] = {}
     for source, targets in SOURCES.items():
         found |= {f"{source}_sm{target}": (source, target, ()) for target in targets}
-    found |= {f"{source}_debug": (source, SOURCES[source][-1], ("--device-debug",)) for source in DEBUG}
+    for source in DEBUG:
+        found[f"{source}_debug"] = (source, max(t for t in SOURCES[source] if t <= 90), ("--device-debug",))
     return found | VARIANTS
 
 

@@ -18,7 +18,10 @@ __device__ __noinline__ Moments shuffled(Moments a, int o) {
 extern "C" __global__ void moments(const double *x, double *out, int n) {
   Moments m{0, 0, 0};
   for (int i = threadIdx.x; i < n; i += 32) m = merge(m, Moments{1, x[i], 0});
-  for (int o = 1; o < 32; o *= 2) m = threadIdx.x & o ? merge(shuffled(m, o), m) : merge(m, shuffled(m, o));
+  for (int o = 1; o < 32; o *= 2) {
+    Moments other = shuffled(m, o);
+    m = threadIdx.x & o ? merge(other, m) : merge(m, other);
+  }
   if (threadIdx.x == 0) out[0] = m.count, out[1] = m.mean, out[2] = m.m2;
 }
 
