@@ -41,9 +41,9 @@ class Fault:
     lines: str
     source: str = ""
 
-    def reported(self, found: Sequence[Report]) -> bool:
-        """Whether one of the reports is right in kind and line."""
-        return any(r.kind in self.kinds and self._names(r) for r in found)
+    def right(self, found: Sequence[Report]) -> list[Report]:
+        """The reports that are right in kind and line."""
+        return [r for r in found if r.kind in self.kinds and self._names(r)]
 
     def _names(self, report: Report) -> bool:
         if not self.source:

@@ -76,12 +76,13 @@ def nothing(nbytes: int) -> Buffer:
 
 @dataclass(frozen=True)
 class Report:
-    """A finding, with the text of its PTX line and the launch it came from."""
+    """A finding, how many threads it names, and the PTX of the launch it came from."""
 
     kind: str
     line: int
     text: str
     words: str
+    threads: int
     ptx: str
 
 
@@ -104,7 +105,7 @@ def examine(scene: Scene, max_steps: int = 20_000) -> list[Report]:
             max_steps=max_steps,
         )
         if found:
-            return [Report(f.kind, f.line, f.text, f.words, launch.ptx) for f in found]
+            return [Report(f.kind, f.line, f.text, f.words, len(f.threads), launch.ptx) for f in found]
     return []
 
 

@@ -12,19 +12,23 @@ import handmade
 import own
 import pytest
 from catalogue import CATALOGUE, Case
-from fault import Fault
+from fault import CLUSTER, GLOBAL, SHARED, WARP, Fault
 from faults import FAULTS
 from scene import Scene, examine
 
 CLEAN = faults.clean()
+RACES = (SHARED, CLUSTER, GLOBAL, WARP)
+"""Kinds that are about two threads."""
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
 def test_a_planted_fault_is_found(fault: Fault, record_property: Callable[[str, object], None]) -> None:
     record_property("planted", fault.name)
     found = examine(fault.scene())
+    right = fault.right(found)
     said = [f"{r.kind} at line {r.line}: {r.text}" for r in found]
-    assert fault.reported(found), f"expected one of {fault.kinds} where {fault.lines} says, got {said}"
+    assert right, f"expected one of {fault.kinds} where {fault.lines} says, got {said}"
+    assert all(r.words and r.threads >= 1 + (r.kind in RACES) for r in right)
 
 
 @pytest.mark.parametrize("scene", CLEAN, ids=lambda s: s.name)
