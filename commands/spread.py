@@ -150,11 +150,13 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
     trials = Trials(request, determinism)
     with screen.progress("compiling, and evaluating in float64"):
         true_results = trials.exact
-    by_schedule = []
+    by_schedule: list[list[Array]] = []
     for seed in range(seeds):
         with screen.progress(f"schedule {seed + 1} of {seeds}"):
             by_schedule.append(trials.run(request.plan, seed))
-    by_order, plans, long = [], [], 0
+    by_order: list[list[Array]] = []
+    plans: list[str] = []
+    long = 0
     for options, ready in trials.orders():
         if _accesses(ready) > LONGEST:
             long += 1

@@ -56,7 +56,7 @@ class Spin(Tool):
         self.written: list[tuple[Array, Array, bytes]] = []
 
     def turn(self) -> None:
-        """Begins a look, or ends it."""
+        """Begins a look, with no store late that somebody may wait for, or ends it."""
         launch, steps = self.machine.launch, self.machine.launch.stats.steps
         taken = steps - self.begun
         self.watching = not self.watching
@@ -117,11 +117,7 @@ class Spin(Tool):
             self.changed()
         self.again[lanes.numbers[same]] = True
         if same.any() and self.again[lanes.numbers].all() and self._all_again(machine):
-            late = machine.launch.late
-            if late is not None and late.let_go(machine):
-                self.changed()
-            else:
-                raise self._verdict(machine, block, lanes)
+            raise self._verdict(machine, block, lanes)
 
     def _all_again(self, machine: Machine) -> bool:
         return all(bool(self.again[s.numbers].all()) for sets in machine.pending.values() for s in sets)

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import warpfold as wf
 from warpfold.compiler.errors import EmulatorError
 from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import emulator
+from warpfold.runtime.emulator.late import Late
+from warpfold.runtime.emulator.schedule import Seeded
 from warpfold.runtime.emulator_backend import EmulatorBackend
 from warpfold.runtime.emulator_backend import emulator as backend
 
@@ -230,6 +233,10 @@ FLAG = "W: ld.volatile.global.u32 r1, [d0+8]; setp.ne.u32 p2, r1, 7; @p2 bra W;"
          r"WF730: .* 64 threads .*'out'\[0\]"),
         ("W: ld.volatile.global.u32 r1, [d0]; setp.ne.u32 p1, r1, 1; vote.sync.any.pred p2, p1, -1; @p2 bra W;", NONE,
          r"WF730: .* 32 threads"),
+        ("mov.u32 r9, buf; setp.eq.u32 p1, r0, 0; @p1 mbarrier.init.shared.b64 [r9+8], 2; bar.sync 0;"
+         "@p1 mbarrier.arrive.shared.b64 d2, [r9+8];"
+         "W: mbarrier.try_wait.parity.shared.b64 p2, [r9+8], 0; @!p2 bra W;",
+         {"before": SHARED.replace("4", "8", 1)}, r"WF730: .* 32 threads .* they read, shared 'buf'\[1\] of 8 bytes"),
         ("W: bra W;", {"ctas": 3}, r"WF732: no end: 96 threads .* nothing they do is seen by anybody; .*'bra W;'"),
         ("setp.ge.u32 p1, r0, 60; @p1 bra B; bar.sync 0; B: bar.sync 1;", {"threads": 64},
          r"WF714: deadlock: 60 of 64"),
@@ -249,6 +256,31 @@ def test_who_waits_long_is_not_taken_for_stuck(seed: int | None) -> None:
     mov.u32 r3, 7; st.volatile.global.u32 [d0+8], r3; {FLAG} st.global.u32 [d1+16], r1;
     """
     assert (run(body, threads=33, size=40, seed=seed)[4:37] == 7).all()
+
+
+def test_nobody_waits_for_ever_for_a_store_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Latest(Late):
+        def __init__(self, random: np.random.Generator) -> None:
+            super().__init__(random)
+            self.odds = 0.0
+
+    monkeypatch.setattr(importlib.import_module("warpfold.runtime.emulator.launch"), "Late", Latest)
+    weak = MESSAGE.format(sync="membar.gl;").replace("st.volatile", "st")
+    assert run(weak, threads=1, ctas=2, size=65, seed=0)[1] == 42
+
+
+def test_ctas_come_in_any_order() -> None:
+    launch: Any = SimpleNamespace(cluster_size=2, stats=SimpleNamespace(ctas=12))
+    orders = set()
+    for seed in SEEDS:
+        schedule = Seeded(seed)
+        batches = [schedule.order(launch, first, count).reshape(-1, 2) for first, count in ((0, 8), (8, 4))]
+        clusters = np.concatenate(batches)
+        assert (clusters % 2 == [0, 1]).all()
+        assert (clusters[:, 0] // 2 == clusters[:, 1] // 2).all()
+        orders.add(tuple((clusters[:, 0] // 2).tolist()))
+    assert len(orders) > 3
+    assert all(sorted(order) == list(range(6)) for order in orders)
 
 
 @pytest.mark.parametrize("seed", [None, 0])
