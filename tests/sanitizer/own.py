@@ -120,6 +120,39 @@ def rung(name: str) -> Callable[[], Any]:
     return lambda: wf.sum(numbers((5003,)), plan=name, determinism="none")
 
 
+_LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
+    ((1,), None), ((17,), None), ((37, 5), 1), ((20, 65), 1), ((3, 5000), 1), ((1, 20_000), 1), ((70, 3), 0),
+    ((300, 7), 0), ((500, 33), 0), ((1000, 1), 0), ((5, 6, 7), (0, 2)), ((9, 13, 11), 1), ((2, 3, 4, 5), (1, 3)),
+)  # fmt: skip
+_OPS = ("sum float32", "argmax float32", "var float64", "any bool", "mean float16", "max int8", "prod int64")
+_COLUMNS, _LINE = numbers((50, 60)), numbers((1001,))
+
+
+def _reduced(op: str, shape: tuple[int, ...], axis: Any) -> Callable[[], Any]:
+    what, kind = op.split()
+    return lambda: wf.reduce(numbers(shape, kind), what=what, axis=axis)
+
+
+OTHERS: dict[str, Callable[[], Any]] = {
+    f"{op} of {shape} over {axis}": _reduced(op, shape, axis)
+    for k, (shape, axis) in enumerate(_LAYOUTS)
+    for op in (_OPS[k % len(_OPS)], _OPS[(k + 3) % len(_OPS)])
+} | {
+    "unaligned": lambda: wf.sum(_LINE[1:]),
+    "strided": lambda: wf.sum(_LINE[::3]),
+    "reversed": lambda: wf.argmax(_LINE[::-1]),
+    "transposed": lambda: wf.sum(_COLUMNS.T, axis=1),
+    "masked": lambda: wf.sum(_COLUMNS, axis=1, where=_COLUMNS > 3),
+    "NaN ignored": lambda: wf.max(_COLUMNS, axis=0, nan="ignore"),
+    "NaN refused": lambda: wf.sum(_COLUMNS, axis=0, nan="raise"),
+    "several at once": lambda: wf.reduce(_COLUMNS, what=("sum", "max", "argmin"), axis=1),
+    "portable": lambda: wf.sum(numbers((20_000,)), determinism="portable"),
+    "in any order": lambda: wf.sum(numbers((20_000,)), determinism="none"),
+    "short segments": lambda: wf.segment_reduce(_LINE, list(range(0, 1001, 10)), "argmax"),
+    "one segment": lambda: wf.segment_reduce(_LINE, [0, 1001], "max"),
+}
+"""Calls for every class of plan and every way in which arrays are read."""
+
 CALLS |= {f"ladder's {r.name}": rung(r.name) for r in RUNGS}
 
 

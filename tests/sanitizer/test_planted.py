@@ -41,6 +41,11 @@ def test_nothing_is_found_in_the_catalogue(case: Case) -> None:
     assert examine(own.record(case.name, own.catalogued(case))) == []
 
 
+@pytest.mark.parametrize("name", own.OTHERS)
+def test_nothing_is_found_in_other_kernels_of_ours(name: str) -> None:
+    assert examine(own.record(name, own.OTHERS[name])) == []
+
+
 def test_there_are_faults_of_every_kind() -> None:
     assert len(FAULTS) >= 60
     assert len({f.name for f in FAULTS}) == len(FAULTS)
