@@ -74,8 +74,10 @@ class Late(Tool):
             self.let_go(machine, self.random.random(machine.count) < 0.5)
 
     def touch(self, touch: Touch) -> None:
-        """Before a CTA touches what it stored, or releases, its stores go; a weak store is noted."""
-        self._take_back()
+        """Before a CTA touches what it stored, or releases, its stores go; a weak store is noted.
+
+        A generic store comes here once a state space it meets, and only then takes place: nothing is taken back yet.
+        """
         machine, own = touch.machine, touch.lanes.ctas if touch.chosen is None else touch.lanes.ctas[touch.chosen]
         if self.kept:
             met = self.kept if _releases(touch.access.ins) else self._met(touch.pieces)
