@@ -99,18 +99,18 @@ def _rows(steps: Sequence[Step], timed: Ground | None) -> list[Row]:
     rows: list[Row] = []
     before: Step | None = None
     for step in steps:
-        gbs = timed.nbytes / step.microseconds / 1e3 if timed and step.microseconds else None
-        faster = (
-            before.microseconds / step.microseconds if before and before.microseconds and step.microseconds else None
-        )
+        spent, earlier = step.microseconds, before.microseconds if before else None
+        gbs = timed.nbytes / spent / 1e3 if timed and spent else None
+        faster = earlier / spent if earlier and spent else None
+        change = changes(before.plan if before else None, step.plan)
         worst = max(step.checks, key=lambda c: (not c.passed, c.error), default=None)
         rows.append(
             {
                 "rung": step.rung.name, "source": step.rung.source, "idea": step.rung.idea,
-                "plan": step.plan and step.plan.to_dict(), "changes": changes(before and before.plan, step.plan),
+                "plan": step.plan and step.plan.to_dict(), "changes": change,
                 "refused": step.refused or None, "passed": step.passed,
                 "error": worst and worst.error, "allowed": worst and worst.allowed,
-                "microseconds": step.microseconds, "gbs": gbs, "speedup": faster,
+                "microseconds": spent, "gbs": gbs, "speedup": faster,
                 **{key: getattr(step.counts, key) if step.counts else None for key in COUNTS},
             }
         )  # fmt: skip
@@ -164,4 +164,4 @@ def _verdict(row: Row) -> str:
 
 
 def _change(row: Row) -> str:
-    return row["refused"] or row["changes"]
+    return str(row["refused"] or row["changes"])
