@@ -71,12 +71,14 @@ def test_each_rung_is_shown_beside_the_one_before() -> None:
         ("sum", "f64", 0),
         ("min", "i64", 0),
         ("dot", "f32", 0),
+        ("nanargmax", "f32", 3),  # checks its elements, beside its result
+        (str(ladder_page.ROOT / "examples" / "monoids.py:span"), "f32", 3),
     ],
 )
 def test_other_operations(op: str, dtype: str, refused: int) -> None:
     """A rung that ends in atomics is not possible where no atomic combines the states, and the others go on."""
     found = report("--op", op, "--dtype", dtype, *SMALL)
-    assert found["title"] == f"{op} of {dtype} 5000 over all axes"
+    assert found["title"] == f"{op.rpartition(':')[2]} of {dtype} 5000 over all axes"
     impossible = [row for row in found["rungs"] if row["refused"]]
     assert len(impossible) == refused
     assert all("finish=atomic is not exact" in row["refused"] and row["plan"] is None for row in impossible)
