@@ -33,9 +33,7 @@ class _Single:
     def __init__(self, source: Access, target: Access) -> None:
         self.source, self.target = source, target
 
-    def __call__(
-        self, machine: Machine, lanes: Lanes, mask: Array | None, to: Array, at: Array, *count: Array
-    ) -> None:
+    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, to: Array, at: Array, *count: Array) -> None:
         chosen = positions(lanes, mask)
         if not chosen.size:
             return

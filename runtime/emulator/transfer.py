@@ -22,9 +22,7 @@ def gather(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
     return raw
 
 
-def scatter(
-    access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, raw: Array
-) -> None:
+def scatter(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, raw: Array) -> None:
     """Writes the elements ``raw`` to ``addresses``; of several for one address the last stays."""
     for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
         view[index] = raw[where]

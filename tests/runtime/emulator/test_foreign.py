@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import zlib
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
-from emulator_foreign import CASES, FOREIGN, Case
 from emulator_harness import aligned
+from foreign import CASES, FOREIGN, Case
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(name: str) -> emulator.Module:
     return emulator.parse((FOREIGN / f"{name}.ptx").read_text())
 
 
-def execute(case: Case, name: str) -> list[np.ndarray]:
+def execute(case: Case, name: str, seed: int | None = None) -> list[np.ndarray]:
     """The outputs after the launch, on the module ``name``."""
     memory = emulator.Memory()
     held = []
@@ -28,7 +28,7 @@ def execute(case: Case, name: str) -> list[np.ndarray]:
         held.append(aligned(x.nbytes).view(x.dtype))
         held[-1][:] = x
     args = [memory.bind(x.view(np.uint8)) for x in held]
-    options = {"shared_bytes": case.shared, "cluster": (case.cluster, 1, 1)}
+    options = {"shared_bytes": case.shared, "cluster": (case.cluster, 1, 1), "seed": seed}
     emulator.launch(load(name), case.kernel, case.grid, case.block, [*args, *case.numbers], memory, **options)
     return held[len(case.inputs) :]
 
@@ -36,11 +36,18 @@ def execute(case: Case, name: str) -> list[np.ndarray]:
 RUNS = [(case, name) for case in CASES for name in case.files]
 
 
-@pytest.mark.parametrize(("case", "name"), RUNS, ids=[f"{name}-{case.kernel}-{k}" for k, (case, name) in enumerate(RUNS)])
+@pytest.mark.parametrize(
+    ("case", "name"), RUNS, ids=[f"{name}-{case.kernel}-{k}" for k, (case, name) in enumerate(RUNS)]
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_foreign_kernel_gives_the_models_answer(case: Case, name: str) -> None:
+    compare(case, execute(case, name))
+
+
+def compare(case: Case, outputs: list[np.ndarray]) -> None:
+    """Fails where an output is not what the model says."""
     expected = case.model(*case.inputs, *case.outputs)
-    for k, (got, want) in enumerate(zip(execute(case, name), expected, strict=True)):
+    for k, (got, want) in enumerate(zip(outputs, expected, strict=True)):
         if case.close is None:
             wrong = np.flatnonzero(got.view(f"u{got.itemsize}") != np.asarray(want, got.dtype).view(f"u{got.itemsize}"))
             assert not wrong.size, (k, wrong[:8], got[wrong[:8]], np.asarray(want)[wrong[:8]])
@@ -52,7 +59,9 @@ MEASURED = json.loads((FOREIGN / "h200.json").read_text())
 DEFINED = [(c, n) for c, n in RUNS if c.close is None and not c.timely and not n.endswith("_sm100")]
 
 
-@pytest.mark.parametrize(("case", "name"), DEFINED, ids=[f"{name}-{case.kernel}-{case.number}" for case, name in DEFINED])
+@pytest.mark.parametrize(
+    ("case", "name"), DEFINED, ids=[f"{name}-{case.kernel}-{case.number}" for case, name in DEFINED]
+)
 def test_a_foreign_kernel_leaves_the_bits_that_an_h200_leaves(case: Case, name: str) -> None:
     data = b"".join(x.tobytes() for x in execute(case, name))
     assert f"{zlib.crc32(data):08x}" == MEASURED[f"{name} {case.kernel} {case.number}"]
@@ -60,3 +69,47 @@ def test_a_foreign_kernel_leaves_the_bits_that_an_h200_leaves(case: Case, name: 
 
 def test_every_measured_kernel_is_run() -> None:
     assert set(MEASURED) == {f"{name} {case.kernel} {case.number}" for case, name in DEFINED}
+
+
+# Right only in lockstep: warp-synchronous code without __syncwarp, and who is there before anybody has diverged.
+LOCKSTEP = ("tail_in_step", "active")
+MEET = (
+    "atomics",
+    "async_copies",
+    "clusters",
+    "last_block",
+    "mbarriers",
+    "matrices",
+    "orders",
+    "shuffles",
+    "tails",
+    "votes",
+)
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("source", MEET)
+def test_no_schedule_changes_the_answer(source: str, seed: int) -> None:
+    for case, name in {(c.kernel, c.number): (c, n) for c, n in RUNS if c.source == source}.values():
+        if case.kernel not in LOCKSTEP and case.kernel != "all_arrive":  # which spins long
+            compare(case, execute(case, name, seed))
+
+
+def test_a_warp_synchronous_tail_needs_lockstep() -> None:
+    case = next(c for c in CASES if c.kernel == "tail_in_step")
+    with pytest.raises(AssertionError):
+        compare(case, execute(case, "tails_sm75", 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("recursion", r"WF703: PTX line \d+: 'call\.uni .*_Z9ackermannii.*expected a call that is not recursive"),
+        ("pointers", r"WF701: PTX line \d+: '\.global .* table.*expected a number in the initialiser, got the symbol"),
+        ("printf", r"WF703: PTX line \d+: 'call\.uni .*expected a function with a body, got 'vprintf'"),
+        ("malloc", r"WF703: PTX line \d+: 'call\.uni .*expected a function with a body, got 'malloc'"),
+    ],
+)
+def test_what_is_not_run_is_refused_where_it_stands(name: str, message: str) -> None:
+    with pytest.raises(EmulatorError, match=message):
+        load(f"refused_{name}")

@@ -19,10 +19,10 @@ import cupy
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from emulator_foreign import CASES, FOREIGN, Case
 from emulator_instructions import CASES as INSTRUCTIONS
 from emulator_instructions import COUNT, HEADER, kernel, operands
 from emulator_instructions import Case as Instruction
+from foreign import CASES, FOREIGN, Case
 
 
 def execute(case: Case, name: str) -> list[np.ndarray]:
@@ -48,7 +48,7 @@ def foreign() -> dict[str, str]:
                 continue
             if case.close is None and not case.timely:
                 found[f"{name} {case.kernel} {case.number}"] = f"{zlib.crc32(b''.join(x.tobytes() for x in got)):08x}"
-            for k, (x, want) in enumerate(zip(got, expected)):
+            for k, (x, want) in enumerate(zip(got, expected, strict=True)):
                 if case.close is not None:
                     wrong = np.flatnonzero(abs(x - want) > case.close * abs(want))
                 else:
@@ -84,6 +84,6 @@ def _load(case: Instruction) -> cupy.RawKernel:
 
 
 if __name__ == "__main__":
-    for path, results in zip(sys.argv[1:], (foreign(), instructions())):
+    for path, results in zip(sys.argv[1:], (foreign(), instructions()), strict=True):
         Path(path).write_text(json.dumps(results, indent=0) + "\n")
         print(path, len(results))

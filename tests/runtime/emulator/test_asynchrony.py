@@ -1,0 +1,126 @@
+"""mbarriers, asynchronous copies and matrix instructions used wrongly, and forms that are not run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulator_harness import run
+
+from warpfold.compiler.errors import EmulatorError
+
+BEFORE = ".shared .align 16 .b8 s[1024];"
+INIT = "mov.u32 r1, s; setp.eq.u32 p1, r0, 0; @p1 mbarrier.init.shared.b64 [r1], {count}; bar.sync 0;"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("mbarrier.arrive.shared.b64 d2, [r1];", "expected an mbarrier that mbarrier.init made"),
+        ("mbarrier.init.shared.b64 [r1], 0;", "expected a count of 1 to 1048575, got 0"),
+        ("mbarrier.init.shared.b64 [r1], 2; mbarrier.arrive.shared.b64 d2, [r1], 3;",
+         "expected 1 to 2 more arrivals in this phase, got 3"),
+        ("mbarrier.init.shared.b64 [r1], 2; mbarrier.arrive.noComplete.shared.b64 d2, [r1], 2;",
+         "expected .noComplete to leave arrivals to come, got all 2"),
+        ("mbarrier.init.shared.b64 [r1], 2; mbarrier.expect_tx.shared.b64 [r1], 2097152;",
+         "expected at most 1048575 bytes under way, got 2097152"),
+        ("mbarrier.init.shared.b64 [r1], 2; mbarrier.inval.shared.b64 [r1]; "
+         "mbarrier.test_wait.parity.shared.b64 p2, [r1], 0;",
+         "expected an mbarrier that mbarrier.init made"),
+        ("cp.async.ca.shared.global [r1], [d0], 4, 5;", "expected at most 4 bytes of the source to be copied, got 5"),
+        ("cp.async.bulk.global.shared::cta.bulk_group [d0], [r1], 20;",
+         "expected a multiple of 16 bytes to copy, got 20"),
+    ],
+)  # fmt: skip
+def test_what_the_isa_leaves_undefined(body: str, message: str) -> None:
+    with pytest.raises(EmulatorError, match=f"WF722: undefined: {message}.*thread"):
+        run(f"mov.u32 r1, s; {body}", before=BEFORE, threads=1, size=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mbarrier.pause.shared.b64 [r1];", r"expected one of \.init, \.inval, \.arrive"),
+        ("mbarrier.init.global.b64 [d0], 1;", r"expected \.shared memory"),
+        ("mbarrier.arrive.shared::cluster.b64 d2, [r1];", "expected _ as the state"),
+        ("cp.async.cg.shared.global [r1], [d0], 8;", "expected 16 bytes with .cg"),
+        ("cp.async.ca.global.shared [d0], [r1], 4;", r"expected \.shared or \.shared::cta, then \.global"),
+        ("cp.async.wait_group r1;", "expected an integer literal as the number of groups"),
+        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [d0], [r1], 16;", "only atom and red do that"),
+        ("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [r1], [d0, {r2}], [r1];",
+         "expected ']'|without a tensor map"),
+        ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {r2}, [r1];", "expected 2 registers, got 1"),
+        ("ldmatrix.sync.aligned.m8n8.x1.global.b16 {r2}, [d0];", r"expected \.shared memory"),
+        ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {r2, r3}, [r1];", r"expected one of \.m8n8"),
+        ("mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {r2, r3}, {r4, r5, r6, r7}, {r8, r9}, {r2, r3};",
+         r"expected C and D of type \.f32"),
+        ("mma.sync.aligned.m16n8k4.row.col.f32.f16.f16.f32 {r2, r3}, {r4, r5, r6, r7}, {r8, r9}, {r2, r3};",
+         r"expected one of \.m16n8k8, \.m16n8k16"),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {r2, r3}, {r4}, {r8, r9}, {r2, r3};",
+         r"expected B of type \.f16"),
+        ("red.global.add.v8.f32 [d0], {r1, r2};", "expected a vector of f32"),
+        ("wgmma.fence.sync.aligned;", "WF702.*unknown"),
+    ],
+)  # fmt: skip
+def test_forms_that_are_not_run(text: str, message: str) -> None:
+    with pytest.raises(EmulatorError, match=message):
+        run(text, before=BEFORE)
+
+
+def test_a_wait_that_nobody_ends_is_explained() -> None:
+    body = (
+        INIT.format(count=33)
+        + """
+    mbarrier.arrive.shared.b64 d2, [r1];
+    WAIT: mbarrier.try_wait.shared.b64 p2, [r1], d2; @!p2 bra WAIT;
+    """
+    )
+    with pytest.raises(EmulatorError, match=r"WF7(16|3\d): .*(no end|deadlock).*WAIT|mbarrier"):
+        run(body, before=BEFORE, max_steps=1 << 14)
+
+
+def test_an_arrival_of_bytes_without_the_copy_never_comes() -> None:
+    body = (
+        INIT.format(count=1)
+        + """
+    @p1 mbarrier.arrive.expect_tx.shared.b64 _, [r1], 128;
+    WAIT: mbarrier.try_wait.parity.shared.b64 p2, [r1], 0; @!p2 bra WAIT;
+    """
+    )
+    with pytest.raises(EmulatorError, match=r"WF7(16|3\d): "):
+        run(body, before=BEFORE, max_steps=1 << 14)
+
+
+def test_bytes_that_nobody_waits_for_have_not_come() -> None:
+    """The wait alone makes the difference: without it the threads see what they had stored before."""
+    body = "mov.u32 r1, s; mad.lo.u32 r1, r0, 4, r1; st.shared.u32 [r1], 7; ld.param.b64 d2, [k_in0]; "
+    body += "mad.wide.u32 d2, r0, 4, d2; cp.async.ca.shared.global [r1], [d2], 4; {wait} ld.shared.u32 r2, [r1]; "
+    body += "st.global.u32 [d1], r2;"
+    source = np.arange(32, dtype=np.uint32) + 100
+    for wait, expected in (
+        ("", 7),
+        ("cp.async.commit_group;", 7),
+        ("cp.async.wait_group 0;", 7),
+        ("cp.async.wait_all;", source),
+    ):
+        assert (run(body.replace("{wait}", wait), before=BEFORE, inputs=[source]) == expected).all()
+
+
+def test_a_copy_beyond_its_array_is_found() -> None:
+    body = "mov.u32 r1, s; mad.lo.u32 r1, r0, 16, r1; cp.async.cg.shared.global [r1], [d1], 16; cp.async.wait_all;"
+    with pytest.raises(EmulatorError, match=r"WF71[01].*'cp\.async\.cg"):
+        run(body, before=BEFORE, size=32)
+    body = "mov.u32 r1, s; cp.async.ca.shared.global [r1+1024], [d0], 4; cp.async.wait_all;"
+    with pytest.raises(EmulatorError, match=r"WF710.*4 bytes written at shared address.*'cp\.async\.ca"):
+        run(body, before=BEFORE)
+
+
+def test_products_that_the_isa_leaves_open_are_rounded_once() -> None:
+    """2^24 + 1 + 1 in f32: one by one it stays 2^24; the sum kept wide gives 2^24 + 2. A NaN comes out canonical."""
+    body = """
+    mov.b32 r1, 0x3c003c00; mov.b32 r5, 0; and.b32 r6, r0, 3; setp.ne.u32 p1, r6, 0; @p1 mov.b32 r1, 0;
+    mov.b32 r2, 0f4B800000;
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {r7, r8, r9, r10}, {r1, r5}, {r1}, {r2, r2, r2, {c}};
+    st.global.b32 [d1], {d};
+    """
+    assert (run(body.replace("{c}", "r2").replace("{d}", "r7")) == 0x4B800001).all()
+    assert (run(body.replace("{c}", "0fFFC00001").replace("{d}", "r10")) == 0x7FFFFFFF).all()
