@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 _FAIR = 64
+_TIRED = 1 / 16
+"""The chance that those who ran fall asleep."""
 
 
 class Schedule:
@@ -68,9 +70,9 @@ class Seeded(Schedule):
     """Independent thread scheduling, drawn from ``seed``: the same seed is the same run, on every machine.
 
     For a drawn number of steps some threads sleep, few or many: single lanes in one batch, whole warps or whole CTAs in
-    another. Of the others those at the least place run, or those at any. Long delays between two accesses are what
-    brings a race out (compare S. Burckhardt et al., A Randomized Scheduler with Probabilistic Guarantees of Finding
-    Bugs, ASPLOS 2010); since every draw may wake anybody, nobody waits for ever.
+    another. Of the others those at the least place run, or those at any; who ran may fall asleep. Long delays between
+    two accesses are what brings a race out (compare S. Burckhardt et al., A Randomized Scheduler with Probabilistic
+    Guarantees of Finding Bugs, ASPLOS 2010); since every draw may wake anybody, nobody waits for ever.
 
     Raises:
         EmulatorError: WF733 when the seed is no whole number from 0 on.
@@ -106,6 +108,7 @@ class Seeded(Schedule):
             for number in places if self.least else self.random.permutation(places).tolist():
                 found = self._taken(machine, number)
                 if found is not None:
+                    self.awake[found.numbers] = self.random.random() > _TIRED
                     return number, found
             self._draw(machine)
 
