@@ -90,6 +90,7 @@ def examples(*lines: str) -> str:
         "warpfold explain argmax --shape 4096x32000 --axis 1",
         "warpfold compile sum --shape 4096x1024 --axis 1 --emit ptx",
         "warpfold check examples/monoids.py:affine",
+        "warpfold spread sum --shape 65536",
         "warpfold doctor",
     ),
 )
