@@ -13,9 +13,9 @@ import numpy as np
 
 from .access import memory_operand, unit_of
 from .lanes import Lanes
+from .mbarrier import after_copies, complete_later
 from .op import Builder, Form, Op, broadcast
 from .spaces import Access
-from .mbarrier import after_copies, complete_later
 from .transfer import gather
 from .types import Array, Imm, Mem, Operand, Reg
 from .under_way import Copies, engine, positions

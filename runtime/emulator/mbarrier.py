@@ -1,8 +1,8 @@
 """mbarrier: barriers that are words in shared memory and count arrivals and bytes, phase after phase.
 
-The word is opaque to a program; ours is, from bit 0: the phase's parity, 20 bits of pending arrivals, 20 bits of arrivals
-expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a barrier from memory that
-is none. A wait never blocks: a program that nobody lets go on spins until its budget of steps is used up.
+The word is opaque to a program; ours is, from bit 0: the phase's parity, 20 bits of pending arrivals, 20 bits of
+arrivals expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a barrier from
+memory that is none. A wait never blocks: a program that nobody lets go on spins until its budget of steps is used up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MARK = 0b10
 _SIZE = 8
 
 
-class Misuse(Exception):
+class MisuseError(Exception):
     """What the ISA leaves undefined: the text says what was expected and what came."""
 
 
@@ -46,7 +46,7 @@ class State:
     def read(word: int) -> State:
         """The state that a word holds."""
         if word >> 62 != _MARK:
-            raise Misuse("expected an mbarrier that mbarrier.init made, got memory that holds none")
+            raise MisuseError("expected an mbarrier that mbarrier.init made, got memory that holds none")
         bytes_ = word >> 41 & _BYTES
         return State(word & 1, word >> 1 & _COUNT, word >> 21 & _COUNT, bytes_ - (bytes_ >> 20 << 21))
 
@@ -58,16 +58,16 @@ class State:
     def arrive(self, count: int, *, drop: bool = False, completes: bool = True) -> State:
         """``count`` arrivals, which with ``drop`` are not expected again."""
         if not 1 <= count <= self.pending:
-            raise Misuse(f"expected 1 to {self.pending} more arrivals in this phase, got {count}")
+            raise MisuseError(f"expected 1 to {self.pending} more arrivals in this phase, got {count}")
         if not completes and count == self.pending:
-            raise Misuse(f"expected .noComplete to leave arrivals to come, got all {count} that were pending")
+            raise MisuseError(f"expected .noComplete to leave arrivals to come, got all {count} that were pending")
         return replace(self, pending=self.pending - count, expected=self.expected - count * drop)._turned()
 
     def expect(self, bytes_: int) -> State:
         """``bytes_`` more are expected, or have come if negative."""
         total = self.bytes_ + bytes_
         if abs(total) > _COUNT:
-            raise Misuse(f"expected at most {_COUNT} bytes under way, got {total}")
+            raise MisuseError(f"expected at most {_COUNT} bytes under way, got {total}")
         return replace(self, bytes_=total)
 
     def come(self, bytes_: int) -> State:
@@ -95,7 +95,7 @@ def _change(
             found[k] = view[at]
             try:
                 view[at] = step(int(found[k]), *(int(v[k]) for v in values))
-            except Misuse as misuse:
+            except MisuseError as misuse:
                 thread = int(lanes.numbers[chosen[k]])
                 raise machine.launch.located("WF722", access.ins, machine, thread, problem=str(misuse)) from None
     return found
@@ -148,7 +148,7 @@ def _updating(form: Form, target: Operand, step: Step, *values: Operand, dest: O
 def _init(form: Form) -> Op:
     def step(_word: int, count: int) -> int:
         if not 1 <= count <= _COUNT:
-            raise Misuse(f"expected a count of 1 to {_COUNT}, got {count}")
+            raise MisuseError(f"expected a count of 1 to {_COUNT}, got {count}")
         return State(0, count, count).word
 
     _ordered(form)

@@ -1,7 +1,7 @@
 """mma: D = A B + C of matrices spread over the lanes of a warp.
 
-The ISA leaves the order and the precision of the sum open. Here it is kept in float64, C first, then the products in the
-order of k, and rounded once, to nearest; f64 takes one fma after another. Integers are exact.
+The ISA leaves the order and the precision of the sum open. Here it is kept in float64, C first, then the products in
+the order of k, and rounded once, to nearest; f64 takes one fma after another. Integers are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BYTES = ("s8", "u8")
 
 @dataclass(frozen=True)
 class _Kind:
-    """``part`` is the dtype of one element in a register; ``shapes`` the (M, K) there are; ``sums`` types of C and D."""
+    """``part`` is the dtype of an element in a register; ``shapes`` the (M, K) there are; ``sums`` types of C and D."""
 
     part: str
     shapes: tuple[tuple[int, int], ...]
@@ -58,13 +58,16 @@ def _operand_places(m: int, per: int, registers: int) -> tuple[Array, Array]:
     """(registers, 32, per): row and column in A of each element; for B, with one row of tiles, column and row."""
     register, lane, part = np.ogrid[:registers, :WARP, :per]
     tall = m // 8
-    return np.broadcast_arrays(_G[lane] + 8 * (register % tall), per * _T[lane] + part + 4 * per * (register // tall))
+    row, column = _G[lane] + 8 * (register % tall), per * _T[lane] + part + 4 * per * (register // tall)
+    shape = (registers, WARP, per)
+    return np.broadcast_to(row, shape), np.broadcast_to(column, shape)
 
 
 def _sum_places(m: int) -> tuple[Array, Array]:
     """(values, 32): row and column in C and D of each element."""
     value, lane = np.ogrid[: m * _N // WARP, :WARP]
-    return np.broadcast_arrays(_G[lane] + 8 * (value >> 1), 2 * _T[lane] + (value & 1))
+    shape = (m * _N // WARP, WARP)
+    return np.broadcast_to(_G[lane] + 8 * (value >> 1), shape), np.broadcast_to(2 * _T[lane] + (value & 1), shape)
 
 
 def _assembled(lanes: Lanes, values: list[Array], part: np.dtype[Any], places: tuple[Array, Array]) -> Array:

@@ -21,8 +21,6 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LINE_DIRECTIVES = (".loc", ".file")
-_JOINT = re.compile(r"(?<=^\.reg)(?=\.)")
-"""Where ``.reg.b32``, written without a space, is two tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,11 @@ def tokenize(source: Source) -> list[Token]:
         elif kind != "skip" and line != skip_line:
             if match.group() in _LINE_DIRECTIVES:
                 skip_line = line  # debug directives end with their line, not with a semicolon
+            elif match.group().startswith(".reg."):  # written without a space: two tokens
+                out.append(Token(kind, ".reg", line, match.start()))
+                out.append(Token(kind, match.group()[4:], line, match.start()))
             else:
-                out += [Token(kind, part, line, match.start()) for part in _JOINT.split(match.group())]
+                out.append(Token(kind, match.group(), line, match.start()))
     out.append(Token("end", "end of text", line))
     return out
 

@@ -24,5 +24,5 @@ def gather(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None,
 
 def scatter(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array, raw: Array) -> None:
     """Writes the elements ``raw`` to ``addresses``; of several for one address the last stays."""
-    for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
+    for view, index, where, _ in locate(access, machine, lanes, chosen, addresses, raw):
         view[index] = raw[where]

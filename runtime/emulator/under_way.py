@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """Bytes under way. ``threads``, ``group`` and ``addresses`` have one entry an element of ``raw``, threads ascending.
+    """Bytes under way: ``threads`` (ascending), ``group`` and ``addresses`` have one entry an element of ``raw``.
 
     ``number`` counts the copies of a batch, in the order in which they were made.
     """
@@ -49,7 +49,10 @@ class Copy:
 
 
 class Copies:
-    """The copies under way in a batch, in the order in which they were made; ``groups`` counts those each thread closed."""
+    """The copies under way in a batch, in the order in which they were made.
+
+    ``groups`` counts the groups that each thread has closed.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine

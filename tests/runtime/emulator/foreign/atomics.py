@@ -10,8 +10,8 @@ from .case import I32, I64, U32, U64, Array, bits, case, integers, rng, zeros
 def _integers(x: Array, u: Array, s: Array, w: Array, q: Array) -> list[Array]:
     u, s, w, q = (v.copy() for v in (u, s, w, q))
     wide, signed = x.astype(U64) * U64(0x100000001), x.view(I32)
-    u[0] += x.sum(dtype=U32)
-    u[1] -= x.sum(dtype=U32)
+    u[:1] += x.sum(dtype=U32)
+    u[1:2] -= x.sum(dtype=U32)
     u[2], u[3] = min(u[2], x.min()), max(u[3], x.max())
     u[4] &= np.bitwise_and.reduce(x | U32(0xFF))
     u[5] |= np.bitwise_or.reduce(x & U32(0xF0F0))
