@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,7 @@ from . import reference
 from .evaluate import Evaluator, parts
 from .request import Array, Request
 
-if TYPE_CHECKING:
-    from ..runtime.emulator_backend import EmulatorBackend
-
 T = TypeVar("T")
-STEPS, STEPS_AN_ELEMENT = 1 << 20, 8
-"""Steps of the emulator that a launch may take, beside those that each element costs."""
 LAUNCHES, SECONDS = 21, 1.0
 """Timed launches of a rung at the most, and the time after which no further one begins."""
 
@@ -88,15 +83,6 @@ def aligned(x: Array) -> Array:
     return copy
 
 
-def _emulator(n: int) -> EmulatorBackend:
-    """An emulator of its own, on which one thread may walk ``n`` elements before its loop is called endless."""
-    from ..runtime.emulator_backend import EmulatorBackend
-
-    made = EmulatorBackend()
-    made.max_steps = STEPS + STEPS_AN_ELEMENT * n
-    return made
-
-
 class Ground:
     """All elements of some arrays, to be reduced on one machine.
 
@@ -109,7 +95,9 @@ class Ground:
         self.request = request
         self.arrays = Arrays.of([aligned(x) for x in request.arrays], device)
         if self.arrays.backend.name == "emulator":
-            self.arrays.backend = _emulator(prod(self.arrays.shape))
+            from ..runtime.emulator_backend import EmulatorBackend
+
+            self.arrays.backend = EmulatorBackend()
         self.backend: Any = self.arrays.backend
         self.axes = tuple(range(len(self.arrays.shape)))
         self._evaluator: Evaluator | None = None

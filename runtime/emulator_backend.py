@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     from .emulator import Tool
 
 
+STEPS_AN_ELEMENT = 64
+"""More blocks of our kernels than an element costs the thread that reduces it."""
+
+
 class EmulatorBackend:
     """Runs artifacts on this machine's processor, as the default target with its SM count would.
 
-    ``tool`` watches every launch; ``max_steps`` and ``seed`` are the launch's. Arrays are named by what they are:
+    ``tool`` watches every launch; ``max_steps`` and ``seed`` are the launch's. Without ``max_steps`` a launch may take
+    more of them the more elements the arrays have: one thread may walk them all. Arrays are named by what they are:
     ``input 0``, ``result 0``, ``partials``, ``counters``.
     """
 
@@ -36,6 +42,7 @@ class EmulatorBackend:
         self.max_steps: int | None = None
         self.seed: int | None = None
         self._bound: dict[int, str] = {}
+        self._elements = 0
         self._scratch: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def reads(self, view: View) -> bool:
@@ -47,6 +54,7 @@ class EmulatorBackend:
         low, high = view.extent
         if low == high:
             return 0
+        self._elements = max(self._elements, prod(view.shape))
         data = (ctypes.c_uint8 * (high - low)).from_address(low)
         role = "result" if write else "input"
         name = f"{role} {sum(n.startswith(role) for n in self._bound.values())}"
@@ -59,6 +67,7 @@ class EmulatorBackend:
         for base in self._bound:
             self.memory.free(base)
         self._bound.clear()
+        self._elements = 0
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:  # noqa: ARG002
         """Two allocations that grow when they must."""
@@ -82,12 +91,14 @@ class EmulatorBackend:
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:  # noqa: ARG002
         """Runs the calls at once, one after another."""
         from .emulator import launch, parse
+        from .emulator.launch import DEFAULT_STEPS
 
+        budget = self.max_steps or DEFAULT_STEPS + STEPS_AN_ELEMENT * self._elements
         module = parse(artifact.ptx)
         for call in calls:
             launch(
                 module, call.name, call.grid, call.block, call.args, self.memory,
-                max_steps=self.max_steps, tool=self.tool, seed=self.seed,
+                max_steps=budget, tool=self.tool, seed=self.seed,
             )  # fmt: skip
 
     def synchronize(self, stream: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
+from warpfold.runtime.emulator_backend import emulator
 
 Array = npt.NDArray[Any]
 
@@ -124,3 +126,14 @@ def test_threads_do_not_touch_each_others_memory() -> None:
         wanted = [x.sum(axis) for axis in (0, 1, None) for _ in range(3)]
         for r, w in zip(results, wanted, strict=True):
             np.testing.assert_array_equal(r, w)
+
+
+def test_one_thread_may_walk_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget of steps grows with the arrays, and ends a launch all the same."""
+    monkeypatch.setattr(import_module("warpfold.runtime.emulator.launch"), "DEFAULT_STEPS", 100)
+    x = np.ones(1000, np.float32)
+    total = wf.compile("sum", x.shape, "f32", plan="serial")
+    assert total(x) == 1000
+    monkeypatch.setattr(emulator(), "max_steps", 100)
+    with pytest.raises(wf.WarpfoldError, match="WF716: no end after 100 steps"):
+        total(x)
