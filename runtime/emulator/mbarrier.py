@@ -104,7 +104,7 @@ def _change(
 def _places(access: Access, machine: Machine, lanes: Lanes, chosen: Array, addresses: Array) -> Array:
     """Where in shared memory the barriers of the chosen threads lie, in units of 8 bytes."""
     out = np.zeros(chosen.size, np.int64)
-    for _, index, where, _ in locate(replace(access, verb="read"), machine, lanes, chosen, addresses):
+    for _, index, where, _ in locate(access, machine, lanes, chosen, addresses):
         out[where] = index
     return out
 
@@ -138,8 +138,10 @@ class _Update:
         return out
 
 
-def _updating(form: Form, target: Operand, step: Step, *values: Operand, dest: Operand | None = None) -> Op:
-    access, mem = _access(form, target, "updated")
+def _updating(
+    form: Form, target: Operand, step: Step, *values: Operand, dest: Operand | None = None, verb: str = "updated"
+) -> Op:
+    access, mem = _access(form, target, verb)
     form.operands(len(form.ins.operands))
     reads: tuple[tuple[Operand, str], ...] = ((mem.base, "addr"), *((v, "u32") for v in values))
     return Op(reads, () if dest is None else ((dest, "b64"),), _Update(access, step), effect=True)
@@ -153,7 +155,7 @@ def _init(form: Form) -> Op:
 
     _ordered(form)
     target, count = _count_operands(form, 2)
-    return _updating(form, target, step, count)
+    return _updating(form, target, step, count, verb="written")
 
 
 def _inval(form: Form) -> Op:

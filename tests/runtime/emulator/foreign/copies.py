@@ -46,7 +46,7 @@ def _all_arrive(x: Array, _: Array) -> list[Array]:
     return [v]
 
 
-case("mbarriers", "all_arrive", 2, 128, [integers("arrive", 128, 0, 99)], [zeros(128)], model=_all_arrive, numbers=(3,))
+case("mbarriers", "all_arrive", 1, 128, [integers("arrive", 128, 0, 99)], [zeros(128)], model=_all_arrive, numbers=(3,))
 case(
     "mbarriers",
     "copies_arrive",

@@ -65,7 +65,7 @@ extern "C" __global__ void tickets(unsigned *counters, unsigned *seen) {
 }
 
 __device__ float max_by_cas(float *at, float v) {
-  int *bits = (int *)at, old = *bits, assumed;
+  int *bits = (int *)at, old = *(volatile int *)bits, assumed;
   do {
     assumed = old;
     if (__int_as_float(assumed) >= v) break;
@@ -77,12 +77,12 @@ __device__ float max_by_cas(float *at, float v) {
 extern "C" __global__ void by_cas(const float *x, float *top, unsigned long long *product, unsigned short *narrow) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   max_by_cas(top, x[i]);
-  unsigned long long old = *product, assumed;
+  unsigned long long old = *(volatile unsigned long long *)product, assumed;
   do {
     assumed = old;
     old = atomicCAS(product, assumed, assumed * 3 + 1);
   } while (assumed != old);
-  unsigned short was = *narrow, seen;
+  unsigned short was = *(volatile unsigned short *)narrow, seen;
   do {
     seen = was;
     was = atomicCAS(narrow, seen, (unsigned short)(seen + 5));

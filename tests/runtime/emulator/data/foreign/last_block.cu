@@ -16,6 +16,7 @@ extern "C" __global__ void last_block(const long long *x, long long *partials, l
     partials[blockIdx.x] = s[0];
     __threadfence();
     last = atomicInc(&arrived, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();  // what the others wrote before they arrived is seen from here on
   }
   __syncthreads();
   if (!last) return;
