@@ -6,6 +6,7 @@ from .isa import SUPPORTED
 from .launch import LaunchStats, launch, parse
 from .memory import Memory
 from .module import Module
+from .sanitizer import Finding, sanitize
 from .tool import Tool
 
-__all__ = ["SUPPORTED", "LaunchStats", "Memory", "Module", "Tool", "launch", "parse"]
+__all__ = ["SUPPORTED", "Finding", "LaunchStats", "Memory", "Module", "Tool", "launch", "parse", "sanitize"]

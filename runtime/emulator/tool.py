@@ -34,6 +34,7 @@ class Touch:
         addresses: int64, one for each thread that takes part, or one element for all of them; the byte address in the
             space is ``addresses + access.offset``.
         pieces: where that lies.
+        values: what a store writes, in the access's unit: one for each thread that takes part, or one for all of them.
     """
 
     machine: Machine
@@ -42,6 +43,7 @@ class Touch:
     chosen: Array | None
     addresses: Array
     pieces: list[Piece]
+    values: Array | None = None
 
     @cached_property
     def threads(self) -> Array:

@@ -1,0 +1,8 @@
+"""The sanitizer: watches a launch on the emulator and says what the kernel does wrong."""
+
+from __future__ import annotations
+
+from .findings import Finding, Place
+from .sanitizer import Sanitizer, sanitize
+
+__all__ = ["Finding", "Place", "Sanitizer", "sanitize"]

@@ -1,0 +1,126 @@
+"""Findings: what is wrong in a launch, where, and which two threads it is about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ....compiler.errors import WarpfoldError
+from ..types import Instruction
+
+if TYPE_CHECKING:
+    from ..launch import Launch
+
+Index = tuple[int, ...]
+KINDS = {
+    "WF710": "out-of-bounds", "WF711": "misaligned", "WF712": "out-of-bounds", "WF713": "out-of-bounds",
+    "WF714": "deadlock", "WF715": "warp-mask", "WF716": "no-end", "WF717": "trap", "WF719": "out-of-bounds",
+    "WF720": "warp-mask", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
+}  # fmt: skip
+"""The kind of finding that an error of the emulator is, where it is one of the kernel."""
+_PLACE = re.compile(r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line."""
+
+    cta: Index
+    thread: Index
+    line: int
+
+    def __str__(self) -> str:
+        at = f"CTA {self.cta}, thread {self.thread}"
+        return f"{at}, line {self.line}" if self.line else at
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault, and how often it was seen.
+
+    Attributes:
+        kind: out-of-bounds, misaligned, uninitialised, shared-race, cluster-race, global-race, barrier-divergence,
+            deadlock, warp-mask, warp-synchrony, no-end or trap.
+        line, text: the instruction in the PTX.
+        threads: one or two places: who met the fault, and the other access or thread it is about.
+        where: array, element and byte; empty where no memory is touched.
+        words: what is wrong, and the synchronisation that is missing.
+        count: occurrences with the same kind and lines.
+    """
+
+    kind: str
+    line: int
+    text: str
+    threads: tuple[Place, ...]
+    where: str
+    words: str
+    count: int = 1
+
+
+class Findings:
+    """What a sanitizer found, in the order in which it was met; the same fault in the same lines is one finding."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[object, ...], Finding] = {}
+
+    def add(
+        self,
+        kind: str,
+        ins: Instruction,
+        threads: tuple[Place, ...],
+        where: str,
+        words: str,
+        count: int = 1,
+    ) -> None:
+        """Adds a fault, or counts it to one found before."""
+        key = (kind, ins.line, *(p.line for p in threads[1:]))
+        old = self.found.get(key)
+        if old is None:
+            self.found[key] = Finding(kind, ins.line, ins.text, threads, where, words, count)
+        else:
+            self.found[key] = replace(old, count=old.count + count)
+
+    def has(self, kind: str, line: int) -> bool:
+        """Whether this line has a finding of this kind."""
+        return any(key[:2] == (kind, line) for key in self.found)
+
+    def error(self, error: WarpfoldError) -> None:
+        """Adds the fault that ended the launch.
+
+        Raises:
+            WarpfoldError: ``error`` itself, when it is none of the kernel but of the request.
+        """
+        kind, match = KINDS.get(error.code), _PLACE.search(error.message)
+        if kind is None or match is None:
+            raise error
+        line, text, cta, thread = match.groups()
+        where, _, words = error.message[: match.start()].rpartition(": ")
+        place = Place(_index(cta), _index(thread), int(line))
+        words = f"{where}: {words}" if where else words
+        ins = Instruction("", (), (), int(line), text)
+        self.add(kind, ins, (place,), "", words + (f"; {error.remedy}" if error.remedy else ""))
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.found.values())
+
+
+def _index(text: str) -> Index:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def place_of(launch: Launch, thread: int, per_cta: int, line: int) -> Place:
+    """The place of a thread of the launch, numbered in cluster order with ``per_cta`` numbers a CTA."""
+    order, within = divmod(thread, per_cta)
+    cluster, rank = divmod(order, launch.cluster_size)
+    clusters = [-(-g // c) for g, c in zip(launch.grid, launch.cluster, strict=True)]
+    shapes = zip(_unravel(cluster, clusters), _unravel(rank, launch.cluster), launch.cluster, strict=True)
+    return Place(tuple(c * size + r for c, r, size in shapes), tuple(_unravel(within, launch.block)), line)
+
+
+def _unravel(linear: int, shape: list[int] | Index) -> list[int]:
+    out = []
+    for size in shape:
+        linear, rest = divmod(linear, size)
+        out.append(rest)
+    return out

@@ -1,0 +1,143 @@
+"""What threads learn through memory: the releases of a location in order, and what one who acquires them knows.
+
+A ``Log`` holds the releases that a read of a location may take part in (a write and the atomics that follow it, the
+release sequence of the PTX memory model). A thread's ``Known`` says how far it has acquired which logs; it is a small
+value that threads share, kept once in a table and named by its number. Only when a question is asked is it spelled out
+as a ``Clock``: for CTAs, warps and threads, the time up to which all they did is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..types import Array
+from .strength import CLUSTER, CTA, GPU
+
+
+class Release(NamedTuple):
+    """One release by a thread of CTA ``cta``, for those whom ``level`` reaches.
+
+    ``keys`` and ``times`` are what its thread knew, as in ``Clock``; ``known`` the number of what it had acquired.
+    """
+
+    cta: int
+    level: int
+    keys: Array
+    times: Array
+    known: int
+
+
+class Log(list[Release]):
+    """Releases of one location; a log is equal to itself alone."""
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
+class Part(NamedTuple):
+    """The first entries of a log, as a thread of CTA ``cta`` acquires them at scope ``level``."""
+
+    log: Log
+    cta: int
+    level: int
+
+
+Known = dict[Part, int]
+"""How many entries of each."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """``times[k]``: the time up to which everything done by ``keys[k]``, ascending, is known."""
+
+    keys: Array
+    times: Array
+
+    def of(self, keys: Array) -> Array:
+        """The times of ``keys``; 0 for those of whom nothing is known."""
+        if not self.keys.size:
+            return np.zeros(keys.shape, np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        result: Array = np.where(self.keys[at] == keys, self.times[at], 0)
+        return result
+
+
+class Table:
+    """All values of ``Known`` that threads have, by number; 0 knows nothing. ``size`` is the number of CTAs a cluster."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.values: list[Known] = [{}]
+        self.numbers: dict[frozenset[tuple[Part, int]], int] = {frozenset(): 0}
+        self.clocks: dict[int, Clock] = {}
+
+    def join(self, *numbers: int) -> int:
+        """Everything that several know."""
+        some = {n for n in numbers if n}
+        if len(some) < 2:
+            return some.pop() if some else 0
+        out: Known = {}
+        for n in some:
+            for part, count in self.values[n].items():
+                out[part] = max(out.get(part, 0), count)
+        return self._number(out)
+
+    def one(self, part: Part) -> int:
+        """A log as far as it goes now."""
+        return self._number({part: len(part.log)})
+
+    def at_level(self, number: int, level: int) -> int:
+        """The same, acquired at no wider a scope than ``level``."""
+        out: Known = {}
+        for part, count in self.values[number].items():
+            narrow = part._replace(level=min(part.level, level))
+            out[narrow] = max(out.get(narrow, 0), count)
+        return self._number(out)
+
+    def _number(self, known: Known) -> int:
+        key = frozenset(known.items())
+        found = self.numbers.get(key)
+        if found is None:
+            found = self.numbers[key] = len(self.values)
+            self.values.append(known)
+        return found
+
+    def clock(self, number: int) -> Clock:
+        """What is known under ``number``, spelled out."""
+        found = self.clocks.get(number)
+        if found is None:
+            found = self.clocks[number] = self._spelled(number)
+        return found
+
+    def _spelled(self, number: int) -> Clock:
+        done: dict[tuple[int, int, int], int] = {}
+        todo, seen = [number], {0, number}
+        keys: list[Array] = []
+        times: list[Array] = []
+        while todo:
+            for part, count in self.values[todo.pop()].items():
+                at = id(part.log), part.cta, part.level
+                for release in part.log[done.get(at, 0) : count]:
+                    if self.distance(release.cta, part.cta) > min(release.level, part.level):
+                        continue
+                    keys.append(release.keys)
+                    times.append(release.times)
+                    if release.known not in seen:
+                        seen.add(release.known)
+                        todo.append(release.known)
+                done[at] = max(done.get(at, 0), count)
+        if not keys:
+            return Clock(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        all_keys, all_times = np.concatenate(keys), np.concatenate(times)
+        order = np.lexsort((all_times, all_keys))
+        all_keys, all_times = all_keys[order], all_times[order]
+        last = np.append(all_keys[1:] != all_keys[:-1], True)
+        return Clock(all_keys[last], all_times[last])
+
+    def distance(self, a: int, b: int) -> int:
+        """The least scope that holds threads of the CTAs ``a`` and ``b``."""
+        return CTA if a == b else CLUSTER if a // self.size == b // self.size else GPU
+

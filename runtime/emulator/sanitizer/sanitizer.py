@@ -1,0 +1,141 @@
+"""``Sanitizer``: the tool that watches a launch, and hands each event to those who judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....compiler.errors import WarpfoldError
+from ..launch import Argument, launch, parse
+from ..module import Module
+from ..tool import Tool, Touch, numbers
+from .barriers import Barriers
+from .findings import Finding, Findings
+from .order import Order
+from .places import Places
+from .races import Races
+from .shadow import Shadow
+from .strength import level_of
+from .warps import Warps
+
+if TYPE_CHECKING:
+    from ..lanes import Lanes
+    from ..launch import Launch
+    from ..machine import Machine
+    from ..memory import Memory
+    from ..program import Block
+    from ..types import Array, Instruction
+
+
+class Sanitizer(Tool):
+    """Watches any number of launches, one after another; ``findings`` holds what was found in all of them.
+
+    ``launches``, ``threads`` and ``accesses`` count what was checked; an access is one thread's.
+    """
+
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self.launches = self.threads = self.accesses = 0
+
+    def launch(self, launch: Launch) -> None:
+        """Nothing of what came before a launch is unordered with it."""
+        self.launches += 1
+        self.threads += launch.stats.threads
+        self.places = Places(launch)
+        self.order = Order(launch)
+        self.shadow = Shadow(self.findings, self.places)
+        self.races = Races(self.findings, self.places, self.order)
+        self.warps = Warps(self.findings, self.places, self.order)
+        self.barriers = Barriers(self.findings, self.places)
+
+    def batch(self, machine: Machine) -> None:
+        """New CTAs: shared and local memory that nobody wrote, threads that know nothing."""
+        self.places.batch(machine)
+        for part in (self.order, self.shadow, self.races, self.barriers):
+            part.batch(machine)
+
+    def touch(self, touch: Touch) -> None:
+        """Memory: is it written, and by whom."""
+        n = touch.lanes.n if touch.chosen is None else touch.chosen.size
+        self.accesses += n
+        if touch.access.space in ("param", "const") or not n:
+            return
+        for piece in touch.pieces:
+            home = piece.home
+            if home is not None and (home.read_only or home.constant) and home.initialised:
+                continue
+            self.shadow.touch(touch, piece)
+            if touch.access.space != "local":
+                self.races.touch(touch, piece)
+
+    def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:  # noqa: ARG002
+        """A fence: releases what comes before, acquires for what comes after."""
+        threads = numbers(lanes, mask)
+        if threads.size:
+            self.order.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
+
+    def gathered(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """A warp-wide instruction begins."""
+        self.warps.gathered(machine, block, lanes)
+
+    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
+        """A shuffle reads the registers of other lanes."""
+        self.warps.shuffle(machine, ins, lanes, source, inside)
+
+    def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
+        """Threads come to a barrier."""
+        self.barriers.arrive(machine, block, lanes, number)
+        self.order.arrive(block, lanes, number)
+
+    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
+        """A barrier lets threads go."""
+        self.barriers.release(machine, number, ctas, sets)
+        self.order.release(number, ctas, sets)
+
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+        """Threads come to the barrier of their cluster."""
+        self.order.cluster_arrive(block, lanes)
+
+    def cluster_release(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+        """It lets them go."""
+        self.order.cluster_release(lanes)
+
+    def exit(self, machine: Machine, lanes: Lanes) -> None:
+        """Threads end, and with the last of a CTA its shared memory."""
+        if machine.launch.cluster_size > 1:
+            self.races.exit(machine, lanes)
+
+
+def sanitize(
+    module: Module | str,
+    entry: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    args: Sequence[Argument],
+    memory: Memory,
+    *,
+    shared_bytes: int = 0,
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    max_steps: int | None = None,
+    seed: int | None = None,
+) -> list[Finding]:
+    """Launches kernel ``entry`` as ``launch`` does, and returns what it does wrong; none if nothing was found.
+
+    ``module`` may be PTX text. Which bytes of ``memory`` have a value is remembered from launch to launch. A fault that
+    leaves nothing to go on with (an address outside all arrays, a deadlock) ends the launch.
+
+    Raises:
+        WarpfoldError: what is wrong with the text or the request (WF701 to WF709, WF718, WF733).
+    """
+    tool = Sanitizer()
+    module = parse(module) if isinstance(module, str) else module
+    try:
+        launch(
+            module, entry, grid, block, args, memory,
+            shared_bytes=shared_bytes, cluster=cluster, max_steps=max_steps, tool=tool, seed=seed,
+        )  # fmt: skip
+    except WarpfoldError as e:
+        tool.findings.error(e)
+    return list(tool.findings)
