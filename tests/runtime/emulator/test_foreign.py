@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,15 +24,20 @@ def load(name: str) -> emulator.Module:
 
 def execute(case: Case, name: str, seed: int | None = None) -> list[np.ndarray]:
     """The outputs after the launch, on the module ``name``."""
+    return started(case, name, emulator.launch, seed=seed)[1]
+
+
+def started(case: Case, name: str, how: Callable[..., Any], **options: Any) -> tuple[Any, list[np.ndarray]]:
+    """What ``how`` (launch or sanitize) returns for the case, and the outputs."""
     memory = emulator.Memory()
     held = []
     for x in (*case.inputs, *case.outputs):
         held.append(aligned(x.nbytes).view(x.dtype))
         held[-1][:] = x
     args = [memory.bind(x.view(np.uint8)) for x in held]
-    options = {"shared_bytes": case.shared, "cluster": (case.cluster, 1, 1), "seed": seed}
-    emulator.launch(load(name), case.kernel, case.grid, case.block, [*args, *case.numbers], memory, **options)
-    return held[len(case.inputs) :]
+    shape = case.grid, case.block, [*args, *case.numbers]
+    options |= {"shared_bytes": case.shared, "cluster": (case.cluster, 1, 1)}
+    return how(load(name), case.kernel, *shape, memory, **options), held[len(case.inputs) :]
 
 
 RUNS = [(case, name) for case in CASES for name in case.files]
@@ -99,6 +106,14 @@ def test_a_warp_synchronous_tail_needs_lockstep() -> None:
     case = next(c for c in CASES if c.kernel == "tail_in_step")
     with pytest.raises(AssertionError):
         compare(case, execute(case, "tails_sm75", 1))
+    assert {f.kind for f in started(case, "tails_sm75", emulator.sanitize)[0]} == {"warp-synchrony"}
+
+
+@pytest.mark.parametrize("source", MEET)
+def test_the_sanitizer_finds_nothing_in_a_right_kernel(source: str) -> None:
+    for case, name in {(c.kernel, c.number): (c, n) for c, n in RUNS if c.source == source}.values():
+        if case.kernel != "tail_in_step":
+            assert started(case, name, emulator.sanitize)[0] == []
 
 
 @pytest.mark.parametrize(
