@@ -159,7 +159,7 @@ class _Store:
             raw = broadcast(raw, lanes.n)[chosen]
         elif addresses.size < lanes.n:
             addresses = broadcast(addresses, lanes.n)
-        for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
+        for view, index, where, _ in locate(access, machine, lanes, chosen, addresses, raw):
             view[index] = raw if raw.size == 1 else raw[where]
 
 
