@@ -114,17 +114,20 @@ class Memory:
         at, rest = divmod(address - first, dtype.itemsize)
         return None if rest or not 0 <= at < view.size else view[at : at + 1].copy()
 
-    def describe(self, address: int) -> str:
-        """Where ``address`` lies, seen from the nearest allocation."""
-        if not self._allocations:
-            return f"{address:#x}, and there is no allocation"
+    def nearest(self, address: int) -> Allocation | None:
+        """The allocation that holds ``address``, or the one next to it; None if there is none."""
         at = bisect_right(self._starts, address)
-        near = self._allocations[max(at - 1, 0) : at + 1]
 
         def distance(found: Allocation) -> int:
             return max(found.address - address, address - found.end + 1, 0)
 
-        best = min(near, key=distance)
+        return min(self._allocations[max(at - 1, 0) : at + 1], key=distance, default=None)
+
+    def describe(self, address: int) -> str:
+        """Where ``address`` lies, seen from the nearest allocation."""
+        best = self.nearest(address)
+        if best is None:
+            return f"{address:#x}, and there is no allocation"
         label = f"{best.name!r} " if best.name else ""
         what = f"allocation {label}of {best.size} bytes at {best.address:#x}"
         if address < best.address:

@@ -75,16 +75,17 @@ def locate(
     elif space == "generic":
         return _by_window(access, machine, lanes, chosen, addresses, values)
     else:
-        pieces = _pieces(access, machine, lanes, chosen, addresses)
+        pieces = pieces_of(access, machine, lanes, chosen, addresses)
     tool = machine.launch.tool
     if tool is not None:
         tool.touch(Touch(machine, access, lanes, chosen, addresses, pieces, values))
     return pieces
 
 
-def _pieces(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
+def pieces_of(access: Access, machine: Machine, lanes: Lanes, chosen: Array | None, addresses: Array) -> list[Piece]:
+    """As ``locate``, for a space that is not generic, and without telling a tool."""
     space = access.space
-    if space == "const":
+    if space in ("global", "const"):
         return _in_global(access, machine, lanes, chosen, addresses)
     if space == "param":
         return [_in_params(access, machine, lanes, chosen, addresses)]

@@ -66,6 +66,9 @@ class Tool:
     def touch(self, touch: Touch) -> None:
         """Threads are about to read or write memory."""
 
+    def issue(self, touch: Touch) -> None:
+        """Threads ask for copies that may write from now on; ``touch`` comes when they arrive."""
+
     def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:
         """Threads pass a fence; ``mask`` says which of ``lanes`` (None: all)."""
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from .lanes import Lanes
 from .op import broadcast
-from .spaces import Access
+from .spaces import Access, pieces_of
+from .tool import Touch
 from .transfer import scatter
 from .types import Array
 
@@ -65,6 +66,8 @@ class Copies:
         made = Copy(self.made, access, threads, self.groups[threads], addresses, raw)
         self.made += 1
         self.list.append(made)
+        if self.machine.launch.tool is not None and threads.size:
+            self.machine.launch.tool.issue(self._touch(made))
         return made
 
     def take(self, copy: Copy) -> Copy:
@@ -89,11 +92,20 @@ class Copies:
                 rest.append(copy.part(~here))
         self.list = rest
 
+    def _touch(self, copy: Copy) -> Touch:
+        """Where a copy's bytes will go."""
+        lanes, chosen = self._lanes(copy)
+        pieces = pieces_of(copy.access, self.machine, lanes, chosen, copy.addresses)
+        return Touch(self.machine, copy.access, lanes, chosen, copy.addresses, pieces)
+
+    def _lanes(self, copy: Copy) -> tuple[Lanes, Array]:
+        """The threads of a copy, and the position among them of each element's."""
+        index = np.unique(copy.threads)
+        return Lanes(index, self.machine.total, self.machine.per_cta), np.searchsorted(index, copy.threads)
+
     def write(self, copy: Copy) -> None:
         """Writes a copy's bytes, as the threads that asked for it."""
-        index = np.unique(copy.threads)
-        lanes = Lanes(index, self.machine.total, self.machine.per_cta)
-        chosen = np.searchsorted(index, copy.threads)
+        lanes, chosen = self._lanes(copy)
         scatter(copy.access, self.machine, lanes, chosen, copy.addresses, copy.raw)
 
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ....compiler.errors import WarpfoldError
 from ..types import Instruction
 
 if TYPE_CHECKING:
     from ..launch import Launch
 
 Index = tuple[int, ...]
-KINDS = {
-    "WF710": "out-of-bounds", "WF711": "misaligned", "WF712": "out-of-bounds", "WF713": "out-of-bounds",
-    "WF714": "deadlock", "WF715": "warp-mask", "WF716": "no-end", "WF717": "trap", "WF719": "out-of-bounds",
-    "WF720": "warp-mask", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
-}  # fmt: skip
-"""The kind of finding that an error of the emulator is, where it is one of the kernel."""
-_PLACE = re.compile(r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL)
-
 
 @dataclass(frozen=True)
 class Place:
@@ -85,28 +76,8 @@ class Findings:
         """Whether this line has a finding of this kind."""
         return any(key[:2] == (kind, line) for key in self.found)
 
-    def error(self, error: WarpfoldError) -> None:
-        """Adds the fault that ended the launch.
-
-        Raises:
-            WarpfoldError: ``error`` itself, when it is none of the kernel but of the request.
-        """
-        kind, match = KINDS.get(error.code), _PLACE.search(error.message)
-        if kind is None or match is None:
-            raise error
-        line, text, cta, thread = match.groups()
-        where, _, words = error.message[: match.start()].rpartition(": ")
-        place = Place(_index(cta), _index(thread), int(line))
-        words = f"{where}: {words}" if where else words
-        ins = Instruction("", (), (), int(line), text)
-        self.add(kind, ins, (place,), "", words + (f"; {error.remedy}" if error.remedy else ""))
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Finding]:
         return iter(self.found.values())
-
-
-def _index(text: str) -> Index:
-    return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 def place_of(launch: Launch, thread: int, per_cta: int, line: int) -> Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +12,7 @@ from .cells import Cells, Record
 from .findings import Findings
 from .order import Order
 from .places import Places
-from .strength import ATOMIC, CTA, LEVEL, VOLATILE, Strength, strength
+from .strength import ATOMIC, LEVEL, VOLATILE, Strength, strength, verb_of
 
 if TYPE_CHECKING:
     from ..lanes import Lanes
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from ..types import Array, Instruction
 
 _DONE = {"read": "reads", "written": "writes", "updated": "updates"}
+
+
+def _agree(event: Event, some: Array) -> Array:
+    """Whether the lanes store what the last one stores in their cell."""
+    if event.values is None:
+        return np.ones(some.size, bool)
+    _, cell = np.unique(event.cells, return_inverse=True)
+    last = np.zeros(event.cells.size, np.int64)
+    last[cell] = np.arange(cell.size)
+    result: Array = event.values[some] == event.values[last[cell[some]]]
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +52,8 @@ class Event:
     cells: Array
     bytes: Array
     same: Array | None
-    """Whether a store leaves its cell as it is."""
-
-
-class Late(NamedTuple):
-    """A read that is looked at when somebody writes to the array."""
-
-    event: Event
+    values: Array | None
+    """Whether a store leaves its cell as it is, and what it stores."""
 
 
 class Races:
@@ -66,31 +72,45 @@ class Races:
         """Shared memory that nobody touched."""
         self.machine = machine
         self.shared: Cells | None = None
-        self.remote: dict[int, dict[int, tuple[int, int, Instruction]]] = {}
+        self.remote: dict[int, dict[int, tuple[Event, int]]] = {}
 
     def touch(self, touch: Touch, piece: Piece) -> None:
         """Compares an access with those before it."""
         time, home = self.order.tick(), piece.home
-        strong = strength(touch.access.ins, touch.access.verb)
+        verb = verb_of(touch.access)
+        strong = strength(touch.access.ins, verb)
         threads = touch.threads if isinstance(piece.where, slice) else touch.threads[piece.where]
         self.lines[touch.access.ins.line] = touch.access.ins
         if home is not None and home not in self.cells:
-            if touch.access.verb == "read":
+            if verb == "read":
                 self.deferred.setdefault(home, []).append((touch, piece, time, self.places.numbers(threads)))
                 return
             self._begin(home)
         event = self._event(touch, piece, threads, self.places.numbers(threads), time)
-        self._look(event, self._cells(home, event.access.size), touch.access.verb)
+        self._look(event, self._cells(home, event.access.size), verb)
         if strong.level or self.order.logs:
             self._synchronise(touch, piece, threads, strong)
         if home is None and self.machine.launch.cluster_size > 1:
             self._remote(event)
 
+    def issue(self, touch: Touch, piece: Piece) -> None:
+        """A copy that may write from now on: compares it with the accesses before."""
+        home = piece.home
+        if home is not None and home not in self.cells:
+            return
+        threads = touch.threads[piece.where]
+        self.lines[touch.access.ins.line] = touch.access.ins
+        event = self._event(touch, piece, threads, self.places.numbers(threads), self.order.tick())
+        cells = self._cells(home, event.access.size)
+        self._compare(event, cells.write, "written")
+        self._compare(event, cells.first, "written", reads=True)
+        self._compare(event, cells.second, "written", reads=True)
+
     def _synchronise(self, touch: Touch, piece: Piece, threads: Array, strong: Strength) -> None:
         home = piece.home
         key = ("shared", 0) if home is None else ("global", home.address)
         index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
-        self.order.synchronise(*key, threads, index, strong, touch.access.verb)
+        self.order.synchronise(*key, threads, index, strong, verb_of(touch.access))
 
     def _begin(self, home: Allocation) -> None:
         """The first write to an allocation: now the reads before it matter."""
@@ -119,17 +139,18 @@ class Races:
         start = 0 if home is None else home.address % 32 + -home.address % size
         octets = np.broadcast_to(piece.index, threads.shape) * size + start
         found = self._cells(home, size)
-        same = None
-        if touch.values is not None and access.verb == "written":
-            values = touch.values if touch.values.size == 1 else touch.values[piece.where]
+        values = same = None
+        if touch.values is not None:
+            values = np.broadcast_to(touch.values if touch.values.size == 1 else touch.values[piece.where], threads.shape)
             same = np.broadcast_to(piece.view[piece.index] == values, threads.shape)
         wide = size // found.size
         cells = octets // found.size
         if wide > 1:
             cells = (cells[:, None] + np.arange(wide)).reshape(-1)
             threads, numbers, octets = (np.repeat(v, wide) for v in (threads, numbers, octets))
-            same = None if same is None else np.repeat(same, wide)
-        return Event(access, home, strength(access.ins, access.verb), time, threads, numbers, cells, octets, same)
+            same, values = (None if v is None else np.repeat(v, wide) for v in (same, values))
+        strong = strength(access.ins, verb_of(access))
+        return Event(access, home, strong, time, threads, numbers, cells, octets, same, values)
 
     def _look(self, event: Event, cells: Cells, verb: str) -> None:
         if event.strong.cached and cells.write.thread[event.cells].any():
@@ -146,8 +167,7 @@ class Races:
             cells.first.thread[event.cells] = 0
             cells.second.thread[event.cells] = 0
         cells.write.put(event.cells, event.numbers + 1, event.time, event.access.ins.line, event.strong.code)
-        if verb == "written":
-            self._among_themselves(event, cells)
+        self._among_themselves(event, cells, verb)
 
     def _remember_reads(self, event: Event, cells: Cells) -> None:
         first, second, at, who = cells.first, cells.second, event.cells, event.numbers + 1
@@ -212,24 +232,22 @@ class Races:
         result: Array = both & ~lost & ~volatile
         return result
 
-    def _among_themselves(self, event: Event, cells: Cells) -> None:
-        """Lanes of one instruction that write one cell: harmless in a warp if they write the same."""
+    def _among_themselves(self, event: Event, cells: Cells, verb: str) -> None:
+        """Lanes of one instruction that write one cell: harmless in a warp if they write the same, or atomically."""
         lost = cells.write.thread[event.cells] != event.numbers + 1
         if not lost.any():
             return
         some = np.flatnonzero(lost)
         winners = cells.write.thread[event.cells[some]].astype(np.int64) - 1
-        inside = winners >> 5 == event.numbers[some] >> 5
-        if event.same is not None and inside.any():
-            inside &= self._agree(event, some, cells)
-        bad = some[~inside]
+        if verb == "updated":
+            fine = event.strong.level >= self.order.distance(event.threads[some], winners)
+        else:
+            fine = (winners >> 5 == event.numbers[some] >> 5) & _agree(event, some)
+        bad = some[~fine]
         if bad.size:
             k = int(bad[0])
             other = int(cells.write.thread[event.cells[k]]) - 1
             self._report(event, k, other, event.access.ins.line, bad.size, False)
-
-    def _agree(self, event: Event, some: Array, cells: Cells) -> Array:  # noqa: ARG002
-        return np.ones(some.size, bool)
 
     def _report(self, event: Event, k: int, other: int, line: int, count: int, reads: bool) -> None:
         access, ins, number = event.access, event.access.ins, int(event.numbers[k])
@@ -297,8 +315,7 @@ class Races:
         if late.size:
             self._lifetime(event, int(late[0]), "has not ended: a barrier of the cluster after it is missing")
         for k in away:
-            told = int(event.numbers[k]), event.time, event.access.ins
-            self.remote.setdefault(int(target[k]), {})[int(event.threads[k])] = told
+            self.remote.setdefault(int(target[k]), {})[int(event.threads[k])] = event, int(k)
 
     def _lifetime(self, event: Event, k: int, words: str) -> None:
         where = self.places.where(event.access, int(event.bytes[k]), None)
@@ -313,17 +330,18 @@ class Races:
         ended = ~alive.reshape(machine.count, -1).any(axis=1)
         for cta in [c for c in self.remote if ended[c]]:
             own = lanes.numbers[lanes.ctas == cta]
-            for number, time, ins in self.remote.pop(cta).values():
-                knows = self.order.knows(own, np.full(own.size, number), np.full(own.size, time))
+            for event, k in self.remote.pop(cta).values():
+                number, ins = int(event.numbers[k]), event.access.ins
+                knows = self.order.knows(own, np.full(own.size, number), np.full(own.size, event.time))
                 if knows.any():
                     continue
                 last = int(self.places.numbers(own[:1])[0])
                 places = self.places.place(number, ins.line), self.places.place(last, 0)
                 words = f"nothing orders this access before the end of CTA {places[1].cta}, whose shared memory it is: a "
                 words += "barrier of the cluster between it and the end is missing"
-                self.findings.add("cluster-race", ins, places, "", words)
+                where = self.places.where(event.access, int(event.bytes[k]), None)
+                self.findings.add("cluster-race", ins, places, where, words)
 
 
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}
 _VERB = {"st": "written", "atom": "updated", "red": "updated"}
-assert CTA

@@ -13,6 +13,7 @@ from ..module import Module
 from ..tool import Tool, Touch, numbers
 from .barriers import Barriers
 from .findings import Finding, Findings
+from .located import of_error
 from .order import Order
 from .places import Places
 from .races import Races
@@ -70,6 +71,15 @@ class Sanitizer(Tool):
             if touch.access.space != "local":
                 self.races.touch(touch, piece)
 
+    def issue(self, touch: Touch) -> None:
+        """A copy is under way."""
+        for piece in touch.pieces:
+            self.races.issue(touch, piece)
+
+    def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+        """Threads get on."""
+        self.barriers.step(block, lanes)
+
     def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:  # noqa: ARG002
         """A fence: releases what comes before, acquires for what comes after."""
         threads = numbers(lanes, mask)
@@ -91,7 +101,7 @@ class Sanitizer(Tool):
 
     def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
         """A barrier lets threads go."""
-        self.barriers.release(machine, number, ctas, sets)
+        self.barriers.release(machine, number, ctas)
         self.order.release(number, ctas, sets)
 
     def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
@@ -104,6 +114,7 @@ class Sanitizer(Tool):
 
     def exit(self, machine: Machine, lanes: Lanes) -> None:
         """Threads end, and with the last of a CTA its shared memory."""
+        self.barriers.exit(lanes)
         if machine.launch.cluster_size > 1:
             self.races.exit(machine, lanes)
 
@@ -137,5 +148,5 @@ def sanitize(
             shared_bytes=shared_bytes, cluster=cluster, max_steps=max_steps, tool=tool, seed=seed,
         )  # fmt: skip
     except WarpfoldError as e:
-        tool.findings.error(e)
+        of_error(tool.findings, e, memory)
     return list(tool.findings)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .findings import Findings
 from .places import Places
+from .strength import verb_of
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -51,7 +52,7 @@ class Shadow:
         if home is not None and home.initialised:
             return
         written = self._typed(access, home)
-        if access.verb != "written":
+        if verb_of(access) != "written":
             got = written.take(piece.index)
             if not _whole(got):
                 self._report(touch, piece, got)

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..types import Instruction
+
+if TYPE_CHECKING:
+    from ..spaces import Access
 
 CTA, CLUSTER, GPU = 1, 2, 3
 _LEVELS = {"cta": CTA, "cluster": CLUSTER, "gpu": GPU, "gl": GPU, "sys": GPU}
@@ -37,11 +41,18 @@ def level_of(mods: tuple[str, ...], default: int) -> int:
     return next((_LEVELS[m] for m in mods if m in _LEVELS), default)
 
 
+def verb_of(access: Access) -> str:
+    """What an access does: mbarrier.init and .inval do not care what was there before."""
+    return "written" if access.ins.opcode == "mbarrier" and {"init", "inval"} & set(access.ins.mods) else access.verb
+
+
 @lru_cache(maxsize=4096)
 def strength(ins: Instruction, verb: str) -> Strength:
     """The strength of the access that ``ins`` makes: read, written or updated."""
     mods = set(ins.mods)
-    if ins.opcode == "mbarrier":
+    if ins.opcode == "cp" and verb == "updated":  # what a copy does to its mbarrier
+        return Strength(ATOMIC + GPU, False, True, False)
+    if ins.opcode == "mbarrier" and verb != "written":
         waits = "test_wait" in mods or "try_wait" in mods
         return Strength(ATOMIC + GPU, waits and "relaxed" not in mods, "arrive" in mods or "arrive_drop" in mods, False)
     if ins.opcode == "cp" and verb == "updated":  # bytes that have come arrive at their mbarrier
