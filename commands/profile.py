@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.traffic import SECTOR
+from ..runtime.prepare import artifact
 from . import screen
+from .ideals import Counts, ideals
 from .watched import Watched, Work, watch
 
 HOTTEST = 12
@@ -18,7 +21,7 @@ _OPS = {"load": "ld", "store": "st", "atomic": "atom"}
 
 @dataclass(frozen=True)
 class Metric:
-    """One row: ``count`` and what it would be at best (None where the plan alone decides), and Nsight Compute's name.
+    """One row: ``count`` and what it would be at best (None where nobody knows), and Nsight Compute's name.
 
     ``share`` says that both are fractions, ``mean`` that they are averages: neither is divided by the elements.
     """
@@ -40,29 +43,58 @@ def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
     tool = Profiler()
     with screen.progress("profiling on the emulator"):
         watched = watch(work, tool)
-    several = [total(tool.profiles)] if len(tool.profiles) > 1 else []
+    found = _launches(watched, tool.profiles)
     if json:
-        screen.show(screen.as_json(_facts(watched, tool.profiles, several)))
+        screen.show(screen.as_json(_facts(watched, found)))
         return
     screen.show(f"profile of {watched.title}")
-    for one in (*tool.profiles, *several):
+    for one in found:
         screen.show()
-        screen.show("all launches" if one in several else f"{one.kernel} {_launch(one)}")
-        _table(metrics(one, watched.nbytes if one in several or not several else None), watched.elements, names)
-        if lines and one.lines:
+        screen.show(one.title)
+        _table(metrics(one.profile, one.ideal, one.nbytes), watched.elements, names)
+        if lines and one.profile.lines:
             screen.show()
-            _hottest(one)
+            _hottest(one.profile)
 
 
-def metrics(one: Profile, nbytes: int | None = None) -> list[Metric]:
-    """The rows for one launch; ``nbytes`` is what the arrays hold, which global memory must move at least."""
-    rows = [Metric("warp instructions", one.instructions, None, "smsp__inst_executed.sum")]
-    rows += [Metric(f"  {kind}", one.warp_instructions[kind]) for kind in CLASSES if one.warp_instructions[kind]]
+@dataclass(frozen=True)
+class Seen:
+    """The counters of a launch, or of all; what they would be at best, and the bytes that must move, where known."""
+
+    title: str
+    profile: Profile
+    ideal: Counts | None
+    nbytes: int | None = None
+
+
+def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
+    """Each launch, then all of them where there are several; the last one moves what the arrays hold."""
+    least: list[Counts] | list[None] = [None] * len(profiles)
+    if watched.outcome is not None:
+        least = ideals(watched.outcome.ready, artifact(watched.outcome.ready))
+    found = [Seen(f"{p.kernel} {_launch(p)}", p, one) for p, one in zip(profiles, least, strict=True)]
+    if len(found) > 1:
+        known = [one.ideal for one in found if one.ideal is not None]
+        found.append(Seen("all launches", total(profiles), sum(known, Counter()) if known else None))
+    return [*found[:-1], *(replace(one, nbytes=watched.nbytes) for one in found[-1:])]
+
+
+def metrics(one: Profile, ideal: Counts | None = None, nbytes: int | None = None) -> list[Metric]:
+    """The rows for one launch, with the least counts and global bytes of its plan where they are known."""
+
+    def least(what: str) -> int | None:
+        return None if ideal is None else ideal[what]
+
+    every = None if ideal is None else sum(ideal[kind] for kind in CLASSES)
+    rows = [Metric("warp instructions", one.instructions, every, "smsp__inst_executed.sum")]
+    rows += [
+        Metric(f"  {kind}", one.warp_instructions[kind], least(kind)) for kind in CLASSES if one.warp_instructions[kind]
+    ]
     active = "smsp__thread_inst_executed_per_inst_executed.ratio"
     rows.append(Metric("threads active of 32", one.lanes_active, 32, active, mean=True))
     uniform = "smsp__sass_average_branch_targets_threads_uniform.pct"
     rows += [
-        Metric("branches", one.branches, None, "smsp__sass_branch_targets.sum"),
+        Metric("branches", one.branches, None if ideal is None else 0, "smsp__sass_branch_targets.sum"),
         Metric("  divergent", one.divergent, 0, "smsp__sass_branch_targets_threads_divergent.sum"),
         Metric("branch efficiency", one.branch_efficiency, 1, uniform, share=True),
     ]
@@ -71,7 +103,7 @@ def metrics(one: Profile, nbytes: int | None = None) -> list[Metric]:
         used = f"smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{op}.pct"
         best = found.ideal / found.requests
         rows += [
-            Metric(f"{what} requests", found.requests, None, _L1.format("t_requests_pipe_lsu", space, op)),
+            Metric(f"{what} requests", found.requests, least(what), _L1.format("t_requests_pipe_lsu", space, op)),
             Metric("  sectors", found.sectors, found.ideal, _L1.format("t_sectors_pipe_lsu", space, op)),
             Metric("  sectors per request", found.sectors_per_request, best, mean=True),
             Metric("  bytes used", found.used, 1, used, share=True),
@@ -85,7 +117,12 @@ def metrics(one: Profile, nbytes: int | None = None) -> list[Metric]:
             _L1.format(n, "shared", op) for n in ("data_pipe_lsu_wavefronts", "data_bank_conflicts_pipe_lsu")
         )
         rows += [
-            Metric(f"shared {what} requests", banks.requests, None, f"smsp__inst_executed_op_shared_{op}.sum"),
+            Metric(
+                f"shared {what} requests",
+                banks.requests,
+                least(f"shared {what}"),
+                f"smsp__inst_executed_op_shared_{op}.sum",
+            ),
             Metric("  wavefronts", banks.wavefronts, banks.ideal, waves),
             Metric("  bank conflicts", banks.conflicts, 0, conflicts),
         ]
@@ -132,16 +169,16 @@ def _hottest(one: Profile) -> None:
     screen.table(columns, rows)
 
 
-def _facts(watched: Watched, profiles: list[Profile], several: list[Profile]) -> dict[str, Any]:
+def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:
     """The whole screen as plain values, and the lines."""
 
-    def plain(one: Profile, nbytes: int | None) -> dict[str, Any]:
+    def plain(one: Seen) -> dict[str, Any]:
         rows = [
             {"name": m.name.strip(), "count": m.count, "ideal": m.ideal, "nsight_compute": m.nsight or None}
-            for m in metrics(one, nbytes)
+            for m in metrics(one.profile, one.ideal, one.nbytes)
         ]
-        return {**one.to_dict(), "metrics": rows}
+        return {**one.profile.to_dict(), "metrics": rows}
 
-    launches = [plain(one, None if several else watched.nbytes) for one in profiles]
-    whole = plain(several[0], watched.nbytes) if several else launches[0] if launches else None
-    return {"title": watched.title, "elements": watched.elements, "launches": launches, "total": whole}
+    every = [plain(one) for one in found]
+    launches = every[:-1] if len(every) > 1 else every
+    return {"title": watched.title, "elements": watched.elements, "launches": launches, "total": (every or [None])[-1]}

@@ -10,16 +10,18 @@ FILE.ptx have the names of the launch, else ``argument 0`` or the name of their 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
+from ..runtime.execute import Arrays
 from . import inputs, launching, run, screen
 from .files import Output
 from .launching import Again, Launching, Made, Scalar
@@ -135,12 +137,11 @@ def _plain(name: str, x: Array) -> dict[str, object]:
 
 def _operation(work: Work, tool: Tool | None) -> Watched:
     from ..runtime.emulator_backend import EmulatorBackend
-    from ..runtime.execute import Arrays
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
     xs = [_aligned(x) for x in request.arrays]
-    arrays = Arrays.of(xs, "emulator")
+    arrays = _Aligned.of(xs, "emulator")
     arrays.backend = backend
     outcome = run.perform(request, arrays, keepdims=False)
     named = {f"input {i}": x for i, x in enumerate(xs)} | {f"result {i}": r for i, r in enumerate(outcome.results)}
@@ -148,12 +149,30 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
     return Watched(request.title(), prod(arrays.shape), nbytes, named, outcome=outcome)
 
 
+class _Aligned(Arrays):
+    """Arrays whose results begin where a GPU's allocations do, so that each run touches as many sectors."""
+
+    def allocate(
+        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0
+    ) -> None:
+        """Makes the result arrays."""
+        shape = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
+        out = tuple(_empty(shape, t.numpy) for t in types) if out is None else out
+        super().allocate(axes, types, out, keepdims, checks)
+
+
 def _aligned(x: Array) -> Array:
-    """A copy that begins where a GPU's allocations do: on a boundary of 256 bytes."""
-    raw = np.empty(x.nbytes + ALIGN, np.uint8)
-    copy = raw[-raw.ctypes.data % ALIGN :][: x.nbytes].view(x.dtype).reshape(x.shape)
+    """A copy that begins where a GPU's allocations do."""
+    copy = _empty(x.shape, x.dtype)
     copy[...] = x
     return copy
+
+
+def _empty(shape: tuple[int, ...], t: np.dtype[Any]) -> Array:
+    """An array that begins on a boundary of 256 bytes."""
+    nbytes = prod(shape) * t.itemsize
+    raw = np.empty(nbytes + ALIGN, np.uint8)
+    return raw[-raw.ctypes.data % ALIGN :][:nbytes].view(t).reshape(shape)
 
 
 def _program(work: Work, tool: Tool | None) -> Watched:

@@ -86,6 +86,28 @@ class Choice:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
+@dataclass
+class Notes:
+    """What the planner thinks on its way.
+
+    Attributes:
+        reasons: each with the fields of the plan that it speaks of; ``parts`` are the CTAs that share a result.
+        rejected: (field=value, why not).
+    """
+
+    reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+
+    def because(self, reason: str, *fields: str) -> None:
+        """Notes a reason for the values of ``fields``."""
+        self.reasons.append((reason, fields))
+
+    def forget(self, fields: set[str]) -> None:
+        """Leaves out what speaks of ``fields``, of which another has decided."""
+        self.reasons = [(reason, about) for reason, about in self.reasons if not fields.intersection(about)]
+        self.rejected = [(what, why) for what, why in self.rejected if what.partition("=")[0] not in fields]
+
+
 @dataclass(frozen=True)
 class Task:
     """What the planner is asked: a program over a geometry, with operand addresses and a machine.
@@ -147,7 +169,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     Raises:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
-    notes = Choice(Plan(), Facts(0, 0, 32, (), False), Launch(1, 1, 1))
+    notes = Notes()
     fast = _fast(task, notes)
     plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
     if not task.monoid.commutative:
@@ -157,17 +179,18 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     parts = _split(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > 1 else "cta")
     if task.determinism == "portable":
-        notes.reasons.append(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
+        notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
-        plan, parts = _override(task, plan, options, notes)
+        own, later = (plan, parts), Notes()
+        plan, parts = _override(task, plan, options, later)
+        _asked(*own, plan, parts, notes)
+        notes.rejected += later.rejected
     check(plan, task.target, task.state_bytes)
-    notes.facts = facts(task, plan)
-    notes.plan = plan
-    notes.run = launch(plan, task.geometry.n_kept, task.geometry.n_reduced, parts)
-    return notes
+    run = launch(plan, task.geometry.n_kept, task.geometry.n_reduced, parts)
+    return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
-def _override(task: Task, plan: Plan, options: str, notes: Choice) -> tuple[Plan, int]:
+def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
     asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
@@ -190,6 +213,15 @@ def _override(task: Task, plan: Plan, options: str, notes: Choice) -> tuple[Plan
     return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
 
 
+def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
+    """Puts what was asked for in the place of the reasons for what the planner would have done."""
+    before, after = own.to_dict(), plan.to_dict()
+    changed = {key for key in after if after[key] != before[key]}
+    notes.forget(changed | ({"parts"} if parts != own_parts else set()))
+    if changed:
+        notes.because("asked for: " + ", ".join(f"{key}={value}" for key, value in after.items() if key in changed))
+
+
 def _check_atomic(task: Task) -> None:
     """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
     why, loose = "no atomic instruction combines its states", ""
@@ -208,17 +240,19 @@ def exact(monoid: MonoidGraph) -> bool:
     """Whether combining in any order gives the same bits and the hardware has the atomic: one integer operation."""
     if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
         return False
-    return _operation(monoid) in ("add", "and", "or", "xor", "min", "max")
+    return operation(monoid) in ("add", "and", "or", "xor", "min", "max")
 
 
 def _adds(monoid: MonoidGraph) -> bool:
     """Whether the monoid is one float sum, for which the hardware has an atomic, of no fixed order."""
     single = len(monoid.state) == 1 and monoid.state[0].is_float and monoid.state[0].bits in (32, 64)
-    return single and _operation(monoid) == "add"
+    return single and operation(monoid) == "add"
 
 
-def _operation(monoid: MonoidGraph) -> str:
-    """The one operation that combines two states of one value; nothing where there are several."""
+def operation(monoid: MonoidGraph) -> str:
+    """The one operation that combines two states; nothing where there are several, or several values in a state."""
+    if len(monoid.state) > 1:
+        return ""
     (e,) = monoid.combine
     return e.op if {(a.op, a.value) for a in e.args} == {("param", 0), ("param", 1)} else ""
 
@@ -298,7 +332,7 @@ def _stores_vector(task: Task, operand: int, vector: int) -> bool:
     return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
 
-def _fast(task: Task, notes: Choice) -> str:
+def _fast(task: Task, notes: Notes) -> str:
     """The axis that holds the smallest stride of the first input: along it neighbouring lanes read neighbours."""
     kept, reduced = task.geometry.kept, task.geometry.reduced
 
@@ -306,7 +340,7 @@ def _fast(task: Task, notes: Choice) -> str:
         return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))
 
     if kept and nearest(kept) < nearest(reduced):
-        notes.reasons.append(f"lanes lie along the kept axis: its stride {nearest(kept):.0f} is the smallest")
+        notes.because(f"lanes lie along the kept axis: its stride {nearest(kept):.0f} is the smallest", "fast")
         notes.rejected.append(("fast=reduced", "neighbouring lanes would read distant addresses (uncoalesced)"))
         return "kept"
     why = (
@@ -314,13 +348,13 @@ def _fast(task: Task, notes: Choice) -> str:
         if nearest(reduced) < float("inf")
         else "no stride says more"
     )
-    notes.reasons.append(f"lanes lie along the reduced axis: {why}")
+    notes.because(f"lanes lie along the reduced axis: {why}", "fast")
     if nearest(kept) < float("inf"):
         notes.rejected.append(("fast=kept", "neighbouring lanes would read distant addresses (uncoalesced)"))
     return "reduced"
 
 
-def _vector(task: Task, axis: str, notes: Choice) -> int:
+def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
     registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
@@ -331,7 +365,7 @@ def _vector(task: Task, axis: str, notes: Choice) -> int:
         why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
         notes.rejected.append((f"vector={widest}", why))
     words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
-    notes.reasons.append(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})")
+    notes.because(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})", "fast", "vector")
     return vector
 
 
@@ -344,14 +378,15 @@ def _unroll(task: Task, vector: int) -> int:
     return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
-def _reduced_plan(task: Task, notes: Choice) -> Plan:
+def _reduced_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the reduced axis: a thread, a few lanes, a warp or a CTA a result."""
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     unroll = min(_unroll(task, vector), UNROLL if positions > WARP else UNROLL_OF_A_WARP)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = THREADS // 2 // WARP if warps == 1 else 1
-    notes.reasons.append(f"{positions} thread(s) a result, up to {unroll} access(es) in flight each")
+    threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
+    notes.because(threads, "lanes", "warps", "unroll")
     return Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
 
 
@@ -366,7 +401,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     return max(WARP, positions) if vector > 1 and "shifted" in _planned(task, "reduced", vector) else positions
 
 
-def _kept_plan(task: Task, notes: Choice) -> Plan:
+def _kept_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
     vector = _vector(task, "kept", notes)
@@ -377,7 +412,8 @@ def _kept_plan(task: Task, notes: Choice) -> Plan:
         lanes_kept, warps = WARP, 1
     elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes and ranks(g) == (1, 1):
         lanes_kept = few_lanes
-    notes.reasons.append(f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis")
+    results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
+    notes.because(results, "fast", "vector", "lanes", "warps")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
 
 
@@ -385,7 +421,7 @@ def _kind(vector: int) -> str:
     return "wide" if vector > 1 else "single"
 
 
-def _split(task: Task, plan: Plan, notes: Choice) -> int:
+def _split(task: Task, plan: Plan, notes: Notes) -> int:
     """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step.
 
     A plan for several results a CTA is one for short rows, which are not shared.
@@ -393,17 +429,18 @@ def _split(task: Task, plan: Plan, notes: Choice) -> int:
     tiles = max(1, -(-task.geometry.n_kept // plan.slots))
     parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
     if parts == 1 or plan.warps_kept > 1:
-        notes.reasons.append("one CTA finishes each result: no grid stage")
+        notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
     shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
-    notes.reasons.append(f"{shared} CTAs share each result: {tiles} tile(s) of results do not fill {task.machine} SMs")
+    few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
+    notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))
     return parts
 
 
-def _fitting(task: Task, plan: Plan, notes: Choice) -> Plan:
+def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with as many warps along the reduced axis as shared memory has room for, whatever the finish."""
     wanted = plan
     while plan.warps > 1 and replace(plan, finish="last_block").shared_bytes(task.state_bytes) > STATIC_SHARED:

@@ -256,6 +256,28 @@ def test_reasons_are_words(task: Task) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "kept", "gone"),
+    [
+        ("simple", ["lanes lie along"], ["CTAs share", "element(s) an access", "thread(s) a result", "finish="]),
+        ("finish=two_kernels", ["lanes lie", "4 element(s)", "thread(s) a result", "CTAs share"], ["finish="]),
+        ("warps=4", ["lanes lie", "4 element(s)"], ["thread(s) a result", "CTAs share"]),
+        ("warps=8", ["lanes lie", "4 element(s)", "thread(s) a result", "CTAs share", "finish="], ["asked"]),
+    ],
+)
+def test_reasons_that_do_not_hold_for_what_is_asked_for_are_not_told(
+    options: str, kept: list[str], gone: list[str]
+) -> None:
+    choice = choose(simple("sum", (1 << 20,), (0,)), options)
+    told = "\n".join([*choice.reasons, *(what for what, _ in choice.rejected)])
+    told = "\n".join(line for line in told.splitlines() if not line.startswith("asked for: "))
+    own = choose(simple("sum", (1 << 20,), (0,))).plan.to_dict()
+    asked = ", ".join(f"{k}={v}" for k, v in choice.plan.to_dict().items() if v != own[k])
+    assert [r for r in choice.reasons if r.startswith("asked")] == ([f"asked for: {asked}"] if asked else [])
+    assert [word for word in kept if word not in told] == []
+    assert [word for word in gone if word in told] == []
+
+
+@pytest.mark.parametrize(
     ("shape", "strides", "start", "whole"),
     [((64,), (1,), 0, True), ((64,), (2,), 0, False), ((64,), (1,), 1, False), ((3, 64), (66, 1), 0, False)],
 )

@@ -1,0 +1,203 @@
+"""What the kernels of a reduction execute at the least under their plans: what ``profile`` sets beside its counts.
+
+Lower bounds from plan, launch, sizes and element types alone; docs/profiler.md derives them. Addresses, moves,
+conversions, loops and the code before and after the fold count as nothing, so that what they cost is seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.dtypes import DType
+from ..compiler.plan import Launch, Plan, launch
+from ..compiler.planner import operation
+from ..compiler.target import WARP
+from ..runtime.prepare import Prepared
+
+REQUEST = WARP * 16
+"""Bytes of the widest request of a warp."""
+WORD = 4
+_REDUX = ("add", "and", "or", "xor", "min", "max")
+
+Counts = Counter[str]
+"""By class of instruction, and by what memory requests are for: ``global load``, ``shared store``."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One launch of one kernel.
+
+    Attributes:
+        plan, run: how, and on which grid.
+        n_kept, n_reduced: results, and elements of each.
+        inputs, state, outputs: element types of what is read, combined and written.
+        votes: whether one vote or ``redux`` takes the place of a round of shuffles.
+    """
+
+    plan: Plan
+    run: Launch
+    n_kept: int
+    n_reduced: int
+    inputs: tuple[DType, ...]
+    state: tuple[DType, ...]
+    outputs: tuple[DType, ...]
+    votes: bool = False
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of the grid."""
+        return self.run.tiles * self.run.split
+
+    @property
+    def warps(self) -> int:
+        """Warps of a CTA."""
+        return self.plan.threads // WARP
+
+    @property
+    def owned(self) -> int:
+        """Results that lie in one warp."""
+        return min(self.n_kept, self.plan.lanes_kept * self.plan.vector_kept)
+
+    @property
+    def owners(self) -> int:
+        """Warps that own results, of the CTAs of one part."""
+        return _over(self.n_kept, self.owned) if self.owned else 0
+
+
+def ideals(ready: Prepared, compiled: Artifact) -> list[Counts]:
+    """The least counts of each launch of a reduction, in order."""
+    return [least(_task(ready, compiled, kernel)) for kernel in compiled.kernels if ready.geometry.n_kept]
+
+
+def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
+    """The launch of ``kernel``, as ``runtime.launch.calls`` makes it."""
+    run, n_kept, program = ready.choice.run, ready.geometry.n_kept, ready.program
+    votes = _votes(operation(program.monoid), kernel.plan, compiled.state, ready.target.has_redux)
+    task = Task(
+        kernel.plan, run, n_kept, ready.geometry.n_reduced, compiled.inputs, compiled.state, compiled.outputs, votes
+    )
+    if kernel.role == "main":
+        return task
+    parts = {"init": 0, "second": run.split if compiled.plan.finish == "two_kernels" else 1}[kernel.role]
+    outputs = compiled.state if kernel.role == "init" else compiled.outputs
+    second = launch(kernel.plan, n_kept, parts)
+    return replace(task, run=second, n_reduced=parts, inputs=compiled.state, outputs=outputs)
+
+
+def _votes(name: str, plan: Plan, state: Sequence[DType], redux: bool) -> bool:
+    """Whether lanes combine by one instruction a value: a ballot of truth values, ``redux`` of a whole warp's words."""
+    if len(state) != 1:
+        return False
+    if state[0].kind == "bool":
+        return name in ("and", "or")
+    return redux and plan.lanes == WARP and state[0].is_integer and state[0].bits == 32 and name in _REDUX
+
+
+def least(task: Task) -> Counts:
+    """The least counts of one launch, by class and request."""
+    found = _read(task.n_kept * task.n_reduced, task.inputs) + _folded(task, task.n_reduced, task.ctas)
+    if task.n_reduced > 1:
+        found += _met(task, task.ctas)
+    found += _finished(task)
+    found["control"] = task.warps * task.ctas  # every warp returns
+    for kind in ("load", "store", "atomic"):
+        found[kind] = sum(n for what, n in found.items() if what.endswith(f" {kind}"))
+    return found
+
+
+def _read(elements: int, types: Sequence[DType], at_least: int = 0) -> Counts:
+    return Counter({"global load": sum(max(at_least, _over(elements * t.itemsize, REQUEST)) for t in types)})
+
+
+def _folded(task: Task, n_reduced: int, ctas: int) -> Counts:
+    """A thread combines each element but its first: ``n_reduced`` for each result, by the threads of ``ctas``."""
+    own = WARP * task.warps * ctas * task.plan.vector_kept
+    return _combined(task, max(0, task.n_kept * n_reduced - own) / WARP)
+
+
+def _combined(task: Task, times: float) -> Counts:
+    """``times`` combines of a warp's states: an instruction for each value, or for as many as fill a word."""
+    found = Counter[str]()
+    for t in task.state:
+        found["float" if t.is_float else "integer"] += _over(int(times * min(t.itemsize, WORD)), WORD)
+    return found
+
+
+def _met(task: Task, ctas: int) -> Counts:
+    """The positions of each of ``ctas`` CTAs combine their states."""
+    once = _shuffled(task) if task.plan.cta == "shuffle" else _exchanged(task)
+    return Counter({what: n * ctas for what, n in once.items()})
+
+
+def _shuffled(task: Task) -> Counts:
+    """Of one CTA: rounds among the lanes of all warps, then of one warp for each that lie along the kept axis."""
+    plan, warps = task.plan, task.warps
+    rounds, width = plan.lanes.bit_length() - 1, plan.vector_kept
+    votes = Counter({"vote": warps * width * (rounds > 0)})
+    found = votes if task.votes else _rounds(task, warps * rounds)
+    if plan.warps == 1:
+        return found
+    again = min(plan.warps, plan.lanes)
+    found += _rounds(task, plan.warps_kept * (again.bit_length() - 1))
+    found += _combined(task, plan.warps_kept * (plan.warps // again - 1) * width)
+    left = plan.warps * plan.lanes_kept * width
+    found["shared store"] = warps * len(task.state)
+    found["shared load"] = plan.warps_kept * sum(_over(left * t.itemsize, REQUEST) for t in task.state)
+    found["barrier"] = warps
+    return found
+
+
+def _rounds(task: Task, rounds: int) -> Counts:
+    """So many rounds of a butterfly, by one warp each: the state's words are shuffled, and combined."""
+    width = task.plan.vector_kept
+    words = _over(width * sum(t.itemsize for t in task.state), WORD)
+    return Counter({"shuffle": rounds * words}) + _combined(task, rounds * width)
+
+
+def _exchanged(task: Task) -> Counts:
+    """Of one CTA whose positions meet in memory: a round waits, takes states, and leaves as many but for the last."""
+    plan, found = task.plan, Counter[str]()
+    if plan.positions == 1:
+        return found
+    halves = [1 << k for k in reversed(range(plan.positions.bit_length() - 1))]
+    taken = [plan.positions - 1] if plan.cta == "serial" else halves
+    one_warp = plan.lanes if plan.cta in ("warp_sync", "unrolled") else 1
+    for count in taken:
+        states = count * plan.slots
+        found["barrier"] += task.warps if count >= one_warp // 2 else plan.warps_kept
+        found[f"{plan.exchange} load"] += _requests(task, states)
+        found += _combined(task, count * _over(plan.slots, WARP) if plan.cta == "serial" else states / WARP)
+    left = sum(_requests(task, count * plan.slots) for count in taken[:-1])
+    found[f"{plan.exchange} store"] = left + task.warps * len(task.state)
+    return found
+
+
+def _requests(task: Task, states: int) -> int:
+    return sum(_over(states * t.itemsize, REQUEST) for t in task.state)
+
+
+def _finished(task: Task) -> Counts:
+    """What the owners of results do with them: write, leave to another CTA or kernel, or add by atomics."""
+    plan, split, tiles = task.plan, task.run.split, task.run.tiles
+    written = Counter(
+        {"global store": task.owners * sum(_over(task.owned * t.itemsize, REQUEST) for t in task.outputs)}
+    )
+    if plan.finish == "cta":
+        return written
+    if plan.finish == "atomic":
+        return Counter({"global atomic": split * task.owners * len(task.state) * _over(task.owned, WARP)})
+    left = Counter({"global store": split * task.owners * _requests(task, task.owned)})
+    if plan.finish == "two_kernels":
+        return left
+    tickets = {"global atomic": task.ctas, "shared store": task.ctas, "shared load": task.warps * task.ctas,
+               "barrier": 2 * task.warps * task.ctas, "fence": task.warps * (task.ctas + tiles)}  # fmt: skip
+    second = _read(task.n_kept * split, task.state, tiles) + _folded(task, split, tiles)
+    return written + left + Counter(tickets) + second + (_met(task, tiles) if split > 1 else Counter())
+
+
+def _over(n: int, by: int) -> int:
+    """``n`` divided by ``by``, rounded up."""
+    return -(-n // by)
