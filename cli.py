@@ -343,6 +343,27 @@ def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
     command(work_of(**work), names=names, lines=lines, json=json)
 
 
+@cli.command(
+    epilog=examples(
+        "warpfold sanitize sum --shape 4096x1024 --axis 1",
+        "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
+        "warpfold sanitize sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
+    )
+)
+@of_watched
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def sanitize(json: bool, **work: Any) -> None:
+    """Look for what OP or FILE.ptx does wrong, on the emulator: bad addresses, races, barriers, masks, deadlocks.
+
+    Order is judged by the PTX memory model, not by luck: a race is found on whatever schedule runs. Exits with 1 when
+    there are findings, with 2 when the request is wrong.
+    """
+    from .commands.sanitize import sanitize as command
+
+    if not command(work_of(**work), json=json):
+        click.get_current_context().exit(WRONG)
+
+
 @cli.command()
 def doctor() -> None:
     """Say what was found on this machine, and what to do about what was not."""

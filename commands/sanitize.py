@@ -1,0 +1,75 @@
+"""``warpfold sanitize``: what OP or FILE.ptx does wrong on the emulator, each fault with its threads and its place."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import Any
+
+from ..compiler.errors import WarpfoldError
+from ..runtime.emulator.sanitizer import Finding, Sanitizer
+from ..runtime.emulator.sanitizer.located import of_error
+from . import screen
+from .request import Request
+from .watched import Work, watch
+
+
+def sanitize(work: Work, *, json: bool) -> bool:
+    """Runs and prints the findings; whether there are none.
+
+    Raises:
+        WarpfoldError: whatever is wrong with the request. What a kernel does wrong is a finding.
+    """
+    tool = Sanitizer()
+    title = "; ".join([work.request.op, *work.launches]) if work.is_ptx else work.request.title()
+    with screen.progress("sanitizing on the emulator"):
+        try:
+            watch(work, tool)
+        except WarpfoldError as e:
+            if not tool.launches:
+                raise
+            of_error(tool.findings, e, tool.places.launch.memory)
+    if json:
+        screen.show(screen.as_json(_facts(title, tool)))
+    else:
+        _report(title, tool, work)
+    return not list(tool.findings)
+
+
+def _facts(title: str, tool: Sanitizer) -> dict[str, Any]:
+    checked = {"launches": tool.launches, "threads": tool.threads, "accesses": tool.accesses}
+    return {"title": title, "findings": [asdict(f) for f in tool.findings], "checked": checked}
+
+
+def _report(title: str, tool: Sanitizer, work: Work) -> None:
+    found = list(tool.findings)
+    screen.show(f"sanitize {title}")
+    for number, finding in enumerate(found, 1):
+        screen.show()
+        screen.show(f"{number}. {finding.kind} at line {finding.line}: {finding.text}")
+        screen.facts(_lines(finding))
+    screen.show()
+    screen.show(f"{len(found)} finding(s)" if found else "no findings")
+    screen.facts([
+        ("checked", f"{tool.launches} launch(es) of {tool.threads:,} threads in all, {tool.accesses:,} accesses"),
+        *([("lines", f"those of what `{_compile(work.request)}` prints")] if found and not work.is_ptx else []),
+    ])  # fmt: skip
+
+
+def _lines(finding: Finding) -> list[tuple[str, str]]:
+    first, *rest = finding.threads
+    rows = [("thread", str(first)), *(("and", str(other)) for other in rest)]
+    if finding.where:
+        rows.append(("at", finding.where))
+    rows.append(("what", finding.words))
+    if finding.count > 1:
+        rows.append(("seen", f"{finding.count:,} times"))
+    return [(f"   {name}", value) for name, value in rows]
+
+
+def _compile(r: Request) -> str:
+    """The command that prints the PTX of a request."""
+    options = {"--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan}
+    given = [("--input", f) for f in r.files] + [(k, v) for k, v in options.items() if v]
+    given += [("--param", p) for p in r.param_texts]
+    return shlex.join(["warpfold", "compile", r.op, *(word for pair in given for word in pair)])
