@@ -7,6 +7,7 @@ A grid, block or cluster is ``132``, ``(16, 4)`` or ``dim3(16, 4, 1)``. One argu
     f32[4096x1024]  f32[1024]=0  f32[1024]=arange  f32[1024]=uninit  f32[1024]=data.npy  data.npy    new arrays
     x:f32[1024]  x:data.npy  x                                        a named one, and the same again later
     1024  0.5  1024:u64  null                                         a scalar, of the parameter's type or a named one
+    hex:0000803f00000040                                              a structure: its bytes, in the order of memory
 
 An array without ``=`` is random.
 """
@@ -22,7 +23,8 @@ from ..compiler.errors import DTypeError, WarpfoldError, error
 
 FILLS = ("arange", "uninit")
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<path>[^\s,()\[\]=<>:;]+\.npy)
+    r"""\s*(?:hex:(?P<hex>(?:[0-9a-fA-F]{2})+)(?![\w.])
+      | (?P<path>[^\s,()\[\]=<>:;]+\.npy)
       | (?P<mark><<<|>>>|[(),:=\[\]])
       | (?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|inf\b|nan\b|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])))
       | (?P<shape>\d+(?:[xX]\d+)+)
@@ -61,6 +63,13 @@ class Scalar(Argument):
     def size(self) -> int | None:
         """Bytes of the type, None where none is named."""
         return _SCALARS.get(self.type)
+
+
+@dataclass(frozen=True)
+class Raw(Argument):
+    """The bytes of a structure that is passed by value."""
+
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -182,9 +191,11 @@ class _Reader:
         at = self.token.at
         if self.token.kind == "number":
             return self._scalar(at)
+        if self.token.kind == "hex":
+            return Raw(at, bytes.fromhex(self._take("hex").text))
         if self.token.kind == "path":
             return Made(at, "", None, None, self._take("path").text)
-        name = self._take("name", "an argument: an array such as f32[1024], a name, a number or null").text
+        name = self._take("name", "an argument: an array such as f32[1024], a name, a number, null or hex:00ff").text
         if name == "null":
             return Scalar(at, 0)
         if self._accept(":"):

@@ -24,7 +24,7 @@ from ..compiler.errors import error
 from ..runtime.execute import Arrays
 from . import inputs, launching, run, screen
 from .files import Output
-from .launching import Again, Launching, Made, Scalar
+from .launching import Again, Launching, Made, Raw, Scalar
 from .request import Array, Request
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 ALIGN = 256
 POINTER = 8
 """Bytes of a parameter that takes an array."""
+DIGITS = 40
+"""Digits of a number that an error shows whole."""
+MOST_DIMS = 64
+"""Dims of a NumPy array at most."""
 
 
 @dataclass
@@ -251,6 +255,9 @@ class _Arena:
             return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
         assert made.dtype is not None
         assert made.shape is not None
+        if len(made.shape) > MOST_DIMS:
+            problem = f"it has {len(made.shape)} dims, and may have {MOST_DIMS}"
+            raise one.fail("WF825", made.at, problem=problem)
         _fits_memory(one, made, prod(made.shape) * made.dtype.itemsize)
         return _filled(one, made, made.dtype, made.shape, self.rng)
 
@@ -270,12 +277,19 @@ def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: n
     if made.fill == "arange":
         return np.arange(prod(shape)).astype(t.numpy).reshape(shape)
     assert not isinstance(made.fill, str)
-    if t.kind in ("int", "uint") and not (isinstance(made.fill, int) and t.lowest <= made.fill <= t.highest):
-        raise one.fail("WF825", made.at, problem=f"{t} has no value {made.fill}")
-    return np.full(shape, made.fill).astype(t.numpy)
+    if not _is_value(t, made.fill):
+        raise one.fail("WF825", made.at, problem=f"{t} has no value {_short(made.fill)}")
+    return np.full(shape, made.fill, t.numpy)
 
 
-def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str, list[int | float | bytes]]:
+def _is_value(t: DType, value: float) -> bool:
+    """Whether an element may be ``value``; floats round."""
+    if t.kind in ("float", "complex"):
+        return _holds(t, value)
+    return isinstance(value, int) and t.lowest <= value <= (1 if t.kind == "bool" else t.highest)
+
+
+def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str, list[int | bytes]]:
     """The kernel of a launch and the values of its parameters, arrays made."""
     from ..runtime.emulator.types import Variable
 
@@ -286,15 +300,17 @@ def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str
         at = one.arguments[len(params)].at if len(one.arguments) > len(params) else one.end
         facts = {"expected": len(params), "got": len(one.arguments), "signature": signature}
         raise one.fail("WF823", at, kernel=kernel, **facts)
-    values: list[int | float | bytes] = []
+    values: list[int | bytes] = []
     for k, (param, argument) in enumerate(zip(params, one.arguments, strict=True)):
         expected, got = _misfit(param, argument)
         if expected:
             facts = {"index": k, "kernel": kernel, "name": param.name, "expected": expected, "got": got}
             raise one.fail("WF822", argument.at, **facts)
         match argument:
-            case Scalar(value=value):
-                values.append(value)
+            case Scalar():
+                values.append(_number(param, argument))
+            case Raw(data=data):
+                values.append(data)
             case Again():
                 values.append(arena.again(one, argument))
             case Made():
@@ -303,7 +319,9 @@ def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str
 
 
 def _kernel(path: str, module: Module, one: Launching) -> str:
-    known = " ".join(module.entries) or "no kernel"
+    if not module.entries:
+        raise error("WF829", path=path)
+    known = " ".join(module.entries)
     if not one.kernel and len(module.entries) == 1:
         return module.entries[0]
     if one.kernel not in module.entries:
@@ -314,17 +332,55 @@ def _kernel(path: str, module: Module, one: Launching) -> str:
     return one.kernel
 
 
+def _number(param: Variable, scalar: Scalar) -> int | bytes:
+    """A number that fits, as it lies in memory where it is a float."""
+    t = _float_type(param, scalar)
+    return int(scalar.value) if t is None else np.array(scalar.value, t.numpy).tobytes()
+
+
+def _float_type(param: Variable, scalar: Scalar) -> DType | None:
+    """The type in which a number is a float: the named one, the parameter's, or of bits the one of their size."""
+    name = scalar.type or param.type
+    if name[0] == "b" and name != "bf16" and isinstance(scalar.value, float):
+        name = {4: "f32", 8: "f64"}.get(param.size, name)
+    return dtype(name) if name in ("f16", "bf16", "f32", "f64") else None
+
+
 def _misfit(param: Variable, argument: launching.Argument) -> tuple[str, str]:
     """What the parameter takes and what came instead; empty when they fit."""
-    takes = f".{param.type} of {param.size} bytes"
-    integers, floats = param.type[0] in "us", param.type[0] == "f"
+    takes, size = f".{param.type} of {param.size} bytes", param.size
+    if isinstance(argument, Raw):
+        return ("", "") if len(argument.data) == size else (takes, f"{len(argument.data)} bytes")
     if not isinstance(argument, Scalar):
-        return ("", "") if param.size == POINTER and not floats else (takes, f"an array, whose address has {POINTER}")
-    if argument.size not in (None, param.size):
+        fits = size == POINTER and param.type[0] != "f"
+        return ("", "") if fits else (takes, f"an array, whose address has {POINTER}")
+    if argument.size not in (None, size):
         return takes, f"a .{argument.type} of {argument.size} bytes"
-    if param.size not in (1, 2, 4, 8):
-        return takes, "a number; values of this size can be given by a program only, in warpfold.runtime.emulator"
-    if isinstance(argument.value, float):
-        return (takes, f"the float {argument.value!r}") if integers or param.size == 1 else ("", "")
-    low, high = -(1 << 8 * param.size - 1), (1 << 8 * param.size) - 1
-    return ("", "") if floats or low <= argument.value <= high else (takes, f"the integer {argument.value}")
+    if size not in (1, 2, 4, 8):
+        return takes, "a number"
+    t, value = _float_type(param, argument), argument.value
+    if isinstance(value, float):
+        hint = f"; write {value!r}:f16 or {value!r}:bf16" if size == 2 and param.type[0] == "b" else ""
+        return (
+            ("", "")
+            if t is not None and _holds(t, value)
+            else (takes, f"the float {value!r}{hint if t is None else ''}")
+        )
+    fits = -(1 << 8 * size - 1) <= value < 1 << 8 * size if t is None else _holds(t, value)
+    return ("", "") if fits else (takes, f"the integer {_short(value)}")
+
+
+def _holds(t: DType, value: float) -> bool:
+    """Whether a finite ``value`` stays finite in the type ``t``, which is no integer."""
+    try:
+        wide = float(value)
+    except OverflowError:
+        return False
+    with np.errstate(over="ignore"):
+        return not np.isfinite(wide) or bool(np.isfinite(np.array(wide).astype(t.numpy)))
+
+
+def _short(value: float) -> str:
+    """A number in a few digits: ``1`` and four hundred zeros fill no screen."""
+    text = str(value)
+    return text if len(text) <= DIGITS else f"{text[:8]}... of {len(text)} digits"

@@ -504,8 +504,9 @@ _rows(
         ),
         "WF821": ("{problem}: {path} has {known}{place}", "name one of these before the <<<"),
         "WF822": (
-            "argument {index} of kernel {kernel!r} does not fit parameter {name!r}: expected {expected}, got {got}{place}",
-            "arrays go to pointers of 8 bytes, numbers to parameters of their size",
+            "argument {index} of kernel {kernel!r} does not fit parameter {name!r}: "
+            "expected {expected}, got {got}{place}",
+            "arrays go to pointers of 8 bytes, numbers to parameters of their size, hex:00ff to all else",
         ),
         "WF823": (
             "kernel {kernel!r} takes {expected} argument(s), got {got}{place}",
@@ -523,7 +524,16 @@ _rows(
         ),
     },
 )
-_rows(FileError, {"WF826": ("{path} is not PTX: {reason}", "give the path of a text that begins with .version")})
+_rows(
+    FileError,
+    {
+        "WF826": ("{path} is not PTX: {reason}", "give the path of a text that begins with .version"),
+        "WF829": (
+            "{path} has no kernel to launch",
+            "give a program with an .entry: nvcc makes one of a __global__ function",
+        ),
+    },
+)
 _rows(
     FileError,
     {

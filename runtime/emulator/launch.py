@@ -31,6 +31,8 @@ SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
 LOCAL_BYTES = 1 << 28
 """Local memory of the threads of a batch."""
 DEFAULT_STEPS = 1 << 22
+LARGEST_GRID = (2**31 - 1, 65535, 65535)
+LARGEST_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
 MAX_SHARED = 227 * 1024
 Argument = int | float | bytes
@@ -192,6 +194,9 @@ def _check_shape(launch: Launch) -> None:
             raise error("WF708", kernel=name, problem=f"expected a {what} of three positive sizes, got {shape}")
     if launch.threads > MAX_THREADS:
         raise error("WF708", kernel=name, problem=f"expected at most {MAX_THREADS} threads, got {launch.threads}")
+    for what, shape, largest in (("grid", launch.grid, LARGEST_GRID), ("block", launch.block, LARGEST_BLOCK)):
+        if any(n > limit for n, limit in zip(shape, largest, strict=True)):
+            raise error("WF708", kernel=name, problem=f"expected a {what} of at most {largest}, got {shape}")
     most = limits.get("maxntid")
     if most is not None and launch.threads > prod(most):
         raise error("WF708", kernel=name, problem=f"expected at most {prod(most)} threads, got {launch.threads}")
