@@ -110,7 +110,7 @@ class Barriers:
         threads = self.places.place(base + here, item.ins.line), self.places.place(base + lane, line)
         what = f"stands at the one in line {line}" if line else "went around it"
         words = (
-            f"barrier {number} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all threads "
-            "of a warp must reach the same barrier instruction: move it out of the branch or the loop"
+            f"barrier {number} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all "
+            "threads of a warp must reach the same barrier instruction: move it out of the branch or the loop"
         )
         self.findings.add("barrier-divergence", item.ins, threads, "", words, int(apart.any(axis=2).sum()))

@@ -3,6 +3,8 @@
 Cells have four bytes, or one once anything narrower is accessed. Of the reads since the last write those that are known
 to the next reader are forgotten; two that are not are kept, of different warps if there are such (after C. Flanagan and
 S. Freund, FastTrack, PLDI 2009, which keeps all of them).
+
+An access is one number, a stamp: the time of its event (which says the instruction) and the thread, as 32 bits each.
 """
 
 from __future__ import annotations
@@ -11,42 +13,39 @@ import numpy as np
 
 from ..types import Array
 
+_LOW = 0xFFFFFFFF
 
-class Record:
-    """For each cell a thread (its number in the launch plus one, 0: none), time, line and strength."""
 
-    def __init__(self, count: int) -> None:
-        self.thread, self.time, self.line = (np.zeros(count, np.int32) for _ in range(3))
-        self.code = np.zeros(count, np.uint8)
+def stamp(time: int, numbers: Array) -> Array:
+    """The stamps of accesses by threads (their numbers in the launch) at ``time``, which is never 0."""
+    result: Array = numbers + (time << 32)
+    return result
 
-    def put(self, cells: Array | slice, thread: Array, time: int, line: int, code: int) -> None:
-        """Remembers an access."""
-        self.thread[cells], self.time[cells], self.line[cells], self.code[cells] = thread, time, line, code
 
-    def copy_to(self, other: Record, cells: Array) -> None:
-        """Makes the record of some cells that of ``other``, too."""
-        for name in ("thread", "time", "line", "code"):
-            getattr(other, name)[cells] = getattr(self, name)[cells]
+def time_of(stamps: Array) -> Array:
+    """The times of accesses."""
+    result: Array = stamps >> 32
+    return result
 
-    def repeated(self, times: int) -> Record:
-        """The record of cells that are cut."""
-        out = Record(0)
-        for name in ("thread", "time", "line", "code"):
-            setattr(out, name, np.repeat(getattr(self, name), times))
-        return out
+
+def thread_of(stamps: Array) -> Array:
+    """Their threads."""
+    result: Array = stamps & _LOW
+    return result
 
 
 class Cells:
-    """The cells of ``nbytes`` bytes: ``write``, ``first`` and ``second`` reads; ``size`` bytes each."""
+    """The cells of ``nbytes`` bytes, ``size`` bytes each: stamps of the last ``write``, of two reads; 0 is none.
 
-    def __init__(self, nbytes: int, size: int = 4) -> None:
-        self.size = size
-        count = -(-nbytes // size)
-        self.write, self.first, self.second = Record(count), Record(count), Record(count)
-        self.read = False
+    ``wrote`` and ``read`` are the times of the latest ones in any cell.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self.size = 4
+        self.write, self.first, self.second = (np.zeros(-(-nbytes // self.size), np.int64) for _ in range(3))
+        self.wrote = self.read = 0
 
     def cut(self) -> None:
         """Makes cells of one byte."""
-        for name in ("write", "first", "second"):
-            setattr(self, name, getattr(self, name).repeated(self.size))
+        self.write, self.first, self.second = (np.repeat(v, self.size) for v in (self.write, self.first, self.second))
         self.size = 1

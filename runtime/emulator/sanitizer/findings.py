@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Index = tuple[int, ...]
 
+
 @dataclass(frozen=True)
 class Place:
     """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ....compiler.errors import WarpfoldError
 from ..types import Instruction
 from .findings import Findings, Index, Place
+from .places import element, name_of
 
 if TYPE_CHECKING:
     from ..memory import Memory
@@ -18,7 +19,9 @@ KINDS = {
     "WF720": "warp-mask", "WF722": "trap", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
 }  # fmt: skip
 """The kind of finding that an error of the emulator is, where it is one of the kernel."""
-_PLACE = re.compile(r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL)
+_PLACE = re.compile(
+    r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL
+)
 _GLOBAL = re.compile(r"(\d+) bytes \w+ at (?:global address )?0x([0-9a-f]+)")
 _OTHER = re.compile(r"(\d+) bytes \w+ at (shared|local|param) address (-?)0x([0-9a-f]+)")
 _NEAREST = re.compile(r"nearest variable '([^']*)' of \d+ bytes at 0x([0-9a-f]+)")
@@ -56,7 +59,7 @@ def _where(what: str, text: str, memory: Memory) -> str:
     if other is not None:
         space, address = other.group(2), int(other.group(3) + other.group(4), 16)
         name, start = (near.group(1), int(near.group(2), 16)) if near else (f"{space} memory", 0)
-        return f"{name}{_element(address - start, size)} ({space})"
+        return f"{name}{element(address - start, size)} ({space})"
     match = _GLOBAL.search(what)
     if match is None:
         return ""
@@ -64,10 +67,4 @@ def _where(what: str, text: str, memory: Memory) -> str:
     home = memory.nearest(address)
     if home is None or address < 1 << 16:
         return f"address {address:#x}"
-    name = f"{home.name!r} " if home.name else f"allocation at {home.address:#x} "
-    return f"{name}{_element(address - home.address, size)} ({type_})"
-
-
-def _element(offset: int, size: int) -> str:
-    index, byte = divmod(offset, size)
-    return f"[{index}] + {byte} byte" + "s" * (byte != 1) if byte else f"[{index}]"
+    return f"{name_of(home)}{element(address - home.address, size)} ({type_})"

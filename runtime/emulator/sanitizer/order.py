@@ -48,7 +48,10 @@ class Fenced:
 
 
 class Order:
-    """The knowledge of the threads of a batch, and of the launch as far as it went through memory."""
+    """The knowledge of the threads of a batch, and of the launch as far as it went through memory.
+
+    ``floor`` is the last time at which all CTAs of the batch met at a barrier, each its own.
+    """
 
     def __init__(self, launch: Launch) -> None:
         self.now = 0
@@ -60,6 +63,7 @@ class Order:
     def batch(self, machine: Machine) -> None:
         """Threads that know nothing yet."""
         self.machine, self.per_cta, self.total = machine, machine.per_cta, machine.total
+        self.floor = 0
         self.warps = machine.per_cta // 32
         self.place = np.asarray(machine.order, np.int64)
         self.local = np.full(self.ctas, -1)
@@ -187,13 +191,34 @@ class Order:
         known = self.known.reshape(self.machine.count, self.warps, self.warps)
         now = self.tick()
         if ctas.size == self.machine.count:
-            known[:] = now
+            known[:] = self.floor = now
         else:
             known[ctas] = now
         if self._through_memory():
-            for cta in ctas:
-                own = np.arange(cta * self.per_cta, (cta + 1) * self.per_cta)
-                self._share(own[self.machine.alive[own]])
+            self._share_in(ctas)
+
+    def _share_in(self, ctas: Array) -> None:
+        """All threads of each of these CTAs meet: as ``_share``, for many at once."""
+        shape = self.machine.count, self.per_cta
+        alive = self.machine.alive.reshape(shape)[ctas]
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            some = np.where(alive, held.reshape(shape)[ctas], 0)
+            most = some.max(axis=1)
+            least = np.where(some > 0, some, _LATER).min(axis=1)
+            for k in np.flatnonzero((most > 0) & (least < most)):
+                most[k] = self.table.join(*(int(n) for n in np.unique(some[k])))
+            into = most > 0
+            held.reshape(shape)[ctas[into]] = most[into, None]
+        warps = self.machine.count, self.warps, 32
+        for fenced in self.fences.values():
+            own = fenced.own.reshape(shape)[ctas].any(axis=1)
+            some = ctas[own]
+            if not some.size:
+                continue
+            least = np.where(alive[own].reshape(-1, *warps[1:]), fenced.own.reshape(warps)[some], _LATER).min(axis=2)
+            known = fenced.known.reshape(*shape, self.warps)
+            row = np.maximum(known[some].max(axis=1), np.where(least < _LATER, least, 0))
+            known[some] = row[:, None, :]
 
     def _some_meet(self, cta: int, here: list[tuple[Array, bool, int, Array]]) -> None:
         """Barriers of some warps: those that wait learn what all that arrived knew."""
@@ -269,13 +294,12 @@ class Order:
             for thread in threads[self.read[threads] > 0]:
                 narrow = self.table.at_level(int(self.read[thread]), level)
                 self.acquired[thread] = self.table.join(int(self.acquired[thread]), narrow)
-        for at in range(CTA, level + 1):
-            fenced = self.fences.get(at)
-            if fenced is None:
-                fenced = self.fences[at] = Fenced(self.total, self.warps)
-            fenced.own[threads] = now
-            fenced.known[threads] = self.known[threads >> 5]
-            fenced.acquired[threads] = self.acquired[threads]
+        fenced = self.fences.get(level)
+        if fenced is None:
+            fenced = self.fences[level] = Fenced(self.total, self.warps)
+        fenced.own[threads] = now
+        fenced.known[threads] = self.known[threads >> 5]
+        fenced.acquired[threads] = self.acquired[threads]
 
     def synchronise(
         self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
@@ -316,7 +340,7 @@ class Order:
             made = self._releases(thread, strength)
             if made:
                 log = self.logs.setdefault(key, Log())
-                log.extend(made)
+                log.add(made)
 
     def _releases(self, thread: int, strength: Strength) -> list[Release]:
         """What a strong write of a thread releases: all it knows, or what fences made releasable."""
@@ -325,11 +349,16 @@ class Order:
         if strength.releases:
             row = self.known[thread >> 5]
             out.append(self._release(thread, order, strength.level, row, self.now, int(self.acquired[thread])))
-        for level, fenced in self.fences.items():
-            if fenced.own[thread] or fenced.known[thread].any():
-                row, own = fenced.known[thread], int(fenced.own[thread])
-                reach = min(level, strength.level)
-                out.append(self._release(thread, order, reach, row, own, int(fenced.acquired[thread])))
+        wider: tuple[object, ...] = ()
+        for level in (GPU, CLUSTER, CTA):
+            fenced = self.fences.get(level)
+            if fenced is None or not (fenced.own[thread] or fenced.known[thread].any()):
+                continue
+            row, own, known = fenced.known[thread], int(fenced.own[thread]), int(fenced.acquired[thread])
+            if wider == (own, row.tobytes(), known):
+                continue
+            wider = own, row.tobytes(), known
+            out.append(self._release(thread, order, min(level, strength.level), row, own, known))
         return out
 
     def _release(self, thread: int, order: int, level: int, row: Array, own: int, known: int) -> Release:

@@ -35,9 +35,12 @@ class Places:
         self.local[:] = -1
         self.local[machine.order] = np.arange(machine.count)
         self.first = np.asarray(machine.order, np.int64) * self.per_cta
+        self.in_order = bool((np.diff(self.first) == self.per_cta).all())
 
     def numbers(self, threads: Array) -> Array:
         """The numbers in the launch of threads of the batch."""
+        if self.in_order:
+            return threads + int(self.first[0])
         cta = threads // self.per_cta
         result: Array = self.first[cta] + (threads - cta * self.per_cta)
         return result
@@ -51,15 +54,20 @@ class Places:
         type_ = access.ins.mods[-1] if access.ins.mods else ""
         size = next((s for s in (8, 4, 2, 1) if access.size % s == 0 and type_.endswith(str(8 * s))), access.size)
         if home is not None:
-            name = f"{home.name!r}" if home.name else f"allocation at {home.address:#x}"
-            return f"{name} {_element(offset, size)} ({type_})"
+            return f"{name_of(home)}{element(offset, size)} ({type_})"
         stride = self.launch.shared_stride if access.space == "shared" else self.launch.local_stride
         flat = self.launch.program.flat
         near = (flat.shared if access.space == "shared" else flat.local).nearest(offset % stride)
         name, start = (near[0].name, near[1]) if near else (f"{access.space} memory", 0)
-        return f"{name}{_element(offset % stride - start, size)} ({access.space})"
+        return f"{name}{element(offset % stride - start, size)} ({access.space})"
 
 
-def _element(offset: int, size: int) -> str:
+def name_of(home: Allocation) -> str:
+    """An array by its name, or by its address."""
+    return home.name or f"allocation at {home.address:#x}"
+
+
+def element(offset: int, size: int) -> str:
+    """An index of elements of ``size`` bytes, and the byte in it where that is not its first."""
     index, byte = divmod(offset, size)
     return f"[{index}] + {byte} byte" + "s" * (byte != 1) if byte else f"[{index}]"

@@ -8,6 +8,7 @@ as a ``Clock``: for CTAs, warps and threads, the time up to which all they did i
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,10 +32,19 @@ class Release(NamedTuple):
 
 
 class Log(list[Release]):
-    """Releases of one location; a log is equal to itself alone."""
+    """Releases of one location; a log is equal to itself alone. ``narrow`` are the places of those below GPU scope."""
 
     __hash__ = object.__hash__
     __eq__ = object.__eq__
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.narrow: list[int] = []
+
+    def add(self, releases: Sequence[Release]) -> None:
+        """Adds releases at the end."""
+        self.narrow += [len(self) + k for k, release in enumerate(releases) if release.level < GPU]
+        self.extend(releases)
 
 
 class Part(NamedTuple):
@@ -113,22 +123,19 @@ class Table:
         return found
 
     def _spelled(self, number: int) -> Clock:
-        done: dict[tuple[int, int, int], int] = {}
+        wide: dict[Log, int] = {}
+        done: dict[Part, int] = {}
         todo, seen = [number], {0, number}
         keys: list[Array] = []
         times: list[Array] = []
         while todo:
             for part, count in self.values[todo.pop()].items():
-                at = id(part.log), part.cta, part.level
-                for release in part.log[done.get(at, 0) : count]:
-                    if self.distance(release.cta, part.cta) > min(release.level, part.level):
-                        continue
+                for release in self._taken(part, count, wide, done):
                     keys.append(release.keys)
                     times.append(release.times)
                     if release.known not in seen:
                         seen.add(release.known)
                         todo.append(release.known)
-                done[at] = max(done.get(at, 0), count)
         if not keys:
             return Clock(np.zeros(0, np.int64), np.zeros(0, np.int64))
         all_keys, all_times = np.concatenate(keys), np.concatenate(times)
@@ -136,6 +143,24 @@ class Table:
         all_keys, all_times = all_keys[order], all_times[order]
         last = np.append(all_keys[1:] != all_keys[:-1], True)
         return Clock(all_keys[last], all_times[last])
+
+    def _taken(self, part: Part, count: int, wide: dict[Log, int], done: dict[Part, int]) -> Iterator[Release]:
+        """The releases that ``part`` takes part in, less those taken before.
+
+        What was released and acquired at the widest scope is the same for all who acquire it, and taken once.
+        """
+        log = part.log
+        if part.level == GPU:
+            for release in log[wide.get(log, 0) : count]:
+                if release.level == GPU:
+                    yield release
+            wide[log] = max(wide.get(log, 0), count)
+        for at in log.narrow if part.level == GPU else range(done.get(part, 0), count):
+            if done.get(part, 0) <= at < count:
+                release = log[at]
+                if self.distance(release.cta, part.cta) <= min(release.level, part.level):
+                    yield release
+        done[part] = max(done.get(part, 0), count)
 
     def distance(self, a: int, b: int) -> int:
         """The least scope that holds threads of the CTAs ``a`` and ``b``."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ....compiler.errors import WarpfoldError
 from ..launch import Argument, launch, parse
 from ..module import Module
@@ -90,9 +88,9 @@ class Sanitizer(Tool):
         """A warp-wide instruction begins."""
         self.warps.gathered(machine, block, lanes)
 
-    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
+    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:  # noqa: ARG002
         """A shuffle reads the registers of other lanes."""
-        self.warps.shuffle(machine, ins, lanes, source, inside)
+        self.warps.shuffle(ins, lanes, source, inside)
 
     def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
         """Threads come to a barrier."""
@@ -116,7 +114,7 @@ class Sanitizer(Tool):
         """Threads end, and with the last of a CTA its shared memory."""
         self.barriers.exit(lanes)
         if machine.launch.cluster_size > 1:
-            self.races.exit(machine, lanes)
+            self.races.lifetime.exit(lanes)
 
 
 def sanitize(

@@ -64,7 +64,7 @@ class Warps:
         if not whole.all():
             self.order.lanes_meet(lanes.warps[~whole], named[~whole] & lanes.present[~whole][:, :, None])
 
-    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
+    def shuffle(self, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
         """Checks that every lane reads from one that takes part."""
         if self.mask is None and lanes.whole:
             return

@@ -1,0 +1,85 @@
+"""Events: one memory instruction of some threads, in the cells that races are told by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .places import Places
+from .strength import Strength, strength, verb_of
+
+if TYPE_CHECKING:
+    from ..memory import Allocation
+    from ..spaces import Access, Piece
+    from ..tool import Touch
+    from ..types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """One instruction of some threads on one piece of memory, an entry for each of the ``wide`` cells a thread touches.
+
+    Attributes:
+        verb: read, written or updated.
+        threads, numbers: its threads, as numbers in the batch and in the launch.
+        cells: what they touch.
+        stored: for a store the elements it meets and the values it puts there, one a thread.
+    """
+
+    access: Access
+    home: Allocation | None
+    verb: str
+    strong: Strength
+    time: int
+    threads: Array
+    numbers: Array
+    cells: Array
+    wide: int
+    stored: tuple[Array, Array] | None
+
+    def unchanged(self, some: Array) -> Array:
+        """Which of the entries ``some`` store what is there already."""
+        if self.stored is None:
+            return np.zeros(some.size, bool)
+        old, new = (v[some // self.wide] for v in self.stored)
+        result: Array = old == new
+        return result
+
+    def agreed(self, some: Array) -> Array:
+        """Which of the entries ``some`` store what the last entry of their cell does."""
+        if self.stored is None:
+            return np.ones(some.size, bool)
+        values = self.stored[1]
+        _, cell = np.unique(self.cells, return_inverse=True)
+        last = np.zeros(self.cells.size, np.int64)
+        last[cell] = np.arange(cell.size)
+        result: Array = values[some // self.wide] == values[last[cell[some]] // self.wide]
+        return result
+
+    def where(self, places: Places, k: int) -> str:
+        """The array and element that entry ``k`` touches."""
+        base = self.home.address % 32 if self.home is not None else 0
+        byte = int(self.cells[k - k % self.wide]) * (self.access.size // self.wide)
+        return places.where(self.access, byte - base, self.home)
+
+
+def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: int, cell: int) -> Event:
+    """The event of a touch, in cells of ``cell`` bytes."""
+    access, home, size = touch.access, piece.home, touch.access.size
+    verb = verb_of(access)
+    index = piece.index if piece.index.size == threads.size else np.broadcast_to(piece.index, threads.shape)
+    stored = None
+    if touch.values is not None:
+        values = touch.values if touch.values.size == 1 else touch.values[piece.where]
+        stored = piece.view[index], np.broadcast_to(values, threads.shape)
+    wide = size // cell
+    start = 0 if home is None else (home.address % 32 + -home.address % size) // cell
+    cells = index if wide == 1 else index * wide
+    if start:
+        cells = cells + start
+    if wide > 1:
+        cells = (cells[:, None] + np.arange(wide)).reshape(-1)
+        threads, numbers = np.repeat(threads, wide), np.repeat(numbers, wide)
+    return Event(access, home, verb, strength(access.ins, verb), time, threads, numbers, cells, wide, stored)
