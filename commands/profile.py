@@ -181,4 +181,9 @@ def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:
 
     every = [plain(one) for one in found]
     launches = every[:-1] if len(every) > 1 else every
-    return {"title": watched.title, "elements": watched.elements, "launches": launches, "total": (every or [None])[-1]}
+    return {
+        "title": watched.title,
+        "elements": watched.elements,
+        "launches": launches,
+        "total": every[-1] if every else None,
+    }

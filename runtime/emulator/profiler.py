@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import traffic
-from .lanes import Lanes
+from .lanes import WARP, Lanes
 from .layout import RANK_SHIFT
 from .op import broadcast
 from .program import EXIT
@@ -256,11 +256,16 @@ class Profiler(Tool):
     def _sectors(self, touch: Touch, space: str, counted: Traffic) -> None:
         access, threads = touch.access, touch.threads
         addresses = broadcast(touch.addresses + access.offset, threads.size)
+        atomic = access.verb == "updated"
+        if space == "global" and not atomic and _whole(touch):
+            rows = traffic.in_rows(addresses, access.size)
+            if rows is not None:
+                counted.add(threads.size // WARP, *rows)
+                return
         warps = threads >> 5
         requests = int(np.count_nonzero(warps[1:] != warps[:-1])) + 1
         if space == "global":
-            found = traffic.sectors(addresses, warps, access.size, access.verb == "updated")
-            counted.add(requests, found.sectors, found.nbytes, found.ideal)
+            counted.add(requests, *traffic.sectors(addresses, warps, access.size, atomic))
             return
         words = traffic.interleaved(addresses, threads & 31, access.size)
         warps = np.repeat(warps, len(words))
@@ -318,6 +323,14 @@ class Profiler(Tool):
                 line = _line(made, ins)
                 line.warp_instructions += warps
                 line.thread_instructions += threads
+
+
+def _whole(touch: Touch) -> bool:
+    """Whether all 32 lanes of each warp take part."""
+    if touch.chosen is None:
+        return touch.lanes.whole
+    threads = touch.threads
+    return threads.size % WARP == 0 and bool((threads[::WARP] >> 5 == threads[WARP - 1 :: WARP] >> 5).all())
 
 
 def _is_branch(program: Program, block: Block) -> bool:

@@ -45,10 +45,6 @@ class Waves(NamedTuple):
 
 def sectors(addresses: Array, warps: Array, size: int, atomic: bool) -> Sectors:
     """Of accesses of ``size`` bytes at ``addresses`` by threads of ``warps`` (both one a thread, sorted by warp)."""
-    if not atomic and addresses.size % WARP == 0 and addresses.size and _in_a_row(addresses, warps, size):
-        first = addresses[::WARP] & (SECTOR - 1)
-        found = int(((first + WARP * size + SECTOR - 1) // SECTOR).sum())
-        return Sectors(found, addresses.size * size, first.size * -(-WARP * size // SECTOR))
     keys = (warps << _SHIFT) | addresses
     if not (keys[1:] >= keys[:-1]).all():
         keys = np.sort(keys)
@@ -63,11 +59,19 @@ def sectors(addresses: Array, warps: Array, size: int, atomic: bool) -> Sectors:
     return Sectors(int(np.maximum.reduceat(counts, taken).sum()), places.size * size, ideal)
 
 
-def _in_a_row(addresses: Array, warps: Array, size: int) -> bool:
-    """Whether each whole warp reads its lanes' elements side by side."""
+def in_rows(addresses: Array, size: int) -> Sectors | None:
+    """The same of whole warps' loads or stores, if each warp's elements lie side by side; else None."""
+    if not _in_a_row(addresses, size):
+        return None
+    first = addresses[::WARP] & (SECTOR - 1)
+    found = int(((first + WARP * size + SECTOR - 1) // SECTOR).sum())
+    return Sectors(found, addresses.size * size, first.size * -(-WARP * size // SECTOR))
+
+
+def _in_a_row(addresses: Array, size: int) -> bool:
+    """Whether each whole warp's elements lie side by side."""
     rows = addresses.reshape(-1, WARP)
-    whole = bool((warps[::WARP] == warps[WARP - 1 :: WARP]).all())
-    return whole and bool((rows[:, 1:] - rows[:, :-1] == size).all())
+    return bool((rows[:, 1:] - rows[:, :-1] == size).all())
 
 
 def _heads(ordered: Array) -> Array:
@@ -92,7 +96,7 @@ def wavefronts(addresses: Array, threads: Array, size: int, verb: str) -> Waves:
         groups = _heads(threads >> 5).size  # one element a lane, whichever lanes there are
         return Waves(groups, groups)
     whole = addresses.size % WARP == 0 and threads[-1] - threads[0] == threads.size - 1 and not threads[0] % WARP
-    if whole and verb != "updated" and size > WORD and _in_a_row(addresses, threads >> 5, size):
+    if whole and verb != "updated" and size > WORD and _in_a_row(addresses, size):
         return Waves(addresses.size // per, addresses.size // per)
     group = threads // per
     if verb == "read" and words > 1:

@@ -135,11 +135,14 @@ def test_strides_are_those_of_the_slow_model(start: int, count: int, size: int, 
     threads = np.array([32 * w + k for w in range(count) for k in range(active)])
     addresses = np.array([a for one in lanes for a in one.values()])
     want = [slow_sectors(one, size, False) for one in lanes]
-    assert traffic.sectors(addresses, threads >> 5, size, False)[:2] == tuple(map(sum, zip(*want, strict=True)))
+    found = traffic.sectors(addresses, threads >> 5, size, False)
+    assert found[:2] == tuple(map(sum, zip(*want, strict=True)))
+    if active == 32:
+        assert traffic.in_rows(addresses, size) == (found if stride == 1 else None)
     for verb in ("read", "written"):
         banks = [slow_wavefronts(one, size, verb == "read") for one in lanes]
-        found = traffic.wavefronts(addresses, threads, size, verb)
-        assert (found.wavefronts, found.wavefronts - found.ideal) == tuple(map(sum, zip(*banks, strict=True)))
+        waves = traffic.wavefronts(addresses, threads, size, verb)
+        assert (waves.wavefronts, waves.wavefronts - waves.ideal) == tuple(map(sum, zip(*banks, strict=True)))
 
 
 @pytest.mark.parametrize("way", [1, 2, 4, 8, 16, 32])
@@ -165,12 +168,21 @@ def test_bank_conflicts_of_a_kernel(way: int) -> None:
         ("mov.u64 d2, d0;", "", 1, 1, 4),
         ("mad.wide.u32 d2, r0, 4, d0; setp.lt.u32 p1, r0, 8;", "@p1", 1, 1, 32),
         ("mov.u64 d2, d0; setp.lt.u32 p1, r0, 0;", "@p1", 0, 0, 0),
+        ("mad.wide.u32 d2, r0, 4, d0; setp.lt.u32 p1, r0, 32;", "@p1", 1, 4, 128),
     ],
 )
 def test_sectors_of_a_kernel(address: str, guard: str, requests: int, sectors: int, nbytes: int) -> None:
     found = _body(f"{address} {guard} ld.global.u32 r1, [d2];").traffic("global load")
     assert (found.requests, found.sectors, found.nbytes) == (requests, sectors, nbytes)
     assert found.used == (nbytes / (32 * sectors) if sectors else 1)
+
+
+@pytest.mark.parametrize(("low", "high", "requests", "sectors"), [(32, 96, 2, 8), (16, 80, 3, 8), (64, 96, 1, 4)])
+def test_a_guard_leaves_whole_warps_or_pieces_of_them(low: int, high: int, requests: int, sectors: int) -> None:
+    body = f"""mad.wide.u32 d2, r0, 4, d0; sub.u32 r1, r0, {low}; setp.lt.u32 p1, r1, {high - low};
+    @p1 ld.global.u32 r1, [d2];"""
+    found = _body(body, threads=96).traffic("global load")
+    assert (found.requests, found.sectors, found.nbytes) == (requests, sectors, 4 * (high - low))
 
 
 def test_vectors_atomics_and_local_memory_of_a_kernel() -> None:
