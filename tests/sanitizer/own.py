@@ -16,7 +16,7 @@ import warpfold as wf
 from warpfold.compiler.artifact import Artifact
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.ladder import RUNGS
-from warpfold.runtime import api, emulator_backend
+from warpfold.runtime import api, emulator_backend, execute
 from warpfold.runtime.backend import Call
 from warpfold.runtime.emulator.layout import POISON
 
@@ -51,12 +51,14 @@ class Recorder(emulator_backend.EmulatorBackend):
 
 @contextmanager
 def _recording() -> Any:
+    """A recorder in place of the emulator, and of the GPU where there is one."""
     made = emulator_backend._made
     before, made.backend = made.backend, Recorder()
+    default, execute._default = execute._default, lambda: made.backend
     try:
         yield made.backend
     finally:
-        made.backend = before
+        made.backend, execute._default = before, default
 
 
 def record(name: str, call: Callable[[], Any]) -> Scene:
