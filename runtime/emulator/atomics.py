@@ -137,6 +137,8 @@ class _Update:
             space = "shared" if home is None else "global"
             combine = _combine(self.name, self.type, space)
             order = machine.launch.schedule.shuffled(index.size)
+            if machine.launch.tool is not None:
+                machine.launch.tool.ordered(order)
             inside = np.empty(index.size, dtype)
             inside[order] = update(self.name, combine, view.view(dtype), index[order], [v[where][order] for v in some])
             found[where] = inside
@@ -159,11 +161,13 @@ class _VectorUpdate:
             return list(result)
         addresses = broadcast(addresses, lanes.n)[chosen]
         for view, index, where, _ in locate(self.access, machine, lanes, chosen, addresses):
-            cells = view.view(dtype)
+            cells, order = view.view(dtype), machine.launch.schedule.shuffled(index.size)
+            if machine.launch.tool is not None:
+                machine.launch.tool.ordered(order)
+            first, threads = index[order] * self.vector, chosen[where][order]
             for k, value in enumerate(values):
-                own = broadcast(value, lanes.n)[chosen][where]
-                found = update(self.name, self.combine, cells, index * self.vector + k, [own])
-                result[k, chosen[where]] = found
+                own = broadcast(value, lanes.n)[threads]
+                result[k, threads] = update(self.name, self.combine, cells, first + k, [own])
         return list(result)
 
 

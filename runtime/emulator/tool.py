@@ -66,6 +66,9 @@ class Tool:
     def touch(self, touch: Touch) -> None:
         """Threads are about to read or write memory."""
 
+    def ordered(self, order: Array | slice) -> None:
+        """The updates of a piece of the last ``atom`` or ``red`` told of take place in this order, piece after piece."""
+
     def issue(self, touch: Touch) -> None:
         """Threads ask for copies that may write from now on; ``touch`` comes when they arrive."""
 

@@ -22,7 +22,7 @@ KINDS = {
 _PLACE = re.compile(
     r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL
 )
-_GLOBAL = re.compile(r"(\d+) bytes \w+ at (?:global address )?0x([0-9a-f]+)")
+_GLOBAL = re.compile(r"(\d+) bytes \w+ at (?:(?:global )?address )?0x([0-9a-f]+)")
 _OTHER = re.compile(r"(\d+) bytes \w+ at (shared|local|param) address (-?)0x([0-9a-f]+)")
 _NEAREST = re.compile(r"nearest variable '([^']*)' of \d+ bytes at 0x([0-9a-f]+)")
 _TYPE = re.compile(r"\.([a-z]+(\d+)(?:x2)?)\s")

@@ -3,8 +3,8 @@
 Times are numbers of events, in the order in which the emulator runs them; that order itself orders nothing. A thread
 knows another's event when something leads from one to the other:
 
-- barriers: after a barrier of the CTA every warp that waited knows what those that arrived did before (``known``, a time
-  for each pair of warps of a CTA; on its diagonal stands the last time the warp's lanes met as a whole);
+- barriers: after a barrier of the CTA every warp that waited knows what those that arrived did before (``known``, a
+  time for each pair of warps of a CTA; on its diagonal stands the last time the warp's lanes met as a whole);
 - warp barriers whose mask is a part of the warp (``lanes``, a time for each pair of lanes, made when first needed);
 - barriers of the cluster, arrive to wait, unless relaxed;
 - releases and acquires through memory: see ``releases.py``.
@@ -104,7 +104,8 @@ class Order:
         other = np.where(same, local * self.per_cta + within, 0)
         behind = self.cluster_phase[other] > self.phase[threads]
         at = np.where(behind, self.cluster_at[2, other], self.cluster_at[1, other])
-        return same & (times <= at) & (self.phase[threads] > 0)
+        result: Array = same & (times <= at) & (self.phase[threads] > 0)
+        return result
 
     def _by_memory(self, threads: Array, order: Array, others: Array, times: Array, found: Array) -> Array:
         rest = np.flatnonzero(~found & (self.acquired[threads] > 0))
@@ -133,8 +134,18 @@ class Order:
         self.known[warps, warps % self.warps] = self.tick()
         if self._through_memory():
             rows = warps[:, None] * 32 + np.arange(32)
-            for row in rows:
+            for row in rows[self._to_share(rows)]:
                 self._share(row[self.machine.alive[row]])
+
+    def _to_share(self, rows: Array) -> Array:
+        """Which rows of threads have something to learn of each other through memory."""
+        out = np.zeros(rows.shape[0], bool)
+        for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            some = held[rows]
+            out |= some.max(axis=1) != some.min(axis=1)
+        for fenced in self.fences.values():
+            out |= fenced.own[rows].any(axis=1)
+        return out
 
     def lanes_meet(self, warps: Array, named: Array) -> None:
         """Some lanes have: ``named`` (warps, 32, 32) are those that each one met, false in the rows of others."""
@@ -310,13 +321,13 @@ class Order:
         releases = verb != "read" and strength.level > 0
         if not strength.releases and not self._any_fenced(threads):
             releases = False
-        pick = slice(None)
         if not releases:
             keys = {k[2] for k in self.logs if k[:2] == (space, home)}
             if not keys:
                 return
-            pick = np.flatnonzero(np.isin(addresses, np.fromiter(keys, np.int64)))
-        for thread, address in zip(threads[pick].tolist(), addresses[pick].tolist(), strict=True):
+            pick = np.isin(addresses, np.fromiter(keys, np.int64))
+            threads, addresses = threads[pick], addresses[pick]
+        for thread, address in zip(threads.tolist(), addresses.tolist(), strict=True):
             self._one((space, home, address), thread, strength, verb, releases)
 
     def _any_fenced(self, threads: Array) -> bool:
@@ -366,9 +377,9 @@ class Order:
         keys, times = [number], [own]
         base = int(row.min())
         if base:
-            keys.append(int(self._cta_key(np.int64(order))))
+            keys.append(int(self._cta_key(np.array(order))))
             times.append(base)
-        first = int(self._warp_key(np.int64(order * self.per_cta)))
+        first = int(self._warp_key(np.array(order * self.per_cta)))
         for warp in np.flatnonzero(row > base):
             keys.append(first + int(warp))
             times.append(int(row[warp]))
@@ -388,7 +399,7 @@ class Order:
             at = self.cluster_at[1, other * self.per_cta : (other + 1) * self.per_cta]
             alive = at[at > 0]
             if alive.size:
-                keys.append(int(self._cta_key(self.place[other])))
+                keys.append(int(self._cta_key(self.place[other : other + 1])[0]))
                 times.append(min(int(alive.min()), own))
 
     def distance(self, threads: Array, others: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -40,6 +41,7 @@ class Races:
         """Shared memory that nobody touched."""
         self.machine = machine
         self.shared: Cells | None = None
+        self.updates: deque[tuple[tuple[str, int], Array, Array, Strength]] = deque()
         self.lifetime = Lifetime(self.findings, self.places, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
@@ -59,9 +61,18 @@ class Races:
         if strong.level or self.order.logs:
             key = ("shared", 0) if home is None else ("global", home.address)
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
-            self.order.synchronise(*key, threads, index, strong, verb)
+            if ins.opcode in ("atom", "red"):
+                self.updates.append((key, threads, index, strong))
+            else:
+                self.order.synchronise(*key, threads, index, strong, verb)
         if home is None and self.machine.launch.cluster_size > 1:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
+
+    def ordered(self, order: Array | slice) -> None:
+        """The first updates that wait to be told take place in this order."""
+        if self.updates:
+            key, threads, index, strong = self.updates.popleft()
+            self.order.synchronise(*key, threads[order], index[order], strong, "updated")
 
     def issue(self, touch: Touch, piece: Piece) -> None:
         """A copy that may write from now on: compares it with the accesses before."""
@@ -169,12 +180,7 @@ class Races:
     def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool) -> None:
         """Reports those entries that are unordered with one event, unless the memory model lets them be."""
         ins, strong = self.told[time]
-        bad = ~self._allowed(event, some, others, strong, reads)
-        inside = others >> 5 == event.numbers[some] >> 5
-        for part in (bad & inside, bad & ~inside):
-            if part.any():
-                k = int(np.argmax(part))
-                self._report(event, int(some[k]), int(others[k]), ins, int(np.count_nonzero(part)), reads)
+        self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, reads), reads)
 
     def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, reads: bool) -> Array:
         """Which pairs may meet unordered: both strong, at scopes that hold both threads, and not a lost update."""
@@ -196,10 +202,15 @@ class Races:
             fine = self.order.distance(event.threads[some], winners) <= event.strong.level
         else:
             fine = (winners >> 5 == event.numbers[some] >> 5) & event.agreed(some)
-        if not fine.all():
-            k = int(np.argmin(fine))
-            count = int(np.count_nonzero(~fine))
-            self._report(event, int(some[k]), int(winners[k]), event.access.ins, count, False)
+        self._each(event, some, winners, event.access.ins, ~fine, False)
+
+    def _each(self, event: Event, some: Array, others: Array, there: Instruction, bad: Array, reads: bool) -> None:
+        """Reports the ``bad`` pairs: those within a warp, and the others."""
+        inside = others >> 5 == event.numbers[some] >> 5
+        for part in (bad & inside, bad & ~inside):
+            if part.any():
+                k = int(np.argmax(part))
+                self._report(event, int(some[k]), int(others[k]), there, int(np.count_nonzero(part)), reads)
 
     def _report(self, event: Event, k: int, other: int, there: Instruction, count: int, reads: bool) -> None:
         ins, number = event.access.ins, int(event.numbers[k])

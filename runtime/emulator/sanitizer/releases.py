@@ -34,7 +34,7 @@ class Release(NamedTuple):
 class Log(list[Release]):
     """Releases of one location; a log is equal to itself alone. ``narrow`` are the places of those below GPU scope."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a list that is a key
     __eq__ = object.__eq__
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Clock:
 
 
 class Table:
-    """All values of ``Known`` that threads have, by number; 0 knows nothing. ``size`` is the number of CTAs a cluster."""
+    """All values of ``Known`` that threads have, by number; 0 knows nothing. ``size`` is the CTAs of a cluster."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -165,4 +165,3 @@ class Table:
     def distance(self, a: int, b: int) -> int:
         """The least scope that holds threads of the CTAs ``a`` and ``b``."""
         return CTA if a == b else CLUSTER if a // self.size == b // self.size else GPU
-

@@ -69,6 +69,10 @@ class Sanitizer(Tool):
             if touch.access.space != "local":
                 self.races.touch(touch, piece)
 
+    def ordered(self, order: Array | slice) -> None:
+        """Who of those that update a location at once is first."""
+        self.races.ordered(order)
+
     def issue(self, touch: Touch) -> None:
         """A copy is under way."""
         for piece in touch.pieces:

@@ -1,0 +1,212 @@
+"""Each kind of fault in a few lines of PTX, and beside it the same lines without the fault."""
+
+from __future__ import annotations
+
+import pytest
+from watched import kinds, text, watched
+
+from warpfold.compiler.errors import WarpfoldError
+from warpfold.runtime.emulator import Memory, sanitize
+
+NEXT = "add.u32 r3, r0, 1; rem.u32 r3, r3, 64; shl.b32 r4, r3, 2;"
+"""r4: the place of the next thread, of 64."""
+STORE, LOAD = "st.shared.u32 [r2], r0;", "ld.shared.u32 r5, [r4];"
+LAST = """
+setp.ne.u32 p1, r0, 0;
+@p1 bra done;
+mul.wide.u32 d3, r1, 4; add.u64 d3, d3, d1;
+{store} [d3], r1;
+{before}
+{ticket}
+{after}
+setp.ne.u32 p2, r6, 3;
+@p2 bra done;
+ld.global.u32 r7, [d1]; ld.global.u32 r7, [d1+4]; ld.global.u32 r7, [d1+8];
+done:
+"""
+"""The CTA that draws the last of four tickets reads what the others wrote."""
+
+
+def last(store: str = "st.global.u32", before: str = "", ticket: str = "", after: str = "") -> str:
+    ticket = f"{ticket or 'atom.global.inc.u32'} r6, [d0], 3;"
+    return LAST.format(store=store, before=before, ticket=ticket, after=after)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (NEXT + STORE + LOAD, ["shared-race", "warp-synchrony"]),
+        (NEXT + STORE + "bar.warp.sync 0xffffffff;" + LOAD, ["shared-race"]),
+        (NEXT + STORE + "bar.sync 0;" + LOAD, []),
+        (NEXT + STORE + "bar.sync 0;" + LOAD + STORE, ["shared-race", "warp-synchrony"]),
+        (NEXT + STORE + "bar.sync 0;" + LOAD + "bar.sync 0;" + STORE, []),
+        (NEXT + STORE + "bar.sync 0, 64;" + LOAD, []),
+        (NEXT + STORE + "barrier.sync 3;" + LOAD, []),
+        (NEXT + STORE + "membar.cta;" + LOAD, ["shared-race", "warp-synchrony"]),
+        ("st.shared.u32 [s], r0;", ["shared-race", "warp-synchrony"]),
+        ("setp.lt.u32 p1, r0, 32; @p1 st.shared.u32 [s], 1;", []),
+        ("atom.shared.add.u32 r5, [s+4], 1;", ["uninitialised"]),
+        ("st.shared.u32 [r2], 0; bar.sync 0; atom.shared.add.u32 r5, [s+4], 1;", []),
+        ("st.shared.u32 [r2], 0; bar.sync 0; atom.shared.add.u32 r5, [s+4], 1; ld.shared.u32 r5, [s+4];",
+         ["shared-race", "warp-synchrony"]),
+        ("mov.u32 r5, 0; st.shared.u8 [s+1], r5; bar.sync 0; ld.shared.u8 r6, [s+1];", ["shared-race"]),
+    ],
+)  # fmt: skip
+def test_shared_memory(body: str, expected: list[str]) -> None:
+    assert kinds(watched(body)) == expected
+
+
+def test_neighbouring_bytes_are_no_race() -> None:
+    assert watched("add.u32 r3, r0, s; cvt.u16.u32 h0, r0; st.shared.u8 [r3], h0; ld.shared.u8 h1, [r3];") == []
+
+
+def test_a_race_names_both_threads_the_place_and_what_is_missing() -> None:
+    found = watched(NEXT + STORE + "\n" + LOAD)
+    race = next(f for f in found if f.kind == "shared-race")
+    assert (race.text, race.line) == ("ld.shared.u32 r5, [r4];", 12)
+    here, there = race.threads
+    assert (here.cta, there.cta, here.line, there.line) == ((0, 0, 0), (0, 0, 0), 12, 11)
+    assert {here.thread, there.thread} in ({(31, 0, 0), (32, 0, 0)}, {(63, 0, 0), (0, 0, 0)})
+    assert race.where in ("s[32] (shared)", "s[0] (shared)")
+    assert "a barrier (bar.sync) between line 11 and line 12 is missing" in race.words
+    assert race.count == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (last(), ["global-race"]),
+        (last(before="fence.acq_rel.gpu;"), ["global-race"]),
+        (last(after="fence.acq_rel.gpu;"), ["global-race"]),
+        (last(before="fence.acq_rel.gpu;", after="fence.acq_rel.gpu;"), []),
+        (last(before="membar.gl;", after="membar.gl;"), []),
+        (last(before="fence.acq_rel.cta;", after="fence.acq_rel.gpu;"), ["global-race"]),
+        (last(before="fence.acq_rel.gpu;", after="fence.acq_rel.cta;"), ["global-race"]),
+        (last(ticket="atom.global.acq_rel.gpu.inc.u32"), []),
+        (last(ticket="atom.global.release.gpu.inc.u32"), ["global-race"]),
+        (last(ticket="atom.global.acq_rel.cta.inc.u32"), ["global-race"]),
+        (last(ticket="atom.global.acquire.gpu.inc.u32", before="fence.acq_rel.sys;"), []),
+        (last(store="st.global.relaxed.gpu.u32"), ["global-race"]),
+    ],
+)  # fmt: skip
+def test_the_last_cta_reads_what_the_others_wrote(body: str, expected: list[str]) -> None:
+    assert kinds(watched(body, ctas=4)) == expected
+
+
+def test_a_kernel_ends_before_the_next_begins() -> None:
+    memory = Memory()
+    y = memory.allocate(1024, name="y")
+    body = text("add.u64 d3, d1, d2; st.global.u32 [d3], r0;")
+    read = text("add.u64 d3, d1, d2; ld.global.u32 r5, [d3+4];")
+    for kernel, expected in ((body, []), (read, ["uninitialised"])):
+        found = sanitize(kernel, "k", (1, 1, 1), (64, 1, 1), [y, y], memory)
+        assert kinds(found) == expected
+    assert (found[0].where, found[0].threads[0].thread, found[0].count) == ("y[64] (u32)", (63, 0, 0), 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "where"),
+    [
+        ("add.u64 d3, d0, d2; ld.global.u32 r5, [d3+1000];", "out-of-bounds", "x[256] (u32)"),
+        ("st.shared.u32 [r2+1000], r0;", "out-of-bounds", "s[256] (shared)"),
+        ("add.u64 d3, d1, d2; ld.global.u64 d4, [d3];", "misaligned", "y[0] + 4 bytes (u64)"),
+        ("mov.u64 d3, 0; ld.global.u32 r5, [d3];", "out-of-bounds", "address 0x0"),
+        ("add.u64 d3, d1, d2; ld.global.nc.u32 r5, [d3];", "uninitialised", "y[0] (u32)"),
+        ("trap;", "trap", ""),
+    ],
+)
+def test_addresses_and_values(body: str, kind: str, where: str) -> None:
+    found = watched(body, written=False)
+    assert [(f.kind, f.where) for f in found] == [(kind, where)]
+
+
+def test_what_is_written_in_the_launch_is_not_read_through_nc() -> None:
+    body = "add.u64 d3, d1, d2; st.global.u32 [d3], r0; ld.global.nc.u32 r5, [d3];"
+    assert kinds(watched(body)) == ["global-race"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("setp.lt.u32 p1, r0, 16; @p1 bra half; bra end; half: bar.sync 0; end: bar.sync 0;", ["barrier-divergence"]),
+        ("setp.lt.u32 p1, r0, 16; @p1 bra half; bar.sync 0; bra end; half: bar.sync 0; end:", ["barrier-divergence"]),
+        ("setp.lt.u32 p1, r0, 32; @p1 bra half; bar.sync 0; bra end; half: bar.sync 0; end:", []),
+        ("setp.lt.u32 p1, r0, 16; @p1 bra half; bar.sync 0; half: add.u32 r5, r0, 1; add.u32 r6, r5, 1;", []),
+        ("setp.ge.u32 p1, r0, 50; @p1 ret; bar.sync 0;", []),
+        ("setp.lt.u32 p1, r0, 32; @p1 bra half; bra end; half: bar.sync 1, 64; end: bar.sync 0;", ["deadlock"]),
+    ],
+)
+def test_barriers(body: str, expected: list[str]) -> None:
+    assert kinds(watched(body)) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("shfl.sync.down.b32 r5, r0, 1, 31, 0xffffffff;", []),
+        ("shfl.sync.down.b32 r5, r0, 16, 31, 0x0000ffff;", ["warp-mask"]),
+        ("setp.ge.u32 p1, r0, 16; @p1 ret; shfl.sync.bfly.b32 r5, r0, 1, 31, 0xffffffff;", ["warp-mask"]),
+        ("setp.ge.u32 p1, r0, 16; @p1 ret; shfl.sync.bfly.b32 r5, r0, 1, 31, 0xffff;", []),
+        ("setp.ge.u32 p1, r0, 16; @p1 ret; shfl.sync.bfly.b32 r5, r0, 16, 31, 0xffff;", ["warp-mask"]),
+        ("bar.warp.sync 0x7fffffff;", ["warp-mask"]),
+    ],
+)
+def test_membermasks(body: str, expected: list[str]) -> None:
+    assert kinds(watched(body, threads=32)) == expected
+
+
+@pytest.mark.parametrize("order", ["", ".volatile"])
+def test_lanes_need_not_run_in_step(order: str) -> None:
+    turn = f"xor.b32 r3, r0, 1; shl.b32 r4, r3, 2; st{order}.shared.u32 [r2], r0; %s ld{order}.shared.u32 r5, [r4];"
+    assert kinds(watched(turn % "", threads=32)) == ["warp-synchrony"]
+    assert watched(turn % "bar.warp.sync 0xffffffff;", threads=32) == []
+
+
+def test_part_of_a_warp_meets() -> None:
+    body = "setp.ge.u32 p1, r0, 16; @p1 bra end; xor.b32 r3, r0, {}; shl.b32 r4, r3, 2; st.shared.u32 [r2], r0;"
+    body += "bar.warp.sync 0xffff; ld.shared.u32 r5, [r4]; end: ret;"
+    assert watched(body.format(8), threads=32) == []
+
+
+REMOTE = """
+st.shared.u32 [r2], r0;
+{before}
+xor.b32 r3, %cluster_ctarank, 1;
+mapa.shared::cluster.u32 r4, r2, r3;
+ld.shared::cluster.u32 r5, [r4];
+{after}
+"""
+MEET = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (MEET, MEET, []),
+        ("bar.sync 0;", MEET, ["cluster-race"]),
+        (MEET, "", ["cluster-race"]),
+        ("barrier.cluster.arrive.relaxed; barrier.cluster.wait;", MEET, ["cluster-race"]),
+    ],
+)
+def test_shared_memory_of_the_cluster(before: str, after: str, expected: list[str]) -> None:
+    found = watched(REMOTE.format(before=before, after=after), threads=32, ctas=2, cluster=(2, 1, 1))
+    assert kinds(found) == expected
+
+
+def test_no_end() -> None:
+    assert kinds(watched("loop: add.u32 r5, r5, 1; bra loop;", max_steps=500)) == ["no-end"]
+
+
+def test_a_wrong_request_is_an_error_and_no_finding() -> None:
+    memory = Memory()
+    with pytest.raises(WarpfoldError, match="WF706"):
+        sanitize(text("ret;"), "k", (1, 1, 1), (32, 1, 1), [], memory)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_verdict_does_not_depend_on_the_schedule(seed: int) -> None:
+    assert watched(NEXT + STORE + "bar.sync 0;" + LOAD, seed=seed) == []
+    assert "shared-race" in kinds(watched(NEXT + STORE + LOAD, seed=seed))
+    fenced = last(before="fence.acq_rel.gpu;", after="fence.acq_rel.gpu;")
+    assert watched(fenced, ctas=4, seed=seed) == []
+    assert kinds(watched(last(after="fence.acq_rel.gpu;"), ctas=4, seed=seed)) == ["global-race"]
