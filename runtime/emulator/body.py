@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...compiler.errors import error
 from .cursor import Cursor, variables
+from .layout import RESERVED
 from .module import Function, Module
 from .types import (
     Args,
@@ -51,8 +52,12 @@ _SCALAR_SPECIALS = (
     "is_explicit_cluster",
     "dynamic_smem_size",
     "total_smem_size",
+    "envreg1",
+    "envreg2",
 )
 SPECIALS: frozenset[str] = frozenset([f"{v}.{a}" for v in _VECTOR_SPECIALS for a in _AXES] + [*_SCALAR_SPECIALS])
+_RESERVED = {f"reserved_smem_offset_{part}": at for part, at in (("begin", 0), ("0", 0), ("1", 512), ("end", 1024))}
+"""Bytes into the KiB of shared memory that system software keeps; cooperative groups meet in part 1."""
 
 
 class Body:
@@ -250,6 +255,8 @@ class Body:
             return Sym(found)
         if name[:1] == "%" and name[1:] in SPECIALS:
             return Special(name[1:])
+        if name[:1] == "%" and name[1:] in _RESERVED:
+            return Sym(self._reserved(), _RESERVED[name[1:]])
         if name == "WARP_SZ":
             return Imm(32)
         if opcode in ("bra", "brx"):
@@ -257,7 +264,19 @@ class Body:
         if opcode == "call":
             return Name(name)
         line = self.cursor.tokens[self.cursor.at - 1].line
-        raise error("WF704", line=line, text=self.cursor.source.quote(line), kind="name", name=name)
+        text = self.cursor.source.quote(line)
+        if name in self.module.functions:
+            problem = f"expected a variable, got the function {name!r}: calls through pointers are not run"
+            raise error("WF703", line=line, text=text, problem=problem)
+        raise error("WF704", line=line, text=text, kind="name", name=name)
+
+    def _reserved(self) -> Variable:
+        """The shared memory that system software keeps, once a module."""
+        found = next((v for v in self.module.variables if v.name == RESERVED), None)
+        if found is None:
+            found = Variable(RESERVED, "shared", 16, 1024, "b8")
+            self.module.variables.append(found)
+        return found
 
     def _lookup(self, name: str) -> Reg | Variable | None:
         for scope in reversed(self.scopes):

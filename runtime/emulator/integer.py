@@ -57,21 +57,20 @@ add, sub = _sum("add"), _sum("sub")
 
 
 def carry(form: Form, name: str, type_: str, take: bool, give: bool) -> Op:
-    """add and sub through the carry flag; ``take`` reads it, ``give`` writes it."""
+    """add and sub through the carry flag; ``take`` reads it, ``give`` writes it.
+
+    A difference is the sum with the complement and one, so the flag that sub leaves is set when nothing was borrowed.
+    The ISA says borrow-out, but nvcc's own 128-bit division reads the flag of a subc with an addc, and means this.
+    """
     u = unsigned(type_)
     d, a, b = form.operands(3)
-    one = DTYPE[u].type(1)
+    plain = DTYPE[u].type(name == "sub")
 
     def run(x: Array, y: Array, *flag: Array) -> Array | tuple[Array, Array]:
-        bit = flag[0].astype(x.dtype) if flag else one - one
-        if name == "add":
-            total = x + y
-            result = total + bit
-            out = (total < x) | (result < total)
-        else:
-            total = x - y
-            result = total - bit
-            out = (x < y) | (total < bit)
+        bit = flag[0].astype(x.dtype) if flag else plain
+        total = x + (~y if name == "sub" else y)
+        result = total + bit
+        out = (total < x) | (result < total)
         return (result, out) if give else result
 
     reads: list[tuple[Operand, str]] = [(a, u), (b, u)]

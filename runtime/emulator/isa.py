@@ -21,6 +21,7 @@ from . import (
     moves,
     video,
     warp,
+    wmma,
 )
 from .op import Builder, Form, Op
 from .types import Instruction
@@ -40,6 +41,7 @@ for _family in (
     warp,
     matrix,
     mma,
+    wmma,
     async_copy,
     mbarrier,
     video,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -30,6 +30,7 @@ SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
 (CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
 LOCAL_BYTES = 1 << 28
 """Local memory of the threads of a batch."""
+_WORKSPACE = 64  # bytes
 DEFAULT_STEPS = 1 << 22
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
@@ -101,9 +102,18 @@ class Launch:
         with np.errstate(all="ignore"):
             for first in range(0, total, per):
                 Machine(self, first, min(per, total - first)).run()
+        if "workspace" in vars(self):
+            self.memory.free(self.workspace)
         if self.tool is not None:
             self.tool.finish(self)
         return self.stats
+
+    @cached_property
+    def workspace(self) -> int:
+        """The address of what a cooperative launch gives the grid to meet in, as cooperative groups expect it."""
+        address = self.memory.allocate(_WORKSPACE, name="grid workspace", initialised=True)
+        self.memory.view(address, _WORKSPACE)[:] = 0
+        return address
 
     def _resident(self) -> int:
         """CTAs that run at a time: as many as fit the SMs, and the memory of this machine."""

@@ -20,6 +20,8 @@ RANK_SHIFT = 24
 GLOBAL_FIRST = 1 << 36
 GLOBAL_LAST = 1 << 47
 POISON = 0xCD
+RESERVED = "reserved shared memory"
+"""The name of what system software keeps of each CTA's shared memory, where a kernel asks for it."""
 
 
 def align_up(value: int, align: int) -> int:

@@ -2,7 +2,7 @@
 
 The word is opaque to a program; ours is, from bit 0: the phase's parity, 20 bits of pending arrivals, 20 bits of
 arrivals expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a barrier from
-memory that is none. A wait never blocks: a program that nobody lets go on spins until its budget of steps is used up.
+memory that is none. A wait never blocks: a program spins on it, and one that nobody lets go on is told so (``spin``).
 """
 
 from __future__ import annotations

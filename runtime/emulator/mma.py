@@ -15,7 +15,7 @@ from .kernels import canonical, widen
 from .lanes import WARP, Lanes
 from .matrix import ALL_LANES
 from .op import Builder, Form, Op
-from .rounding import BF16, F16, fma_f64
+from .rounding import BF16, E4M3, E5M2, F16, decode, fma_f64
 from .types import Array, Operand, Vec
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _N = 8
 _G, _T = np.arange(WARP) // 4, np.arange(WARP) % 4  # the ISA's groupID and threadID_in_group
 _BYTES = ("s8", "u8")
+_SMALL = {"e4m3": E4M3, "e5m2": E5M2}
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,20 @@ _KINDS = {
     "tf32": _Kind("u4", ((16, 4), (16, 8)), ("f32",)),
     "s8": _Kind("i1", ((16, 16), (16, 32)), ("s32",)),
     "u8": _Kind("u1", ((16, 16), (16, 32)), ("s32",)),
+    "e4m3": _Kind("u1", ((16, 16), (16, 32)), ("f32", "f16")),
+    "e5m2": _Kind("u1", ((16, 16), (16, 32)), ("f32", "f16")),
     "f64": _Kind("f8", ((8, 4), (16, 4), (16, 8), (16, 16)), ("f64",)),
 }
 
 
-def _number(type_: str, words: Array) -> Array:
+def number(type_: str, words: Array) -> Array:
     """Elements as float64 or int64, exactly; of tf32 the low 13 bits are not looked at."""
     if type_ == "tf32":
         return (words & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
     if type_ in ("f16", "bf16"):
         return widen(words, F16 if type_ == "f16" else BF16).astype(np.float64)
+    if type_ in _SMALL:
+        return decode(words, _SMALL[type_])
     return words.astype(np.int64) if type_ in _BYTES else words
 
 
@@ -79,7 +84,7 @@ def _assembled(lanes: Lanes, values: list[Array], part: np.dtype[Any], places: t
     return out
 
 
-def _product(type_: str, a: Array, b: Array, c: Array) -> Array:
+def product_of(type_: str, a: Array, b: Array, c: Array) -> Array:
     """(warps, M, N) sums: float64, int64 for bytes."""
     total = c.astype(np.int64 if type_ in _BYTES else np.float64)
     for k in range(a.shape[2]):
@@ -92,7 +97,7 @@ def _product(type_: str, a: Array, b: Array, c: Array) -> Array:
     return total
 
 
-def _rounded(type_: str, total: Array, saturated: bool) -> Array:
+def rounded(type_: str, total: Array, saturated: bool) -> Array:
     """Sums in their type, f16 as codes."""
     if type_ == "f32":
         return canonical(total.astype(np.float32))
@@ -125,10 +130,10 @@ class _Product:
         a_type, b_type, c_type, d_type = self.types
         many, few = self.registers
         given = list(values)
-        a = _number(a_type, _assembled(lanes, given[:many], self.parts[0], self.a_places))
-        b = _number(b_type, _assembled(lanes, given[many : many + few], self.parts[1], self.b_places)).swapaxes(1, 2)
-        total = _product(a_type, a, b, self._addend(lanes, given[many + few :], c_type))
-        result = _rounded(d_type, total, self.saturated)[:, self.c_places[0], self.c_places[1]]
+        a = number(a_type, _assembled(lanes, given[:many], self.parts[0], self.a_places))
+        b = number(b_type, _assembled(lanes, given[many : many + few], self.parts[1], self.b_places)).swapaxes(1, 2)
+        total = product_of(a_type, a, b, self._addend(lanes, given[many + few :], c_type))
+        result = rounded(d_type, total, self.saturated)[:, self.c_places[0], self.c_places[1]]
         if d_type == "f16":
             pairs = np.ascontiguousarray(result.reshape(-1, result.shape[1] // 2, 2, WARP).swapaxes(2, 3))
             result = pairs.view(np.uint32)[..., 0]
@@ -154,20 +159,20 @@ def _mma(form: Form) -> Op:
     shape = shapes[form.pick(*shapes)]
     if c_type not in kind.sums or d_type not in kind.sums:
         raise form.fail(f"expected C and D of type .{' or .'.join(kind.sums)} with A of type .{a_type}")
-    if b_type != a_type and not (a_type in _BYTES and b_type in _BYTES):
+    if b_type != a_type and not any(a_type in alike and b_type in alike for alike in (_BYTES, _SMALL)):
         raise form.fail(f"expected B of type .{a_type}, got .{b_type}")
     if a_type == "f64":
         form.drop("rn")
     product = _Product(a_type, b_type, c_type, d_type, shape, a_type in _BYTES and form.flag("satfinite"))
     counts = (product.sums(d_type), *product.registers, product.sums(c_type))
-    d, a, b, c = (_items(form, op, n) for op, n in zip(form.operands(4), counts, strict=True))
+    d, a, b, c = (registers_of(form, op, n) for op, n in zip(form.operands(4), counts, strict=True))
     word = "f64" if a_type == "f64" else "b32"
     out = {"f16": "b32"}
     reads = (*((x, word) for x in (*a, *b)), *((x, out.get(c_type, c_type)) for x in c))
     return Op(reads, tuple((x, out.get(d_type, d_type)) for x in d), product, effect=True, member=ALL_LANES)
 
 
-def _items(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
+def registers_of(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
     items = op.items if isinstance(op, Vec) else (op,)
     if len(items) != count:
         raise form.fail(f"expected {count} registers, got {len(items)}")

@@ -37,7 +37,7 @@ def _mov(form: Form) -> Op:
 
 def same(x: Array) -> Array:
     """``x`` itself, as the register keeps it."""
-    return x.view(f"u{x.itemsize}") if x.dtype.kind == "f" else x
+    return x.view(f"u{x.itemsize}") if x.dtype.kind in "fi" else x
 
 
 def _part(form: Form, bits: str, count: int) -> str:

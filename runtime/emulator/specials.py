@@ -42,6 +42,8 @@ def special_register(machine: Machine, name: str) -> Array:
         "is_explicit_cluster": lambda: np.array([launch.cluster_size > 1]),
         "dynamic_smem_size": lambda: _one(launch.dynamic_shared),
         "total_smem_size": lambda: _one(launch.shared_size),
+        "envreg1": lambda: _one(launch.workspace >> 32),
+        "envreg2": lambda: _one(launch.workspace & 0xFFFFFFFF),
     }
     return values[name]()
 

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..layout import RESERVED
 from .findings import Findings
 from .places import Places
 from .strength import verb_of
@@ -38,8 +39,12 @@ class Shadow:
 
     @cached_property
     def shared(self) -> Array:
-        """The shadow of shared memory, a byte for a byte."""
-        return np.zeros(self.machine.shared.size, np.uint8)
+        """The shadow of shared memory, a byte for a byte; what system software keeps has values that are its own."""
+        out, launch = np.zeros(self.machine.shared.size, np.uint8), self.machine.launch
+        for variable, at in launch.program.flat.shared.at.items():
+            if variable.name == RESERVED:
+                out.reshape(-1, launch.shared_stride)[:, at : at + variable.size] = 0xFF
+        return out
 
     @cached_property
     def local(self) -> Array:

@@ -84,6 +84,8 @@ MEET = (
     "atomics",
     "async_copies",
     "clusters",
+    "fragments",
+    "groups",
     "last_block",
     "mbarriers",
     "matrices",

@@ -98,3 +98,26 @@ def test_approximate_functions_of_special_values() -> None:
         for given, expected in pairs:
             got = run(f"mov.b32 r1, {given}; {name}.approx.f32 r2, r1; st.global.b32 [d1], r2;")
             assert (got == expected).all(), (name, hex(given))
+
+
+@pytest.mark.parametrize("type_", ["s32", "u32", "b32", "f32"])
+def test_a_guarded_move_of_a_literal(type_: str) -> None:
+    value = "0f3F800000" if type_ == "f32" else "1065353216"
+    got = run(f"setp.lt.u32 p1, r0, 4; mov.u32 r1, 7; @p1 mov.{type_} r1, {value}; st.global.b32 [d1], r1;")
+    assert got.tolist() == [0x3F800000] * 4 + [7] * 28
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sub.cc.u32 r1, 5, 3; addc.u32 r2, 0, 0;", 1),  # nothing borrowed
+        ("sub.cc.u32 r1, 3, 5; addc.u32 r2, 0, 0;", 0),
+        ("sub.cc.u32 r1, 3, 5; subc.u32 r2, 9, 2;", 6),  # borrowed: one less
+        ("sub.cc.u32 r1, 5, 5; subc.cc.u32 r1, 0, 0; addc.u32 r2, 0, 0;", 1),
+        ("sub.cc.u32 r1, 0, 1; subc.cc.u32 r1, 0, 0; addc.u32 r2, 0, 0;", 0),
+        ("add.cc.u32 r1, -1, 1; subc.u32 r2, 9, 2;", 7),  # a carry is no borrow
+    ],
+)
+def test_the_carry_flag_after_a_difference(text: str, expected: int) -> None:
+    # nvcc's 128-bit division (wide_quotients in data/foreign/groups.cu) reads it so
+    assert (run(f"{text} st.global.b32 [d1], r2;") == expected).all()

@@ -152,3 +152,82 @@ case(
     close=1e-12,
     only=("sm80", "sm90"),
 )
+
+
+# wmma, and 8-bit floats
+
+
+def _doubled(a: Array, b: Array) -> Array:
+    """What every kernel of ``fragments`` makes of A and B, which begins with sums of 1."""
+    return 2 * (a.astype("f8") @ b.astype("f8") + 1)
+
+
+def _split(a: Array, b: Array, _: Array) -> list[Array]:
+    steps = [(a.reshape(16, 32)[:, k : k + 16], b.reshape(16, 32)[:, k : k + 16]) for k in (0, 16)]
+    return [np.concatenate([_doubled(x, y.T).reshape(-1) for x, y in steps])]
+
+
+def _small_floats(a: Array, b: Array, _: Array) -> list[Array]:
+    """Registers as the ISA lays them out; the values are whole numbers below 4, whose codes are spelt out."""
+    e4m3, e5m2 = np.zeros(256), np.zeros(256)
+    e4m3[[0x38, 0x40, 0x44, 0xB8]], e5m2[[0x3C, 0x40, 0x42, 0xC0]] = (1, 2, 3, -1), (1, 2, 3, -2)
+    lane, part = np.ogrid[:32, :4]
+    left, right = np.zeros((16, 32)), np.zeros((32, 8))
+    for k, codes in enumerate(a.view(np.uint8).reshape(4, 32, 4)):
+        left[lane // 4 + 8 * (k % 2), 4 * (lane % 4) + part + 16 * (k // 2)] = e4m3[codes]
+    for k, codes in enumerate(b.view(np.uint8).reshape(2, 32, 4)):
+        right[4 * (lane % 4) + part + 16 * k, lane // 4] = e5m2[codes]
+    total, t = left @ right, np.arange(32)
+    return [np.concatenate([total[t // 4 + 8 * (k // 2), 2 * (t % 4) + k % 2] for k in range(4)])]
+
+
+def _codes(name: str, n: int, codes: list[int]) -> Array:
+    return np.array(codes, np.uint8)[rng(name).integers(0, len(codes), n)].view(U32)
+
+
+HALF = "f2"
+case(
+    "fragments",
+    "split_k",
+    2,
+    32,
+    [integers("wa", 512, -5, 6).astype(HALF), integers("wb", 512, -5, 6).astype(HALF)],
+    [zeros(512, "f4")],
+    model=_split,
+)
+case(
+    "fragments",
+    "tall_halves",
+    1,
+    32,
+    [integers("ta", 512, -5, 6).astype(HALF), integers("tb", 128, -5, 6).astype(HALF)],
+    [zeros(256, HALF)],
+    model=lambda a, b, _: [_doubled(a.reshape(16, 32).T, b.reshape(16, 8)).T.reshape(-1)],
+)
+case(
+    "fragments",
+    "wide_bytes",
+    1,
+    32,
+    [bits("ba", 128, "i1"), bits("bb", 512, "i1")],
+    [zeros(256)],
+    model=lambda a, b, _: [_doubled(a.reshape(8, 16), b.reshape(32, 16).T).reshape(-1)],
+)
+case(
+    "fragments",
+    "doubles",
+    1,
+    32,
+    [integers("da", 32, -99, 99).astype("f8"), integers("db", 32, -99, 99).astype("f8")],
+    [zeros(64, "f8")],
+    model=lambda a, b, _: [_doubled(a.reshape(8, 4), b.reshape(8, 4).T).reshape(-1)],
+)
+case(
+    "fragments",
+    "small_floats",
+    1,
+    32,
+    [_codes("e4", 512, [0, 0x38, 0x40, 0x44, 0xB8]), _codes("e5", 256, [0, 0x3C, 0x40, 0x42, 0xC0])],
+    [zeros(128, "f4")],
+    model=_small_floats,
+)

@@ -156,3 +156,51 @@ case(
 )
 case("votes", "handed_over", 1, 64, [integers("hand", 32, 0, 64)], [zeros(32)], model=lambda x, _: [x[::-1] * 2])
 case("votes", "active", 1, 64, [], [zeros(64, U32)], model=lambda _: [np.full(64, 0xFFFFFFFF, U32)])
+
+
+# cooperative groups
+
+
+def _labels(x: Array, _: Array) -> list[Array]:
+    warps = x.reshape(2, 32)
+    sums = [[w[(w & 3) == (v & 3)].sum() for v in w] for w in warps]
+    return [np.append(np.array(sums).reshape(-1), 2)]
+
+
+def _quotients(x: Array, _: Array) -> list[Array]:
+    out = []
+    for high, low, b in x.reshape(-1, 3).tolist():
+        q, rest = divmod(high << 64 | low, b)
+        out += [q >> 64, q & (2**64 - 1), rest]
+    return [np.array(out, np.uint64)]
+
+
+case(
+    "groups",
+    "grid_meets",
+    3,
+    32,
+    [integers("grid", 500, -50, 50)],
+    [zeros(96), zeros(96)],
+    model=lambda x, *_: [np.append(x, np.zeros(76, I32)).reshape(6, 96).sum(axis=0), np.full(96, x.sum())],
+    numbers=(500,),
+)
+case(
+    "groups",
+    "two_warps",
+    1,
+    128,
+    [integers("tile", 128, -50, 50)],
+    [zeros(128)],
+    model=lambda x, _: [x.reshape(2, 64).sum(axis=1).repeat(64)],
+)
+case("groups", "labels", 1, 64, [integers("label", 64, 0, 50)], [zeros(65)], model=_labels)
+case(
+    "groups",
+    "wide_quotients",
+    1,
+    64,
+    [bits("quotient", 192, np.uint64) | np.uint64(1)],
+    [zeros(192, np.uint64)],
+    model=_quotients,
+)
