@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
-from ..compiler.errors import error
+from ..compiler.errors import error, near
 from ..compiler.ladder import RUNGS, Rung
 from ..compiler.plan import Plan
 from ..runtime.execute import backend_for
@@ -22,11 +21,11 @@ PROFILED = 1 << 22
 """The most elements that are profiled beside a GPU."""
 COUNTS = {
     "branch_efficiency": ("uniform branches", "{:.1f} %"),
-    "sectors_per_request": ("sectors/request", "{:.2f}"),
+    "sectors_per_request": ("sectors per request", "{:.2f}"),
     "bytes_used": ("bytes used", "{:.1f} %"),
     "bank_conflicts": ("bank conflicts", "{:,}"),
     "barriers": ("barriers", "{:,}"),
-    "instructions_per_element": ("instructions/element", "{:.2f}"),
+    "instructions_per_element": ("instructions per element", "{:.2f}"),
 }
 """What is shown of the profile: title and format of each count."""
 
@@ -63,9 +62,7 @@ def chosen(names: Sequence[str]) -> list[Rung]:
     known = [rung.name for rung in RUNGS]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=2)
-            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-            raise error("WF832", name=name, near=hint, known=" ".join(known))
+            raise error("WF832", name=name, near=near(name, known), known=" ".join(known))
     return [rung for rung in RUNGS if not names or rung.name in names]
 
 
@@ -141,6 +138,7 @@ def _show(report: Row) -> None:
     screen.table(
         ("rung", *(title for title, _ in COUNTS.values())),
         [(r["rung"], *counted(r)) for r in rows if not r["refused"]] or [("none", *("" for _ in COUNTS))],
+        spare=("barriers",),
     )
 
 

@@ -10,13 +10,12 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..compiler import library
-from ..compiler.errors import Location, WarpfoldError, error
+from ..compiler.errors import Location, WarpfoldError, error, near
 from ..compiler.fold import count_of
 from ..compiler.monoid import Monoid, positional, variadic
 
@@ -38,7 +37,7 @@ def operation(text: str) -> What:
     if path.endswith(".py"):
         return _of_file(path, name)
     if text not in library.FUNCTIONS:
-        raise error("WF801", name=text, near=_near(text, list(library.FUNCTIONS)), known=" ".join(library.FUNCTIONS))
+        raise error("WF801", name=text, near=near(text, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
     return text
 
 
@@ -62,18 +61,12 @@ def input_count(what: What, given: int = 1) -> int:
     return max(needed, given) if variadic(function) else needed
 
 
-def _near(name: str, known: list[str]) -> str:
-    """``, did you mean ...`` for a name close to a known one, else nothing."""
-    near = get_close_matches(name, known, n=2)
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
-
-
 def _of_file(path: str, name: str) -> What:
     module = _module(path)
     known = [n for n, v in vars(module).items() if _offered(n, v, module)]
     if not hasattr(module, name or " "):
         names = " ".join(known) or "none"
-        raise error("WF806", path=path, name=name or "(none given)", near=_near(name, known), known=names)
+        raise error("WF806", path=path, name=name or "(none given)", near=near(name, known), known=names)
     found = getattr(module, name)
     if not isinstance(found, Monoid) and not inspect.isfunction(found):
         raise error("WF807", path=path, name=name, kind=type(found).__name__)

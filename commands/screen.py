@@ -7,11 +7,14 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import gt
 from typing import Any
 
 GAP = 2
 PIPE_WIDTH = 1000
 """Columns of a table in a pipe: what reads it wraps as it likes."""
+SHORT = 12
+"""Characters of a cell that stay together."""
 
 
 def show(text: str = "") -> None:
@@ -27,18 +30,36 @@ def table(columns: Sequence[str], lines: Sequence[Sequence[object]], spare: Sequ
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else PIPE_WIDTH, highlight=False)
-    widths = {name: max(len(name), *(len(str(line[i])) for line in lines)) for i, name in enumerate(columns)}
-    narrow = sum(widths.values()) + GAP * len(columns) > console.width
-    shown = [i for i, name in enumerate(columns) if not (narrow and name in spare)]
+    cells = [[name, *(str(line[i]) for line in lines)] for i, name in enumerate(columns)]
+    if sum(map(_least, cells)) + GAP * (len(cells) - 1) > console.width:
+        cells = [column for column in cells if column[0] not in spare]
+    widths = _widths(cells, console.width - GAP * (len(cells) - 1))
     made = Table(box=None, pad_edge=False, show_edge=False, padding=(0, GAP, 0, 0))
-    for i in shown:
-        made.add_column(columns[i], overflow="fold")
-    for line in lines:
-        made.add_row(*(Text(str(line[i])) for i in shown))
+    titles, *rows = zip(*cells, strict=True)
+    for title, width in zip(titles, widths, strict=True):
+        made.add_column(title, width=width, overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row))
     with console.capture() as captured:
         console.print(made)
     for printed in captured.get().splitlines():
         print(printed.rstrip())
+
+
+def _least(column: Sequence[str]) -> int:
+    """The width in which no word of a column breaks, nor a short cell: a number stays with its unit."""
+    title, *cells = column
+    parts = [part for cell in cells for part in ([cell] if len(cell) <= SHORT else cell.split())]
+    return max(map(len, [*title.split(), *parts]), default=0)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The widths of columns that share ``room``: the widest give way, between words first, within them if they must."""
+    widths = [max(map(len, column)) for column in columns]
+    for least in (list(map(_least, columns)), [1] * len(columns)):
+        while sum(widths) > room and any(map(gt, widths, least)):
+            widths[max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))] -= 1
+    return widths
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.dtypes import DType, dtype
-from ..compiler.errors import error
+from ..compiler.errors import error, near
 from ..runtime.execute import Arrays
 from . import inputs, launching, run, screen
 from .files import Output
@@ -325,8 +324,7 @@ def _kernel(path: str, module: Module, one: Launching) -> str:
     if not one.kernel and len(module.entries) == 1:
         return module.entries[0]
     if one.kernel not in module.entries:
-        near = get_close_matches(one.kernel, module.entries, n=1)
-        problem = f"no kernel is called {one.kernel!r}" + (f" (did you mean {near[0]}?)" if near else "")
+        problem = f"no kernel is called {one.kernel!r}{near(one.kernel, module.entries)}"
         problem = problem if one.kernel else "the launch names no kernel"
         raise one.fail("WF821", 0, problem=problem, path=path, known=known)
     return one.kernel

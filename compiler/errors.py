@@ -7,7 +7,9 @@ WF5 files (artifacts, cache, inputs, outputs), WF6 CUDA, WF7 emulator, WF8 comma
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 
 class WarpfoldError(Exception):
@@ -383,7 +385,7 @@ _rows(
     PlanError,
     {
         "WF401": ("no target is called {arch!r}: expected one of {known}", "did you mean {near}?"),
-        "WF402": ("a plan has no field {key!r}: expected one of {known}", "write key=value,key=value"),
+        "WF402": ("a plan has no field {key!r}{near}: expected one of {known}", "write key=value,key=value"),
         "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
         "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
         "WF405": (
@@ -405,7 +407,7 @@ _rows(
         ),
         "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
         "WF410": (
-            "no plan is called {name!r}: expected one of {known}",
+            "no plan is called {name!r}{near}: expected one of {known}",
             "write a name, key=value,key=value, or a name and then what differs",
         ),
         "WF411": (
@@ -662,3 +664,9 @@ def error(code: str, *, where: Location | None = None, **facts: object) -> Warpf
     """
     row = CATALOGUE[code]
     return row.kind(code, row.text.format(**facts), row.remedy.format(**facts), where)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The known names that ``name`` may be a slip of, as messages ask for them; nothing where none is like it."""
+    found = get_close_matches(name, list(known), n=2)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""

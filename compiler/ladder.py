@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .errors import error
+from .errors import error, near
 
 LECTURE = "lecture 9 of the CUDA-MODE course (Reductions)"
 ARTICLE = "OneFlow's article on the CUDA reduction"
@@ -81,5 +81,5 @@ def expand(options: str) -> str:
 
 def _fields(name: str) -> str:
     if name and name not in _OPTIONS:
-        raise error("WF410", name=name, known=" ".join(_OPTIONS))
+        raise error("WF410", name=name, near=near(name, _OPTIONS), known=" ".join(_OPTIONS))
     return _OPTIONS.get(name, "")

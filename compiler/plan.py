@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal, get_args
 
-from .errors import error
+from .errors import error, near
 from .ladder import expand
 from .target import WARP, Target
 
@@ -136,12 +136,12 @@ class Plan:
         Raises:
             PlanError: WF402 unknown key, WF403 bad value, WF410 no rung of this name.
         """
-        known = {f.name: f for f in fields(self)}
+        known = [f.name for f in fields(self) if f.name != "tree"]
         changes: dict[str, int | str] = {}
         for item in filter(None, expand(text).split(",")):
             key, _, value = (part.strip() for part in item.partition("="))
-            if key not in known or key == "tree":
-                raise error("WF402", key=key, known=" ".join(k for k in known if k != "tree"))
+            if key not in known:
+                raise error("WF402", key=key, near=near(key, known), known=" ".join(known))
             if isinstance(getattr(self, key), int):
                 changes[key] = _extent(key, value)
             else:

@@ -165,6 +165,28 @@ def test_long_work_shows_progress_on_a_terminal_only(
     assert "compiling" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        (64, ["rung    bytes used  barriers  plan", "simple  39.4 %      356       lanes=32,warps=32 of 1024 threads"]),
+        (40, ["rung    bytes used  plan", "simple  39.4 %      lanes=32,warps=32 of", "1024 threads"]),
+        (33, ["bytes", "rung    used    plan", "simple  39.4 %  lanes=32,warps=32", "of 1024 threads"]),
+        (30, ["bytes", "rung    used    plan", "simple  39.4 %  lanes=32,warps", "=32 of 1024", "threads"]),
+    ],
+)
+def test_a_table_on_a_terminal_breaks_between_words_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], room: int, shown: list[str]
+) -> None:
+    """A number stays with its unit, and a spare column goes before any word breaks."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("TERM", "xterm"), ("COLUMNS", str(room))):
+        monkeypatch.setenv(name, value)
+    columns = "rung", "bytes used", "barriers", "plan"
+    screen.table(columns, [("simple", "39.4 %", 356, "lanes=32,warps=32 of 1024 threads")], spare=("barriers",))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert [line.strip() for line in plain.splitlines()] == shown
+
+
 # --- compile -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("form", "marks"),
@@ -316,7 +338,7 @@ def test_version() -> None:
         (("run", "sum", "--input", "no.npy", "--shape", "4"), "WF814: --input and --shape cannot be given together"),
         (("run", "sum", "--output", "/no/such/folder/out.npy"), "WF505: cannot write /no/such/folder/out.npy: No such"),
         (("run", "sum", "--output", "/dev/null"), "WF505: cannot write /dev/null: it is not a regular file"),
-        (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp'"),
+        (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp' (did you mean warps"),
         (("run", "sum", *SMALL, "--plan", "warps=3"), "WF403: plan field warps cannot be "),
         (("run", "sum", *SMALL, "--plan", "warps=64"), "WF404: the plan needs"),
         (("explain", "sum", "--arch", "sm_99"), "WF401: no target is called 'sm_99'"),

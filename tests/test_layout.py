@@ -15,10 +15,8 @@ from warpfold.compiler.errors import CATALOGUE
 from warpfold.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
-SOURCES = sorted(
-    path
-    for folder in (".", "commands", "compiler", "compiler/dialect", "passes", "runtime", "runtime/emulator")
-    for path in (ROOT / folder).glob("*.py")
+SOURCES = sorted(ROOT.glob("*.py")) + sorted(
+    path for folder in ("commands", "compiler", "passes", "runtime") for path in (ROOT / folder).rglob("*.py")
 )
 LIT_FILES = sorted((ROOT / "dialect_tests").rglob("*.mlir"))
 OP_NAMES = [op.OPERATION_NAME.removeprefix("fold.") for op in OPS]  # type: ignore[attr-defined]

@@ -135,5 +135,5 @@ def test_errors_survive_pickling_and_copying(code: str) -> None:
 
 
 def test_facts_with_braces_stay_as_they_are() -> None:
-    assert isinstance(error("WF402", key="{x}", known="{y}"), PlanError)
-    assert "'{x}'" in str(error("WF402", key="{x}", known="{y}"))
+    assert isinstance(error("WF402", key="{x}", near="", known="{y}"), PlanError)
+    assert "'{x}'" in str(error("WF402", key="{x}", near="", known="{y}"))
