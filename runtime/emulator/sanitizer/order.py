@@ -356,10 +356,10 @@ class Order:
     def _releases(self, thread: int, strength: Strength) -> list[Release]:
         """What a strong write of a thread releases: all it knows, or what fences made releasable."""
         order = int(self.place[thread // self.per_cta])
-        out = []
-        if strength.releases:
+        if strength.releases:  # what fences made releasable is among what it knows
             row = self.known[thread >> 5]
-            out.append(self._release(thread, order, strength.level, row, self.now, int(self.acquired[thread])))
+            return [self._release(thread, order, strength.level, row, self.now, int(self.acquired[thread]))]
+        out = []
         wider: tuple[object, ...] = ()
         for level in (GPU, CLUSTER, CTA):
             fenced = self.fences.get(level)
