@@ -129,5 +129,6 @@ TABLE: dict[str, Builder] = {
     "griddepcontrol": _nothing,
     "nop": _nop,
     "brkpt": _nothing,
+    "pmevent": _nothing,
     "setmaxnreg": _nothing,
 }

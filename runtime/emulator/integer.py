@@ -217,8 +217,10 @@ def extreme(name: str) -> Builder:
     native = np.minimum if name == "min" else np.maximum
 
     def build(form: Form) -> Op:
+        relu = form.flag("relu")  # nvcc writes it behind the type, too
         type_ = form.type(f"{_INTS} {_PAIRS}")
-        relu = is_signed(type_) and form.flag("relu")
+        if relu and not is_signed(type_):
+            raise form.fail("expected .relu with a signed type")
         arity = len(form.ins.operands) - 1
 
         def kernel(*xs: Array) -> Array:

@@ -100,6 +100,25 @@ def test_approximate_functions_of_special_values() -> None:
             assert (got == expected).all(), (name, hex(given))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # halves (1, -2) and (3, -5); differences 2 and 3
+        ("vabsdiff2.u32.s32.s32 r4, r1, r2, 9;", 0x00030002),
+        ("vabsdiff2.u32.s32.s32.add r4, r1, r2, 9;", 14),
+        # as unsigned halves 1, 3 and 65534, 65531: differences 2 and 3 as well; against zero the high one is clamped
+        ("vabsdiff2.u32.u32.u32.add r4, r1, r2, 0;", 5),
+        ("vabsdiff2.s32.u32.u32.sat r4, r1, 0, 0;", 0x7FFF0001),
+        ("max.s16x2.relu r4, r1, r2;", 0x00000003),
+        ("max.relu.s16x2 r4, r1, r2;", 0x00000003),
+        ("min.s32.relu r4, -3, 8;", 0),
+    ],
+)
+def test_parts_of_words(text: str, expected: int) -> None:
+    got = run(f"mov.b32 r1, 0xFFFE0001; mov.b32 r2, 0xFFFB0003; {text} pmevent 3; st.global.b32 [d1], r4;")
+    assert (got == expected).all()
+
+
 @pytest.mark.parametrize("type_", ["s32", "u32", "b32", "f32"])
 def test_a_guarded_move_of_a_literal(type_: str) -> None:
     value = "0f3F800000" if type_ == "f32" else "1065353216"
