@@ -213,6 +213,8 @@ class Order:
         shape = self.machine.count, self.per_cta
         alive = self.machine.alive.reshape(shape)[ctas]
         for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
+            if not held.any():
+                continue
             some = np.where(alive, held.reshape(shape)[ctas], 0)
             most = some.max(axis=1)
             least = np.where(some > 0, some, _LATER).min(axis=1)
