@@ -13,14 +13,15 @@ import numpy as np
 
 from .kernels import canonical, flush, narrow_bf16, narrow_f16, saturate
 from .op import Builder, Form, Op
-from .rounding import BF16, E4M3, E5M2, F16, F32, FORMATS, TF32, Format, decode, encode, slow_f64
+from .rounding import BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, FORMATS, TF32, Format, decode, encode, slow_f64
 from .types import DTYPE, WIDTH, Array, Operand, is_float, is_signed
 
 Convert = Callable[[Array], Array]
 _INTS = "u8 s8 u16 s16 u32 s32 u64 s64"
 _ALL = f"{_INTS} f16 bf16 f32 f64"
 _TO_INTEGER: dict[str, Convert] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
-_PAIRS = {"f16x2": F16, "bf16x2": BF16, "e4m3x2": E4M3, "e5m2x2": E5M2}
+_SMALL = {"e4m3x2": E4M3, "e5m2x2": E5M2, "e2m3x2": E2M3, "e3m2x2": E3M2, "e2m1x2": E2M1}
+_PAIRS = {"f16x2": F16, "bf16x2": BF16, **_SMALL}
 
 
 def _cvt(form: Form) -> Op:
@@ -195,12 +196,12 @@ def _cvt_tf32(form: Form, source: str) -> Op:
 
 def _cvt_pair(form: Form) -> Op:
     """Conversions with a packed side: two f32 into a pair, or a pair into a pair."""
-    source = form.type("f32 f16x2 bf16x2 e4m3x2 e5m2x2")
-    target = form.type("f16x2 bf16x2 e4m3x2 e5m2x2")
+    source = form.type(" ".join(["f32", *_PAIRS]))
+    target = form.type(" ".join(_PAIRS))
     mode = form.pick("rn", "rz", default="rn")
     finite, relu = form.flag("satfinite"), form.flag("relu")
     form_to = _PAIRS[target]
-    small = form_to in (E4M3, E5M2)
+    small = target in _SMALL
 
     def one(value: Array) -> Array:
         code = encode(value, form_to, mode, finite or small)
@@ -211,12 +212,12 @@ def _cvt_pair(form: Form) -> Op:
 
     if source == "f32":
         return _pack_two(form, target, form_to, one)
-    return form.pure(lambda x: _each_half(x, _PAIRS[source], form_to, one), target, source)
+    return form.pure(lambda x: _each_half(x, source, target, one), target, source)
 
 
 def _pack_two(form: Form, target: str, form_to: Format, one: Convert) -> Op:
     d, a, b = form.operands(3)
-    dtype, width = DTYPE[target], np.uint64(form_to.width)
+    dtype, width = DTYPE[target], np.uint64(WIDTH[target] // 2)
 
     def run(x: Array, y: Array) -> Array:
         high, low = one(x.astype(np.float64)), one(y.astype(np.float64))
@@ -226,12 +227,11 @@ def _pack_two(form: Form, target: str, form_to: Format, one: Convert) -> Op:
     return Op(reads, ((d, target),), run)
 
 
-def _each_half(x: Array, form_from: Format, form_to: Format, one: Convert) -> Array:
-    bits, width = x.astype(np.uint64), np.uint64(form_from.width)
-    mask = (np.uint64(1) << width) - np.uint64(1)
-    low, high = one(decode(bits & mask, form_from)), one(decode(bits >> width, form_from))
-    out = (high << np.uint64(form_to.width)) | low
-    return out.astype(np.uint16 if form_to.width == 8 else np.uint32)
+def _each_half(x: Array, source: str, target: str, one: Convert) -> Array:
+    form_from, width = _PAIRS[source], np.uint64(WIDTH[source] // 2)
+    bits, mask = x.astype(np.uint64), np.uint64((1 << form_from.width) - 1)
+    low, high = (one(decode(half & mask, form_from)) for half in (bits, bits >> width))
+    return ((high << np.uint64(WIDTH[target] // 2)) | low).astype(DTYPE[target])
 
 
 def _cvt_pack(form: Form) -> Op:

@@ -40,6 +40,9 @@ BF16 = Format("bf16", 16, 8, -126, 0x7F7F, 0x7F80, 0x7FFF)
 TF32 = Format("tf32", 19, 11, -126, 0x3FBFF, 0x3FC00, 0x3FFFF)
 E4M3 = Format("e4m3", 8, 4, -6, 0x7E, 0x7F, 0x7F)
 E5M2 = Format("e5m2", 8, 3, -14, 0x7B, 0x7C, 0x7F)
+E2M1 = Format("e2m1", 4, 2, 0, 0x7, 0x7, 0x7)  # the small ones have no NaN: it becomes the largest
+E2M3 = Format("e2m3", 6, 4, 0, 0x1F, 0x1F, 0x1F)
+E3M2 = Format("e3m2", 6, 3, -2, 0x1F, 0x1F, 0x1F)
 FORMATS: dict[str, Format] = {f.name: f for f in (F32, F16, BF16, TF32, E4M3, E5M2)}
 
 

@@ -140,3 +140,22 @@ def test_a_guarded_move_of_a_literal(type_: str) -> None:
 def test_the_carry_flag_after_a_difference(text: str, expected: int) -> None:
     # nvcc's 128-bit division (wide_quotients in data/foreign/groups.cu) reads it so
     assert (run(f"{text} st.global.b32 [d1], r2;") == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # e2m1: 0 0.5 1 1.5 2 3 4 6; ties to even: 2.5 is 2 (code 4), 5 is 4 (code 6), 0.25 is 0
+        ("cvt.rn.satfinite.e2m1x2.f32 b, 0f40200000, 0f40A00000; mov.b16 h1, {b, 0}; cvt.u32.u16 r4, h1;", 0x46),
+        ("cvt.rn.satfinite.e2m1x2.f32 b, 0fBE800000, 0fC2C80000; mov.b16 h1, {b, 0}; cvt.u32.u16 r4, h1;", 0x8F),
+        ("cvt.rn.satfinite.e2m1x2.f32 b, 0f7FC00000, 0f3F800000; cvt.rn.f16x2.e2m1x2 r4, b;", 0x46003C00),  # NaN: 6
+        # e2m3: 7.5 at most, steps of 1/8 below 2; e3m2: 28 at most, steps of 1/16 below 1/2
+        ("cvt.rn.satfinite.e2m3x2.f32 h1, 0fC2C80000, 0f3E000000; cvt.u32.u16 r4, h1;", 0x3F01),
+        ("cvt.rn.satfinite.e3m2x2.f32 h1, 0f42C80000, 0fBD800000; cvt.u32.u16 r4, h1;", 0x1F21),
+        ("mov.b16 h1, 0x3F01; cvt.rn.f16x2.e2m3x2 r4, h1;", 0xC7803000),
+        ("mov.b16 h1, 0x1F21; cvt.rn.f16x2.e3m2x2 r4, h1;", 0x4F00AC00),
+    ],
+)
+def test_floats_of_four_and_six_bits(text: str, expected: int) -> None:
+    got = run(f".reg .b8 b; {text} st.global.b32 [d1], r4;")
+    assert [hex(v) for v in set(got.tolist())] == [hex(expected)]
