@@ -13,7 +13,7 @@ import numpy as np
 
 from .kernels import canonical, flush, narrow_bf16, narrow_f16, saturate
 from .op import Builder, Form, Op
-from .rounding import BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, FORMATS, TF32, Format, decode, encode, slow_f64
+from .rounding import BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, FORMATS, TF32, decode, encode, slow_f64
 from .types import DTYPE, WIDTH, Array, Operand, is_float, is_signed
 
 Convert = Callable[[Array], Array]
@@ -211,11 +211,11 @@ def _cvt_pair(form: Form) -> Op:
         return code
 
     if source == "f32":
-        return _pack_two(form, target, form_to, one)
+        return _pack_two(form, target, one)
     return form.pure(lambda x: _each_half(x, source, target, one), target, source)
 
 
-def _pack_two(form: Form, target: str, form_to: Format, one: Convert) -> Op:
+def _pack_two(form: Form, target: str, one: Convert) -> Op:
     d, a, b = form.operands(3)
     dtype, width = DTYPE[target], np.uint64(WIDTH[target] // 2)
 

@@ -130,6 +130,11 @@ def test_arguments_are_wrapped_to_their_width() -> None:
     assert out[0] == 7
 
 
+def test_a_function_is_no_value() -> None:
+    with pytest.raises(EmulatorError, match=r"WF703: PTX line \d+: 'mov.u64 d2, f;.*variable, got the function 'f'"):
+        run("mov.u64 d2, f;", before=".func f() { ret; }")
+
+
 def test_every_code_of_the_emulator_is_tested() -> None:
     from pathlib import Path
 

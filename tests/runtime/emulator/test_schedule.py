@@ -299,3 +299,14 @@ def test_time_and_counts_in_local_memory_go_on(seed: int | None) -> None:
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(EmulatorError, match=r"WF733: .* is no seed"):
         run("ret;", seed=seed)
+
+
+def test_a_seed_draws_the_order_of_vector_atomics() -> None:
+    # 2^24 + 1 is 2^24 in f32: the sum depends on when the large number comes
+    body = """
+    setp.eq.u32 p1, r0, 3; selp.b32 r1, 0f4B800000, 0f3F800000, p1;
+    red.global.add.v2.f32 [d0], {r1, r1};
+    """
+    sums = [run(body, dtype=np.float32, size=2, threads=32, seed=seed) for seed in (None, *range(6))]
+    assert sums[0].tolist() == [2.0**24 + 4] * 2  # three ones before, which round to four, and none of those behind
+    assert len({float(s[0]) for s in sums}) > 2
