@@ -190,13 +190,8 @@ def _labels(trials: Trials) -> list[str]:
 
 
 def _show(request: Request, found: Spread) -> None:
-    plan = found.ready.choice.plan
-    screen.facts(
-        [
-            ("spread", f"{request.title()} ({request.kind()[2]})"),
-            ("plan", levels.plan_words(plan) + (f" ({plan.finish})" if plan.finish != "cta" else "")),
-        ]
-    )
+    title = f"{request.title()} ({request.kind()[2]})"
+    screen.facts([("spread", title), ("plan", levels.plan_words(found.ready.choice.plan))])
     screen.show()
     columns = ("result", "from", "runs", "answers", "spread", "least", "greatest", "worst error")
     lines = []

@@ -470,7 +470,7 @@ _rows(
     {
         "WF801": (
             "no reduction is called {name!r}{near}: expected one of {known}",
-            "for a monoid or function of your own write file.py:name",
+            "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too",
         ),
         "WF802": ("{text!r} is not a shape", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
@@ -627,7 +627,7 @@ _rows(
             "name in the mask only lanes that execute it, or move it out of the branch",
         ),
         "WF716": (
-            "no end after {budget} steps; {active} threads run at {place}",
+            "no end after {budget} steps; {active} thread(s) run at {place}",
             "look for a loop that never ends, or raise max_steps",
         ),
         "WF717": ("trap; {place}", "the kernel stopped itself: an assertion in it failed"),

@@ -62,7 +62,7 @@ def profiled(n: int, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
     ground = Ground(_sum(n), "emulator")
     steps = [ground.climb(rung) for rung in RUNGS if rung.name in names]
     assert all(step.passed for step in steps)
-    return {step.rung.name: {key: round(getattr(step.counts, key), 3) for key in COUNTS} for step in steps}
+    return {step.rung.name: {key: round(getattr(step.counts, key), 9) for key in COUNTS} for step in steps}
 
 
 def rows(data: dict[str, Any]) -> list[dict[str, Any]]:
