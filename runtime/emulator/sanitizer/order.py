@@ -406,7 +406,13 @@ class Order:
 
     def distance(self, threads: Array, others: Array) -> Array:
         """The least scope that holds each of ``threads`` (of the batch) and of ``others`` (of the launch)."""
-        mine, theirs = self.place[threads // self.per_cta], others // self.per_cta
+        return self._scope(self.place[threads // self.per_cta], others // self.per_cta)
+
+    def apart(self, threads: Array, others: Array) -> Array:
+        """The same, for threads of the launch."""
+        return self._scope(threads // self.per_cta, others // self.per_cta)
+
+    def _scope(self, mine: Array, theirs: Array) -> Array:
         near = np.where(mine // self.size == theirs // self.size, CLUSTER, GPU)
         result: Array = np.where(mine == theirs, CTA, near)
         return result

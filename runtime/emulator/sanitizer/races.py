@@ -112,19 +112,51 @@ class Races:
             if event.strong.cached and cells.write[event.cells].any():
                 self._cached(event, cells)
             elif not self._all_known(event, cells.wrote):
-                self._compare(event, cells.write)
+                self._compare(event, *cells.writes, seen=cells.seen)
             self._remember_reads(event, cells)
+            if event.strong.level:
+                cells.see(event.cells, stamp(event.time, event.numbers))
             return
         self._compare_all(event, cells)
         if cells.read:
-            cells.first[event.cells] = 0
-            cells.second[event.cells] = 0
+            for reads in (cells.first, cells.second):
+                self._forget(event, reads)
         own = stamp(event.time, event.numbers)
-        cells.write[event.cells] = own
+        if event.strong.level:
+            self._hide(event, cells)
+            cells.put_strong(event.cells, own, event.verb == "updated")
+        else:
+            cells.put(event.cells, own)
         cells.wrote = event.time
         lost = cells.write[event.cells] != own
         if lost.any():
+            if event.strong.level:
+                cells.hide(event.cells[lost], own[lost])
             self._among_themselves(event, cells, np.flatnonzero(lost))
+
+    def _forget(self, event: Event, reads: Array) -> None:
+        """A write takes the place of reads before it; a strong one only of those it is ordered with."""
+        gone = event.cells
+        if event.strong.level:
+            before = reads[gone]
+            gone = gone[self.order.knows(event.threads, thread_of(before), time_of(before))]
+        reads[gone] = 0
+
+    def _hide(self, event: Event, cells: Cells) -> None:
+        """A strong write takes the place of others: of some that it is not ordered with, of some that are weaker."""
+        before = cells.write[event.cells]
+        some = np.flatnonzero(before)
+        if not some.size:
+            return
+        before, at = before[some], event.cells[some]
+        times, which = np.unique(time_of(before), return_inverse=True)
+        weaker = np.array([self.told[int(t)][1].level < GPU for t in times])[which]
+        if weaker.any():
+            cells.weaken(at[weaker], before[weaker])
+        if not self._all_known(event, cells.wrote):
+            known = self.order.knows(event.threads[some], thread_of(before), time_of(before))
+            if not known.all():
+                cells.hide(at[~known], before[~known])
 
     def _all_known(self, event: Event, latest: int) -> bool:
         """Whether all that was done up to ``latest`` is known to everybody, as in shared memory after a barrier."""
@@ -133,10 +165,9 @@ class Races:
     def _compare_all(self, event: Event, cells: Cells) -> None:
         """Compares a write with the last write and the reads since."""
         if not self._all_known(event, cells.wrote):
-            self._compare(event, cells.write)
+            self._compare(event, *cells.writes, seen=cells.seen)
         if cells.read and not self._all_known(event, cells.read):
-            self._compare(event, cells.first, reads=True)
-            self._compare(event, cells.second, reads=True)
+            self._compare(event, cells.first, cells.second, reads=True)
 
     def _remember_reads(self, event: Event, cells: Cells) -> None:
         first, at, own = cells.first, event.cells, stamp(event.time, event.numbers)
@@ -162,33 +193,48 @@ class Races:
         put = (warp != thread_of(cells.first[at]) >> 5) | (before == 0) | (warp == thread_of(before) >> 5)
         cells.second[at[put]] = own[put]
 
-    def _compare(self, event: Event, stamps: Array, reads: bool = False) -> None:
-        """Reports those of the accesses ``stamps`` that conflict with the event and are not known to its threads."""
-        before = stamps[event.cells]
-        some = np.flatnonzero((before != 0) & (thread_of(before) != event.numbers))
-        if not some.size:
-            return
-        before = before[some]
-        known = self.order.knows(event.threads[some], thread_of(before), time_of(before))
-        if known.all():
-            return
-        some, before = some[~known], before[~known]
-        for time in np.unique(time_of(before)):
-            same = time_of(before) == time
-            self._pairs(event, some[same], thread_of(before[same]), int(time), reads)
+    def _compare(self, event: Event, *records: Array, seen: Array | None = None, reads: bool = False) -> None:
+        """Reports the accesses in ``records`` that conflict with the event and are not known to its threads.
 
-    def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool) -> None:
+        ``seen`` are the last accesses that observed the writes: who knows of those comes after all of these.
+        """
+        for k, stamps in enumerate(records):
+            before = stamps[event.cells]
+            some = np.flatnonzero((before != 0) & (thread_of(before) != event.numbers))
+            if not some.size:
+                continue
+            before = before[some]
+            known = self.order.knows(event.threads[some], thread_of(before), time_of(before))
+            if seen is not None and not known.all():
+                known |= self._observed(event, some, before, seen)
+            some, before = some[~known], before[~known]
+            for time in np.unique(time_of(before)):
+                same = time_of(before) == time
+                self._pairs(event, some[same], thread_of(before[same]), int(time), reads, k == 0)
+
+    def _observed(self, event: Event, some: Array, before: Array, seen: Array) -> Array:
+        """Which writes ``before`` come before the event because a strong access that it knows of observed them."""
+        by = seen[event.cells[some]]
+        found: Array = (by > before) & self.order.knows(event.threads[some], thread_of(by), time_of(by))
+        for time in np.unique(time_of(before[found])):
+            strong = self.told[int(time)][1]
+            same = np.flatnonzero(found & (time_of(before) == time))
+            far = self.order.apart(thread_of(by[same]), thread_of(before[same]))
+            found[same] = far <= strong.level
+        return found
+
+    def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool, last: bool) -> None:
         """Reports those entries that are unordered with one event, unless the memory model lets them be."""
         ins, strong = self.told[time]
-        self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, reads), reads)
+        self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, last and not reads), reads)
 
-    def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, reads: bool) -> Array:
-        """Which pairs may meet unordered: both strong, at scopes that hold both threads, and not a lost update."""
+    def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, over: bool) -> Array:
+        """Which pairs may meet unordered: both strong, at scopes that hold both threads; no store ``over`` a store."""
         level = min(event.strong.level, strong.level)
         if not level:
             return np.zeros(some.size, bool)
         both = self.order.distance(event.threads[some], others) <= level
-        if event.verb == "written" and not reads and not (event.strong.code | strong.code) & ATOMIC:
+        if event.verb == "written" and over and not (event.strong.code | strong.code) & ATOMIC:
             both &= event.unchanged(some)
         if event.strong.code & strong.code & VOLATILE:
             both &= others >> 5 != event.numbers[some] >> 5

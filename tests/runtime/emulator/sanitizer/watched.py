@@ -13,7 +13,7 @@ HEADER = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
 def text(body: str, before: str = "") -> str:
-    """A kernel ``k`` of two pointers, in d0 and d1; r0 is the thread's number, r1 the CTA's, d2 = 4 * r0, r2 = 4 * r0."""
+    """A kernel ``k`` of two pointers, in d0 and d1; r0 is the thread's number, r1 the CTA's; r2 and d2 are 4 * r0."""
     return f"""{HEADER}{before}
 .visible .entry k(.param .b64 k_x, .param .b64 k_y)
 {{
