@@ -90,13 +90,21 @@ def examples(*lines: str) -> str:
         "warpfold explain argmax --shape 4096x32000 --axis 1",
         "warpfold compile sum --shape 4096x1024 --axis 1 --emit ptx",
         "warpfold check examples/monoids.py:affine",
-        "warpfold spread sum --shape 65536",
+        "warpfold ladder --plot ladder.svg",
+        "warpfold profile sum --shape 2048 --plan simple",
+        "warpfold sanitize sum --shape 2048 --plan simple",
+        "warpfold spread sum --shape 4096",
         "warpfold doctor",
     ),
 )
 @click.version_option(__version__, prog_name="warpfold", message="%(prog)s %(version)s")
 def cli() -> None:
     """Reductions written in Python, lowered stage by stage to PTX, run on a GPU or on the PTX emulator."""
+
+
+seed_option = click.option(
+    "--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input."
+)
 
 
 def of_what(command: F) -> F:
@@ -140,7 +148,7 @@ def of_watched(command: F) -> F:
             help="For FILE.ptx: a launch, with x:f32[1024], f32[64]=0, data.npy, x, 1024 or null as an argument; "
             "repeat it for several on the same arrays.",
         ),
-        click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input."),
+        seed_option,
         click.option("--max-steps", type=click.IntRange(min=1), help="Steps after which a launch has no end."),
     )  # fmt: skip
     for option in reversed(options):
@@ -165,7 +173,7 @@ def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Wo
     )
 )
 @of_what
-@click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input.")
+@seed_option
 @click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
 @click.option("--output", metavar="FILE", help="Write the result to a .npy file: whole or not at all.")
 @click.option(
@@ -227,11 +235,12 @@ def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> 
 
 
 @cli.command(
+    short_help="Show the plan for OP in plain words, and why it is so.",
     epilog=examples(
         "warpfold explain sum --shape 4096x1024 --axis 1",
         "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
         "warpfold explain examples/monoids.py:affine --shape 1000000 --arch sm_80",
-    )
+    ),
 )
 @of_what
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
@@ -243,11 +252,12 @@ def explain(arch: str, **what: Any) -> None:
 
 
 @cli.command(
+    short_help="Look for values that break the laws of a monoid.",
     epilog=examples(
         "warpfold check examples/monoids.py:extremes",
         "warpfold check examples/monoids.py:larger --dtype f32,i64",
         "warpfold check examples/monoids.py:total --dtype i8 --json",
-    )
+    ),
 )
 @click.argument("op", metavar="FILE.py:NAME")
 @click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Type of each array: f32,i64 for two.")
@@ -264,12 +274,13 @@ def check(op: str, dtype: str, json: bool) -> None:
 
 
 @cli.command(
+    short_help="Run OP under the named plans, from one thread on, side by side.",
     epilog=examples(
         "warpfold ladder",
         "warpfold ladder --op max --dtype i32 --size 1000000",
         "warpfold ladder --rung simple --rung fix-divergence --size 2048 --device emulator",
         "warpfold ladder --plot ladder.svg",
-    )
+    ),
 )
 @click.option("--op", default="sum", show_default=True, metavar="OP", help="The reduction, as run takes it.")
 @click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="How many elements.")
@@ -295,14 +306,15 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
 
 
 @cli.command(
+    short_help="Say how far answers lie apart: under schedules, and orders.",
     epilog=examples(
         "warpfold spread sum --shape 65536",
         "warpfold spread sum --shape 65536 --plan finish=atomic --determinism none",
         "warpfold spread argmax --shape 64x1000 --axis 1 --seeds 8 --json",
-    )
+    ),
 )
 @of_what
-@click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Seed of made-up input.")
+@seed_option
 @click.option("--seeds", default=32, type=click.IntRange(min=1), show_default=True, help="Schedules to try.")
 @click.option(
     "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
@@ -323,11 +335,12 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
 
 
 @cli.command(
+    short_help="Count what OP or FILE.ptx does, as Nsight Compute counts it.",
     epilog=examples(
         "warpfold profile sum --shape 4096x1024 --axis 1",
         "warpfold profile sum --shape 1048576 --plan simple --lines",
         "warpfold profile sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --names",
-    )
+    ),
 )
 @of_watched
 @click.option("--names", is_flag=True, help="Show Nsight Compute's name of each counter.")
@@ -344,11 +357,12 @@ def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
 
 
 @cli.command(
+    short_help="Look for races, bad addresses and deadlocks in OP or FILE.ptx.",
     epilog=examples(
         "warpfold sanitize sum --shape 4096x1024 --axis 1",
         "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
         "warpfold sanitize sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
-    )
+    ),
 )
 @of_watched
 @click.option("--json", is_flag=True, help="Print one JSON object.")
@@ -364,7 +378,7 @@ def sanitize(json: bool, **work: Any) -> None:
         click.get_current_context().exit(WRONG)
 
 
-@cli.command()
+@cli.command(short_help="Say what this machine has and lacks, and what to do about it.")
 def doctor() -> None:
     """Say what was found on this machine, and what to do about what was not."""
     from .commands.doctor import doctor as command

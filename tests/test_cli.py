@@ -298,6 +298,12 @@ def test_explain_names_no_line_of_the_command_line_as_the_users(tmp_path: Path) 
     assert "cli.py" not in text
 
 
+def test_help_says_of_each_command_in_one_line_what_it_does() -> None:
+    lines = call("--help").stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == sorted(cli.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in lines), lines
+
+
 @pytest.mark.parametrize("command", ["run", "compile", "explain"])
 def test_help_shows_examples(command: str) -> None:
     text = call(command, "--help").stdout
