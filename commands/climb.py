@@ -15,12 +15,12 @@ from ..compiler.errors import PlanError
 from ..compiler.ladder import Rung
 from ..compiler.plan import Plan
 from ..runtime.execute import Arrays, bound, collect
-from ..runtime.launch import ALIGN, calls, scratch
+from ..runtime.launch import calls, scratch
 from ..runtime.prepare import Prepared, artifact, prepare, traced
 from ..runtime.prepare import Request as Wanted
-from . import reference
+from . import inputs, reference
 from .evaluate import Evaluator, parts
-from .request import Array, Request
+from .request import Request
 
 T = TypeVar("T")
 LAUNCHES, SECONDS = 21, 1.0
@@ -74,15 +74,6 @@ class Step:
         return all(c.passed for c in self.checks)
 
 
-def aligned(x: Array) -> Array:
-    """A copy of ``x`` that begins where a GPU's allocator would let it begin: sectors are counted by address."""
-    held = np.empty(x.nbytes + ALIGN, np.uint8)
-    start = -held.ctypes.data % ALIGN
-    copy = held[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
-    copy[...] = x
-    return copy
-
-
 class Ground:
     """All elements of some arrays, to be reduced on one machine.
 
@@ -93,7 +84,7 @@ class Ground:
 
     def __init__(self, request: Request, device: str) -> None:
         self.request = request
-        self.arrays = Arrays.of([aligned(x) for x in request.arrays], device)
+        self.arrays = Arrays.of([inputs.aligned(x) for x in request.arrays], device)
         if self.arrays.backend.name == "emulator":
             from ..runtime.emulator_backend import EmulatorBackend
 

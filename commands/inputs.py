@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
+from ..runtime.launch import ALIGN
 from .operation import What, input_count, label
 
 DEFAULT_SHAPE = "1024x1024"
@@ -125,3 +126,17 @@ def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
     if t.bits == 64:
         return rng.standard_normal(shape)
     return rng.standard_normal(shape, dtype=np.float32).astype(t.numpy, copy=False)
+
+
+def aligned(x: Array) -> Array:
+    """A copy of ``x`` that begins where a GPU's allocator lets it begin: sectors are counted by address."""
+    copy = empty(x.shape, x.dtype)
+    copy[...] = x
+    return copy
+
+
+def empty(shape: tuple[int, ...], t: np.dtype[Any]) -> Array:
+    """A new array that begins there, on a boundary of ``ALIGN`` bytes."""
+    nbytes = prod(shape) * t.itemsize
+    held = np.empty(nbytes + ALIGN, np.uint8)
+    return held[-held.ctypes.data % ALIGN :][:nbytes].view(t).reshape(shape)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ..runtime.emulator import Memory, Module, Tool
     from ..runtime.emulator.types import Variable
 
-ALIGN = 256
 POINTER = 8
 """Bytes of a parameter that takes an array."""
 DIGITS = 40
@@ -143,7 +142,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
-    xs = [_aligned(x) for x in request.arrays]
+    xs = [inputs.aligned(x) for x in request.arrays]
     arrays = _Aligned.of(xs, "emulator")
     arrays.backend = backend
     outcome = run.perform(request, arrays, keepdims=False)
@@ -160,22 +159,8 @@ class _Aligned(Arrays):
     ) -> None:
         """Makes the result arrays."""
         shape = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
-        out = tuple(_empty(shape, t.numpy) for t in types) if out is None else out
+        out = tuple(inputs.empty(shape, t.numpy) for t in types) if out is None else out
         super().allocate(axes, types, out, keepdims, checks)
-
-
-def _aligned(x: Array) -> Array:
-    """A copy that begins where a GPU's allocations do."""
-    copy = _empty(x.shape, x.dtype)
-    copy[...] = x
-    return copy
-
-
-def _empty(shape: tuple[int, ...], t: np.dtype[Any]) -> Array:
-    """An array that begins on a boundary of 256 bytes."""
-    nbytes = prod(shape) * t.itemsize
-    raw = np.empty(nbytes + ALIGN, np.uint8)
-    return raw[-raw.ctypes.data % ALIGN :][:nbytes].view(t).reshape(shape)
 
 
 def _program(work: Work, tool: Tool | None) -> Watched:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
-from warpfold.commands import climb, plots, reference
+from warpfold.commands import climb, inputs, plots, reference
 from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import Plan
 from warpfold.runtime.emulator_backend import EmulatorBackend
@@ -167,7 +167,7 @@ def test_what_a_later_rung_saves() -> None:
 
 def test_sectors_do_not_depend_on_the_hosts_addresses() -> None:
     x = np.zeros(100, np.float32)[3:]
-    copy = climb.aligned(x)
+    copy = inputs.aligned(x)
     assert copy.ctypes.data % 256 == 0
     assert (copy.shape, copy.dtype) == (x.shape, x.dtype)
     np.testing.assert_array_equal(copy, x)
