@@ -14,9 +14,9 @@ import numpy as np
 from ..compiler.errors import PlanError
 from ..compiler.ladder import Rung
 from ..compiler.plan import Plan
-from ..runtime.execute import Arrays, bound, collect
+from ..runtime.execute import Arrays, bound, collect, prepared, side_by_side
 from ..runtime.launch import calls, scratch
-from ..runtime.prepare import Prepared, artifact, prepare, traced
+from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
 from . import inputs, reference
 from .evaluate import Evaluator, parts
@@ -114,11 +114,8 @@ class Ground:
     def _prepared(self, rung: Rung) -> Prepared:
         """Atomics are for those who ask for no fixed order of combines; plans without them keep theirs nonetheless."""
         wanted = Wanted(self.request.what, self.axes, (), rung.name, determinism="none")
-        arrays = self.arrays
         with self.request.users_code():
-            found, _ = traced(wanted, arrays.types, arrays.shape)
-            arrays.allocate(self.axes, found.results, checks=len(found.checks))
-            return prepare(wanted, arrays.types, *arrays.shapes(self.axes), self.backend.target, self.backend.sms)
+            return prepared(wanted, self.arrays)
 
     def _launch(self, ready: Prepared, watch: Callable[[Callable[[], None]], T]) -> tuple[list[Any], T]:
         """The results, and what ``watch`` makes of the launches that it is given to do."""
@@ -128,8 +125,8 @@ class Ground:
             space = self.backend.workspace(layout.nbytes, layout.counters, arrays.stream)
             todo = calls(compiled, ready.geometry, run, pointers, space, layout)
             seen = watch(lambda: self.backend.launch(compiled, todo, arrays.stream))
-        flat = ("results", (), tuple(range(len(ready.traced.results))))
-        return [np.asarray(r) for r in collect(arrays, compiled.name, flat, ready.traced.checks)], seen
+        results = collect(arrays, compiled.name, side_by_side(ready), ready.traced.checks)
+        return [np.asarray(r) for r in results], seen
 
     def _time(self, work: Callable[[], None]) -> float:
         """The median launch in microseconds, each after a flush of the L2 cache."""

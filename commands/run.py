@@ -13,9 +13,9 @@ from ..compiler.errors import WarpfoldError
 from ..compiler.geometry import normalize_axes
 from ..compiler.programs import names
 from ..runtime import cache
-from ..runtime.execute import Arrays
+from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
-from ..runtime.prepare import Prepared, artifact, prepare, traced
+from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
 from ..runtime.what import params_of
 from . import emit, levels, reference, screen
@@ -96,17 +96,13 @@ def _prepare(request: Request, arrays: Arrays, keepdims: bool) -> Prepared:
     """Program, geometry and plan for the arrays, with memory for the results."""
     axes = normalize_axes(request.axis, len(arrays.shape))
     wanted = Wanted(request.what, axes, params_of(request.what, request.params), request.plan)
-    found, _ = traced(wanted, arrays.types, arrays.shape)
-    arrays.allocate(wanted.axes, found.results, None, keepdims, len(found.checks))
-    inputs, outputs = arrays.shapes(wanted.axes)
-    backend = arrays.backend
-    return prepare(wanted, arrays.types, inputs, outputs, backend.target, backend.sms)
+    return prepared(wanted, arrays, keepdims=keepdims)
 
 
 def _launch(arrays: Arrays, compiled: Artifact, ready: Prepared) -> Any:
-    """The results side by side, however the program nests them."""
-    flat = ("results", (), tuple(range(len(ready.traced.results))))
-    return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, ready.traced.checks)
+    """The results side by side."""
+    flat, checks = side_by_side(ready), ready.traced.checks
+    return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, checks)
 
 
 def _compile(ready: Prepared) -> tuple[Artifact, bool]:

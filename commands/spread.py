@@ -21,9 +21,9 @@ from ..compiler.plan import Determinism, Finish, Launch, Meeting, Plan
 from ..compiler.planner import exact
 from ..compiler.programs import names
 from ..runtime.emulator_backend import EmulatorBackend
-from ..runtime.execute import Arrays
+from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
-from ..runtime.prepare import Prepared, artifact, prepare, traced
+from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
 from ..runtime.what import params_of
 from . import levels, reference, screen
@@ -82,17 +82,14 @@ class Trials:
         arrays.backend = self.backend
         wanted = Wanted(what, self.axes, params_of(what, self.request.params), options, determinism=self.determinism)
         with self.request.users_code():
-            found, _ = traced(wanted, arrays.types, arrays.shape)
-            arrays.allocate(self.axes, found.results, checks=len(found.checks))
-            ready = prepare(wanted, arrays.types, *arrays.shapes(self.axes), self.backend.target, self.backend.sms)
-        return ready, arrays
+            return prepared(wanted, arrays), arrays
 
     def run(self, options: str, seed: int | None) -> list[Array]:
         """The parts of the results under a plan and a schedule."""
         ready, arrays = self._prepared(options)
         self.backend.seed = seed
-        flat = ("results", (), tuple(range(len(ready.traced.results))))
-        got = execute(arrays, artifact(ready), ready.geometry, ready.choice.run, flat, ready.traced.checks)
+        flat, checks = side_by_side(ready), ready.traced.checks
+        got = execute(arrays, artifact(ready), ready.geometry, ready.choice.run, flat, checks)
         return [p for r in got for p in parts(np.asarray(r))]
 
     @cached_property

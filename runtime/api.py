@@ -20,7 +20,7 @@ from ..compiler.target import DEFAULT, target
 from .arrays import from_numpy, view
 from .compiled import Compiled, load
 from .dlpack import contiguous
-from .execute import Arrays, run
+from .execute import Arrays, prepared, run
 from .prepare import Request, Shape, all_parts, artifact, prepare, traced
 from .what import params_of
 
@@ -85,11 +85,8 @@ def reduce(
     axes = normalize_axes(axis, len(arrays.shape))
     params_found = params_of(what, params)
     request = Request(what, axes, params_found, plan_text(plan), arrays.masked, nan, determinism)  # type: ignore[arg-type]
-    found, _ = traced(request, arrays.types, arrays.shape)
-    arrays.allocate(axes, found.results, out, keepdims, len(found.checks))
-    inputs, outputs = arrays.shapes(axes)
-    backend = arrays.backend
-    ready = prepare(request, arrays.types, inputs, outputs, backend.target, backend.sms)
+    ready = prepared(request, arrays, out, keepdims)
+    found = ready.traced
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
 
 

@@ -16,7 +16,7 @@ from ..compiler.programs import Structure, nest
 from . import arrays as libraries
 from .backend import Backend, View
 from .launch import calls, scratch
-from .prepare import Shape, all_parts
+from .prepare import Prepared, Request, Shape, all_parts, prepare, traced
 
 
 @dataclass
@@ -166,6 +166,19 @@ def _emulator() -> Backend:
     from .emulator_backend import emulator
 
     return emulator()
+
+
+def prepared(request: Request, arrays: Arrays, out: Any = None, keepdims: bool = False) -> Prepared:
+    """Program, geometry and plan for the arrays and their backend, with memory for the results, or checked ``out``."""
+    found, _ = traced(request, arrays.types, arrays.shape)
+    arrays.allocate(request.axes, found.results, out, keepdims, len(found.checks))
+    inputs, outputs = arrays.shapes(request.axes)
+    return prepare(request, arrays.types, inputs, outputs, arrays.backend.target, arrays.backend.sms)
+
+
+def side_by_side(ready: Prepared) -> Structure:
+    """The results one after another, however the program nests them."""
+    return "results", (), tuple(range(len(ready.traced.results)))
 
 
 def run(

@@ -13,7 +13,7 @@ from ..compiler.plan import Launch, launch
 from .backend import Call, Workspace
 
 ALIGN = 256
-"""Bytes between the starts of the partials of different values."""
+"""Bytes on whose multiples a GPU's allocations begin, and the partials of different values."""
 
 
 @dataclass(frozen=True)
