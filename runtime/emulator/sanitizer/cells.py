@@ -35,26 +35,38 @@ def thread_of(stamps: Array) -> Array:
 
 
 class Cells:
-    """The cells of ``nbytes`` bytes, ``size`` bytes each: stamps of the last ``write``, of two reads; 0 is none.
+    """The cells of ``nbytes`` bytes, ``size`` bytes each: stamps of the last ``write``, of ``reads``; 0 is none.
 
     Strong writes may follow each other unordered, and one who may meet the last of them may not meet all: ``hidden`` is
-    an unordered one that the last took the place of, ``weaker`` one that is weak or below GPU scope, ``seen`` the last
-    strong access that found the last write there; each is made when there is one. ``wrote`` and ``read`` are the times
-    of the latest accesses to any cell.
+    an unordered one that the last took the place of, ``weaker`` one that is weak or below GPU scope. What was observed
+    is ordered: ``seen`` is the last strong read since a store, ``chained`` says that the last write is an atomic. Each
+    is made when there is one. ``wrote`` and ``read`` are the times of the latest accesses to any cell.
     """
 
     def __init__(self, nbytes: int) -> None:
         self.size = 4
-        self.write, self.first, self.second = (np.zeros(-(-nbytes // self.size), np.int64) for _ in range(3))
+        self.write, self.first = (np.zeros(-(-nbytes // self.size), np.int64) for _ in range(2))
+        self.second: Array | None = None
         self.hidden: Array | None = None
         self.weaker: Array | None = None
         self.seen: Array | None = None
+        self.chained: Array | None = None
         self.wrote = self.read = 0
+
+    @property
+    def reads(self) -> list[Array]:
+        """The stamps of reads."""
+        return [v for v in (self.first, self.second) if v is not None]
 
     @property
     def writes(self) -> list[Array]:
         """The stamps of writes."""
         return [v for v in (self.write, self.hidden, self.weaker) if v is not None]
+
+    def observers(self, cells: Array) -> list[Array]:
+        """The stamps of strong accesses that found there what was written before; 0 where there is none."""
+        out = [] if self.seen is None else [self.seen[cells]]
+        return out if self.chained is None else [*out, self.write[cells] * self.chained[cells]]
 
     def hide(self, cells: Array, stamps: Array) -> None:
         """Remembers unordered writes that others take the place of."""
@@ -64,20 +76,20 @@ class Cells:
     def put(self, cells: Array, stamps: Array) -> None:
         """Remembers weak writes: whoever comes after one comes after all before it, or those two were a race."""
         self.write[cells] = stamps
-        for others in (self.hidden, self.weaker, self.seen):
+        for others in (self.hidden, self.weaker, self.seen, self.chained):
             if others is not None:
                 others[cells] = 0
 
     def put_strong(self, cells: Array, stamps: Array, observes: bool) -> None:
-        """Remembers strong writes, and whether they observe what was there."""
+        """Remembers strong writes; those that observe what was there leave the others that did."""
         self.write[cells] = stamps
-        if observes:
-            self.see(cells, stamps)
-        elif self.seen is not None:
+        self.chained = np.zeros(self.write.size, bool) if self.chained is None else self.chained
+        self.chained[cells] = observes
+        if not observes and self.seen is not None:
             self.seen[cells] = 0
 
     def see(self, cells: Array, stamps: Array) -> None:
-        """Remembers strong accesses that observe the last write."""
+        """Remembers strong reads, which observe the last write."""
         self.seen = np.zeros_like(self.write) if self.seen is None else self.seen
         self.seen[cells] = stamps
 
@@ -88,7 +100,7 @@ class Cells:
 
     def cut(self) -> None:
         """Makes cells of one byte."""
-        for name in ("write", "first", "second", "hidden", "weaker", "seen"):
+        for name in ("write", "first", "second", "hidden", "weaker", "seen", "chained"):
             stamps = getattr(self, name)
             setattr(self, name, None if stamps is None else np.repeat(stamps, self.size))
         self.size = 1

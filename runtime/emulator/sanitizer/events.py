@@ -25,7 +25,7 @@ class Event:
         verb: read, written or updated.
         threads, numbers: its threads, as numbers in the batch and in the launch.
         cells: what they touch.
-        stored: for a store the elements it meets and the values it puts there, one a thread.
+        stored: for a store the memory, the elements it goes to, and the values it puts there, one a thread.
     """
 
     access: Access
@@ -37,21 +37,22 @@ class Event:
     numbers: Array
     cells: Array
     wide: int
-    stored: tuple[Array, Array] | None
+    stored: tuple[Array, Array, Array] | None
 
     def unchanged(self, some: Array) -> Array:
         """Which of the entries ``some`` store what is there already."""
         if self.stored is None:
             return np.zeros(some.size, bool)
-        old, new = (v[some // self.wide] for v in self.stored)
-        result: Array = old == new
+        view, index, values = self.stored
+        own = some // self.wide
+        result: Array = view[index[own]] == values[own]
         return result
 
     def agreed(self, some: Array) -> Array:
         """Which of the entries ``some`` store what the last entry of their cell does."""
         if self.stored is None:
             return np.ones(some.size, bool)
-        values = self.stored[1]
+        values = self.stored[2]
         _, cell = np.unique(self.cells, return_inverse=True)
         last = np.zeros(self.cells.size, np.int64)
         last[cell] = np.arange(cell.size)
@@ -73,7 +74,7 @@ def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: i
     stored = None
     if touch.values is not None:
         values = touch.values if touch.values.size == 1 else touch.values[piece.where]
-        stored = piece.view[index], np.broadcast_to(values, threads.shape)
+        stored = piece.view, index, np.broadcast_to(values, threads.shape)
     wide = size // cell
     start = 0 if home is None else (home.address % 32 + -home.address % size) // cell
     cells = index if wide == 1 else index * wide

@@ -58,6 +58,7 @@ class Order:
         self.size = launch.cluster_size
         self.table = Table(self.size)
         self.logs: dict[tuple[str, int, int], Log] = {}
+        self.homes: set[tuple[str, int]] = set()
         self.ctas = prod(launch.grid)
 
     def batch(self, machine: Machine) -> None:
@@ -353,6 +354,7 @@ class Order:
             made = self._releases(thread, strength)
             if made:
                 log = self.logs.setdefault(key, Log())
+                self.homes.add(key[:2])
                 log.add(made)
 
     def _releases(self, thread: int, strength: Strength) -> list[Release]:
@@ -379,12 +381,13 @@ class Order:
         keys, times = [number], [own]
         base = int(row.min())
         if base:
-            keys.append(int(self._cta_key(np.array(order))))
+            keys.append(self.ctas * (self.per_cta + self.warps) + order)
             times.append(base)
-        first = int(self._warp_key(np.array(order * self.per_cta)))
-        for warp in np.flatnonzero(row > base):
-            keys.append(first + int(warp))
-            times.append(int(row[warp]))
+        if int(row.max()) > base:
+            first = self.ctas * self.per_cta + order * self.warps
+            for warp in np.flatnonzero(row > base):
+                keys.append(first + int(warp))
+                times.append(int(row[warp]))
         if self.lanes is not None:
             mine = number & ~31
             for lane in np.flatnonzero(self.lanes[thread]):

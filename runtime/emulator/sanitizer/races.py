@@ -58,8 +58,8 @@ class Races:
             self._begin(home)
         event = self._event(touch, piece, threads, self.places.numbers(threads), time)
         self._look(event, self.cells_of(home, touch.access.size))
-        if strong.level or self.order.logs:
-            key = ("shared", 0) if home is None else ("global", home.address)
+        key = ("shared", 0) if home is None else ("global", home.address)
+        if strong.level or (verb != "read" and key in self.order.homes):
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
             if ins.opcode in ("atom", "red"):
                 self.updates.append((key, threads, index, strong))
@@ -112,14 +112,14 @@ class Races:
             if event.strong.cached and cells.write[event.cells].any():
                 self._cached(event, cells)
             elif not self._all_known(event, cells.wrote):
-                self._compare(event, *cells.writes, seen=cells.seen)
+                self._compare(event, *cells.writes, observers=cells)
             self._remember_reads(event, cells)
             if event.strong.level:
                 cells.see(event.cells, stamp(event.time, event.numbers))
             return
         self._compare_all(event, cells)
         if cells.read:
-            for reads in (cells.first, cells.second):
+            for reads in cells.reads:
                 self._forget(event, reads)
         own = stamp(event.time, event.numbers)
         if event.strong.level:
@@ -165,9 +165,9 @@ class Races:
     def _compare_all(self, event: Event, cells: Cells) -> None:
         """Compares a write with the last write and the reads since."""
         if not self._all_known(event, cells.wrote):
-            self._compare(event, *cells.writes, seen=cells.seen)
+            self._compare(event, *cells.writes, observers=cells)
         if cells.read and not self._all_known(event, cells.read):
-            self._compare(event, cells.first, cells.second, reads=True)
+            self._compare(event, *cells.reads, reads=True)
 
     def _remember_reads(self, event: Event, cells: Cells) -> None:
         first, at, own = cells.first, event.cells, stamp(event.time, event.numbers)
@@ -183,20 +183,22 @@ class Races:
             free = ~held
             first[at[free]] = own[free]
         cells.read = event.time
-        others = thread_of(first[at]) != event.numbers
+        others = first[at] != own
         if others.any():
             self._second(cells, at[others], own[others])
 
     def _second(self, cells: Cells, at: Array, own: Array) -> None:
         """Reads beside the first: of another warp rather than of the same."""
+        if cells.second is None:
+            cells.second = np.zeros_like(cells.first)
         warp, before = thread_of(own) >> 5, cells.second[at]
         put = (warp != thread_of(cells.first[at]) >> 5) | (before == 0) | (warp == thread_of(before) >> 5)
         cells.second[at[put]] = own[put]
 
-    def _compare(self, event: Event, *records: Array, seen: Array | None = None, reads: bool = False) -> None:
+    def _compare(self, event: Event, *records: Array, observers: Cells | None = None, reads: bool = False) -> None:
         """Reports the accesses in ``records`` that conflict with the event and are not known to its threads.
 
-        ``seen`` are the last accesses that observed the writes: who knows of those comes after all of these.
+        Who knows of an access that observed a write comes after that write.
         """
         for k, stamps in enumerate(records):
             before = stamps[event.cells]
@@ -205,16 +207,16 @@ class Races:
                 continue
             before = before[some]
             known = self.order.knows(event.threads[some], thread_of(before), time_of(before))
-            if seen is not None and not known.all():
-                known |= self._observed(event, some, before, seen)
+            if observers is not None and not known.all():
+                for by in observers.observers(event.cells[some]):
+                    known |= self._observed(event, some, before, by)
             some, before = some[~known], before[~known]
             for time in np.unique(time_of(before)):
                 same = time_of(before) == time
                 self._pairs(event, some[same], thread_of(before[same]), int(time), reads, k == 0)
 
-    def _observed(self, event: Event, some: Array, before: Array, seen: Array) -> Array:
-        """Which writes ``before`` come before the event because a strong access that it knows of observed them."""
-        by = seen[event.cells[some]]
+    def _observed(self, event: Event, some: Array, before: Array, by: Array) -> Array:
+        """Which writes ``before`` come before the event because it knows of accesses ``by`` that observed them."""
         found: Array = (by > before) & self.order.knows(event.threads[some], thread_of(by), time_of(by))
         for time in np.unique(time_of(before[found])):
             strong = self.told[int(time)][1]
