@@ -67,7 +67,7 @@ class Tool:
         """Threads are about to read or write memory."""
 
     def ordered(self, order: Array | slice) -> None:
-        """The updates of a piece of the last ``atom`` or ``red`` told of take place in this order, piece after piece."""
+        """The updates of a piece of the last ``atom`` or ``red`` told of take place in this order, piece by piece."""
 
     def issue(self, touch: Touch) -> None:
         """Threads ask for copies that may write from now on; ``touch`` comes when they arrive."""

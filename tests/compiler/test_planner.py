@@ -367,7 +367,7 @@ def test_an_order_that_matters_is_kept() -> None:
         ("cta=butterfly", "WF403: plan field cta cannot be 'butterfly': expected one of shuffle serial interleaved"),
         ("exchange=local", "WF403: plan field exchange cannot be 'local': expected one of shared global"),
         ("coarsening=3", "WF403: plan field coarsening cannot be '3': expected 0, or a power of two from 1 to 1024"),
-        ("simpel", "WF410: no plan is called 'simpel' .did you mean simple..: expected one of serial simple fix-divergence"),
+        ("simpel", "WF410: no plan is called 'simpel' .did you mean simple..: expected one of serial simple"),
         ("exchange=global", "WF411: cta=shuffle exchanges registers"),
         ("coarsening=2,finish=cta", "WF412: coarsening=2 says when more CTAs share a result"),
         ("coarsening=2,unroll=4", "WF413: a CTA takes whole unrolled steps: coarsening=2 is less than unroll=4"),
