@@ -37,14 +37,37 @@ _LATER = np.iinfo(np.int32).max
 class Fenced:
     """What fences of one scope made releasable, for each thread of the batch.
 
-    ``own`` is the time of its last fence, ``known`` (threads, warps) what it knew of the warps of its CTA then, or
-    learned of others' fences since, ``acquired`` what it had acquired then.
+    ``own`` is the time of its last fence, ``acquired`` what it had acquired then, ``at`` the row of ``rows`` that holds
+    what it knew then of the warps of its CTA, or has learned of others' fences since. Of the rows that a warp's threads
+    have, a later one says no less than an earlier one, unless lanes met apart from the rest of their warp.
     """
 
     def __init__(self, total: int, warps: int) -> None:
         self.own = np.zeros(total, np.int32)
-        self.known = np.zeros((total, warps), np.int32)
+        self.at = np.zeros(total, np.int64)
         self.acquired = np.zeros(total, np.int64)
+        self.rows = np.zeros((64, warps), np.int32)
+        self.used = 1
+
+    def known(self, threads: Array | int) -> Array:
+        """The rows of threads."""
+        result: Array = self.rows[self.at[threads]]
+        return result
+
+    def put(self, rows: Array) -> Array:
+        """Adds rows; where they are."""
+        if self.used > 2 * self.at.size:
+            self._drop()
+        self.used += len(rows)
+        if self.used > len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros((2 * self.used, rows.shape[1]), np.int32)])
+        self.rows[self.used - len(rows) : self.used] = rows
+        return np.arange(self.used - len(rows), self.used)
+
+    def _drop(self) -> None:
+        """Drops the rows that no thread has any more; row 0 stays, which says nothing."""
+        kept, at = np.unique(np.append(self.at, 0), return_inverse=True)
+        self.rows, self.used, self.at = self.rows[kept], kept.size, at[:-1]
 
 
 class Order:
@@ -230,9 +253,10 @@ class Order:
             if not some.size:
                 continue
             least = np.where(alive[own].reshape(-1, *warps[1:]), fenced.own.reshape(warps)[some], _LATER).min(axis=2)
-            known = fenced.known.reshape(*shape, self.warps)
-            row = np.maximum(known[some].max(axis=1), np.where(least < _LATER, least, 0))
-            known[some] = row[:, None, :]
+            at = fenced.at.reshape(warps)[some]
+            each = fenced.rows[at.max(axis=2)] if self.lanes is None else fenced.rows[at].max(axis=2)
+            rows = np.maximum(each.max(axis=1), np.where(least < _LATER, least, 0))
+            fenced.at.reshape(shape)[some] = fenced.put(rows)[:, None]
 
     def _some_meet(self, cta: int, here: list[tuple[Array, bool, int, Array]]) -> None:
         """Barriers of some warps: those that wait learn what all that arrived knew."""
@@ -295,11 +319,11 @@ class Order:
             if not fenced.own[threads].any():
                 continue
             warps = (threads >> 5) % self.warps
-            row = fenced.known[threads].max(axis=0)
+            row = fenced.known(threads).max(axis=0)
             least = np.full(self.warps, _LATER, np.int32)
             np.minimum.at(least, warps, fenced.own[threads])
             row = np.maximum(row, np.where(least < _LATER, least, 0))
-            fenced.known[into] = np.maximum(fenced.known[into], row)
+            fenced.at[into] = fenced.put(np.maximum(fenced.known(into), row))
 
     def fence(self, threads: Array, level: int) -> None:
         """Threads pass a fence of scope ``level``."""
@@ -312,7 +336,8 @@ class Order:
         if fenced is None:
             fenced = self.fences[level] = Fenced(self.total, self.warps)
         fenced.own[threads] = now
-        fenced.known[threads] = self.known[threads >> 5]
+        warps, which = np.unique(threads >> 5, return_inverse=True)
+        fenced.at[threads] = fenced.put(self.known[warps])[which]
         fenced.acquired[threads] = self.acquired[threads]
 
     def synchronise(
@@ -334,7 +359,7 @@ class Order:
             self._one((space, home, address), thread, strength, verb, releases)
 
     def _any_fenced(self, threads: Array) -> bool:
-        return any(bool(f.own[threads].any() or f.known[threads].any()) for f in self.fences.values())
+        return any(bool(f.own[threads].any() or f.at[threads].any()) for f in self.fences.values())
 
     def _one(self, key: tuple[str, int, int], thread: int, strength: Strength, verb: str, releases: bool) -> None:
         log = self.logs.get(key)
@@ -367,9 +392,9 @@ class Order:
         wider: tuple[object, ...] = ()
         for level in (GPU, CLUSTER, CTA):
             fenced = self.fences.get(level)
-            if fenced is None or not (fenced.own[thread] or fenced.known[thread].any()):
+            if fenced is None or not (fenced.own[thread] or fenced.at[thread]):
                 continue
-            row, own, known = fenced.known[thread], int(fenced.own[thread]), int(fenced.acquired[thread])
+            row, own, known = fenced.known(thread), int(fenced.own[thread]), int(fenced.acquired[thread])
             if wider == (own, row.tobytes(), known):
                 continue
             wider = own, row.tobytes(), known
