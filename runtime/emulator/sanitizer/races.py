@@ -41,7 +41,7 @@ class Races:
         """Shared memory that nobody touched."""
         self.machine = machine
         self.shared: Cells | None = None
-        self.updates: deque[tuple[tuple[str, int], Array, Array, Strength]] = deque()
+        self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
         self.lifetime = Lifetime(self.findings, self.places, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
@@ -62,17 +62,22 @@ class Races:
         if strong.level or (verb != "read" and key in self.order.homes):
             index = np.broadcast_to(piece.index, threads.shape) * touch.access.size
             if ins.opcode in ("atom", "red"):
-                self.updates.append((key, threads, index, strong))
+                self.updates.append((key, threads, index, event))
             else:
                 self.order.synchronise(*key, threads, index, strong, verb)
         if home is None and self.machine.launch.cluster_size > 1:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
 
     def ordered(self, order: Array | slice) -> None:
-        """The first updates that wait to be told take place in this order."""
-        if self.updates:
-            key, threads, index, strong = self.updates.popleft()
-            self.order.synchronise(*key, threads[order], index[order], strong, "updated")
+        """The first updates that wait to be told take place in this order: who is last wrote what others will find."""
+        if not self.updates:
+            return
+        key, threads, index, event = self.updates.popleft()
+        if not isinstance(order, slice):
+            at = (order[:, None] * event.wide + np.arange(event.wide)).reshape(-1)
+            cells = self.cells_of(event.home, event.access.size)
+            cells.write[event.cells[at]] = stamp(event.time, event.numbers)[at]
+        self.order.synchronise(*key, threads[order], index[order], event.strong, "updated")
 
     def issue(self, touch: Touch, piece: Piece) -> None:
         """A copy that may write from now on: compares it with the accesses before."""
@@ -217,7 +222,9 @@ class Races:
 
     def _observed(self, event: Event, some: Array, before: Array, by: Array) -> Array:
         """Which writes ``before`` come before the event because it knows of accesses ``by`` that observed them."""
-        found: Array = (by > before) & self.order.knows(event.threads[some], thread_of(by), time_of(by))
+        found: Array = (time_of(by) >= time_of(before)) & self.order.knows(
+            event.threads[some], thread_of(by), time_of(by)
+        )
         for time in np.unique(time_of(before[found])):
             strong = self.told[int(time)][1]
             same = np.flatnonzero(found & (time_of(before) == time))

@@ -203,10 +203,12 @@ def test_a_wrong_request_is_an_error_and_no_finding() -> None:
         sanitize(text("ret;"), "k", (1, 1, 1), (32, 1, 1), [], memory)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_verdict_does_not_depend_on_the_schedule(seed: int) -> None:
     assert watched(NEXT + STORE + "bar.sync 0;" + LOAD, seed=seed) == []
     assert "shared-race" in kinds(watched(NEXT + STORE + LOAD, seed=seed))
     fenced = last(before="fence.acq_rel.gpu;", after="fence.acq_rel.gpu;")
     assert watched(fenced, ctas=4, seed=seed) == []
     assert kinds(watched(last(after="fence.acq_rel.gpu;"), ctas=4, seed=seed)) == ["global-race"]
+    reset = fenced.replace("done:", "st.global.u32 [d0], 0;\ndone:")
+    assert watched(reset, ctas=4, seed=seed) == []
