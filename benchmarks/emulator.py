@@ -18,9 +18,10 @@ import warpfold as wf
 from warpfold.compiler.ladder import RUNGS
 from warpfold.runtime.emulator import Tool
 from warpfold.runtime.emulator.profiler import Profiler
+from warpfold.runtime.emulator.sanitizer import Sanitizer
 from warpfold.runtime.emulator_backend import emulator
 
-TOOLS: dict[str, Callable[[], Tool]] = {"profiler": Profiler}
+TOOLS: dict[str, Callable[[], Tool]] = {"profiler": Profiler, "sanitizer": Sanitizer}
 
 
 @dataclass(frozen=True)
