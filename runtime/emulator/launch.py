@@ -165,18 +165,17 @@ class Launch:
 
     def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
         """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
-        cta, within = divmod(thread, machine.per_cta)
-        cluster, rank = divmod(int(machine.order[cta]), self.cluster_size)
-        clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
-        block = [
-            c * size + r
-            for c, r, size in zip(_unravel(cluster, clusters), _unravel(rank, self.cluster), self.cluster, strict=True)
-        ]
-        place = (
-            f"kernel {self.program.kernel.name!r}, PTX line {ins.line}: '{ins.text}', "
-            f"CTA {tuple(block)}, thread {tuple(_unravel(within, self.block))}"
-        )
+        number, within = divmod(thread, machine.per_cta)
+        cta, own = self.coordinates(int(machine.order[number]), within)
+        place = f"kernel {self.program.kernel.name!r}, PTX line {ins.line}: '{ins.text}', CTA {cta}, thread {own}"
         return error(code, where=None, place=place, **facts)
+
+    def coordinates(self, order: int, within: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """CTA and thread (x, y, z) of thread ``within`` of the CTA whose place in cluster order is ``order``."""
+        cluster, rank = divmod(order, self.cluster_size)
+        clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
+        shapes = zip(_unravel(cluster, clusters), _unravel(rank, self.cluster), self.cluster, strict=True)
+        return tuple(c * size + r for c, r, size in shapes), tuple(_unravel(within, self.block))
 
 
 def _unravel(linear: int, shape: Sequence[int]) -> list[int]:

@@ -6,6 +6,7 @@ the machine may decide under independent thread scheduling, so that a kernel wit
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ _TIRED = 1 / 16
 """The chance that those who ran fall asleep."""
 
 
-class Schedule:
+class Schedule(ABC):
     """What a launch asks; ``stepwise`` says that accesses to shared and global memory begin a block each."""
 
     stepwise = False
@@ -33,9 +34,9 @@ class Schedule:
         """The CTAs of the batch that begins after ``first`` others, as positions in cluster order."""
         return np.arange(first, first + count)
 
+    @abstractmethod
     def next(self, machine: Machine) -> tuple[int, Lanes]:
         """Takes out of ``machine.pending`` the block that runs next, and the threads that run it."""
-        raise NotImplementedError
 
     def until(self, _machine: Machine, _loop: Loop) -> int:
         """The number of steps up to which nobody but those in ``loop`` runs; 0 where others may."""

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ..types import Instruction
-
-if TYPE_CHECKING:
-    from ..launch import Launch
 
 Index = tuple[int, ...]
 
@@ -79,20 +75,3 @@ class Findings:
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.found.values())
-
-
-def place_of(launch: Launch, thread: int, per_cta: int, line: int) -> Place:
-    """The place of a thread of the launch, numbered in cluster order with ``per_cta`` numbers a CTA."""
-    order, within = divmod(thread, per_cta)
-    cluster, rank = divmod(order, launch.cluster_size)
-    clusters = [-(-g // c) for g, c in zip(launch.grid, launch.cluster, strict=True)]
-    shapes = zip(_unravel(cluster, clusters), _unravel(rank, launch.cluster), launch.cluster, strict=True)
-    return Place(tuple(c * size + r for c, r, size in shapes), tuple(_unravel(within, launch.block)), line)
-
-
-def _unravel(linear: int, shape: list[int] | Index) -> list[int]:
-    out = []
-    for size in shape:
-        linear, rest = divmod(linear, size)
-        out.append(rest)
-    return out

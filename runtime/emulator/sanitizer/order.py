@@ -389,16 +389,10 @@ class Order:
             row = self.known[thread >> 5]
             return [self._release(thread, order, strength.level, row, self.now, int(self.acquired[thread]))]
         out = []
-        wider: tuple[object, ...] = ()
-        for level in (GPU, CLUSTER, CTA):
-            fenced = self.fences.get(level)
-            if fenced is None or not (fenced.own[thread] or fenced.at[thread]):
-                continue
-            row, own, known = fenced.known(thread), int(fenced.own[thread]), int(fenced.acquired[thread])
-            if wider == (own, row.tobytes(), known):
-                continue
-            wider = own, row.tobytes(), known
-            out.append(self._release(thread, order, min(level, strength.level), row, own, known))
+        for level, fenced in self.fences.items():
+            if fenced.own[thread] or fenced.at[thread]:
+                row, own, known = fenced.known(thread), int(fenced.own[thread]), int(fenced.acquired[thread])
+                out.append(self._release(thread, order, min(level, strength.level), row, own, known))
         return out
 
     def _release(self, thread: int, order: int, level: int, row: Array, own: int, known: int) -> Release:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..layout import align_up
-from .findings import Place, place_of
+from .findings import Place
 
 if TYPE_CHECKING:
     from ..launch import Launch
@@ -47,7 +47,7 @@ class Places:
 
     def place(self, number: int, line: int) -> Place:
         """A thread, by its number in the launch."""
-        return place_of(self.launch, number, self.per_cta, line)
+        return Place(*self.launch.coordinates(*divmod(number, self.per_cta)), line)
 
     def where(self, access: Access, offset: int, home: Allocation | None) -> str:
         """The array and element at byte ``offset`` of an allocation, or of the shared or local memory of its owner."""

@@ -50,8 +50,6 @@ def verb_of(access: Access) -> str:
 def strength(ins: Instruction, verb: str) -> Strength:
     """The strength of the access that ``ins`` makes: read, written or updated."""
     mods = set(ins.mods)
-    if ins.opcode == "cp" and verb == "updated":  # what a copy does to its mbarrier
-        return Strength(ATOMIC + GPU, False, True, False)
     if ins.opcode == "mbarrier" and verb != "written":
         waits = "test_wait" in mods or "try_wait" in mods
         return Strength(ATOMIC + GPU, waits and "relaxed" not in mods, "arrive" in mods or "arrive_drop" in mods, False)
