@@ -628,7 +628,7 @@ _rows(
         ),
         "WF716": (
             "no end after {budget} steps; {active} thread(s) run at {place}",
-            "look for a loop that never ends, or raise max_steps",
+            "look for a loop that never ends, or raise max_steps (--max-steps of profile and sanitize)",
         ),
         "WF717": ("trap; {place}", "the kernel stopped itself: an assertion in it failed"),
         "WF718": ("emulator memory: {problem}", "pass what allocate or bind returned"),
