@@ -12,7 +12,7 @@ import ctypes
 import hashlib
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -368,6 +368,28 @@ class CudaBackend:
             buffer.old.append(buffer.address)
         buffer.address, buffer.size = address, size
 
+    @contextlib.contextmanager
+    def memory(self, nbytes: int) -> Iterator[int]:
+        """The address of ``nbytes`` of memory of the device, until the ``with`` ends; it then waits for the device."""
+        with self._current():
+            address = int(self._call("cuMemAlloc", nbytes, nbytes=nbytes))
+        try:
+            yield address
+        finally:
+            with self._current():
+                self._d.cuMemFree(address)
+
+    def copy(self, target: int, source: int, nbytes: int, stream: int = 0) -> None:
+        """Queues a copy within the device's memory."""
+        with self._current():
+            self._call("cuMemcpyDtoDAsync", target, source, nbytes, stream)
+
+    def memory_free(self) -> tuple[int, int]:
+        """Bytes of the device's memory that nobody uses, and all of them."""
+        with self._current():
+            free, total = self._call("cuMemGetInfo")
+        return int(free), int(total)
+
     # --- kernels -------------------------------------------------------------------------------------------------
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
         """Queues the calls on ``stream``; loads the artifact's code the first time."""
@@ -425,15 +447,17 @@ class CudaBackend:
         with self._current():
             self._call("cuCtxSynchronize")
 
-    def flush(self, stream: int = 0) -> None:
-        """Queues writes on ``stream`` that leave nothing else in the L2 cache.
+    def flush(self, stream: int = 0) -> int:
+        """Queues writes on ``stream`` that leave nothing else in the L2 cache; gives the address of what they write.
 
         What is queued meanwhile begins without waiting for the host, so that ``elapsed`` times the device alone. The
-        memory is kept: kernels are slower just after some was mapped or unmapped.
+        memory, of ``FLUSH_BYTES``, is kept: kernels are slower just after some was mapped or unmapped. The cache is
+        left full of dirty lines; ``measure.flush`` leaves clean ones.
         """
         with self._current(), self._lock:
             self._grow(self._flushed, FLUSH_BYTES)
             self._call("cuMemsetD32Async", self._flushed.address, 0, self._flushed.size // 4, stream)
+        return self._flushed.address
 
     def elapsed(self, fn: Callable[[], object], stream: int = 0) -> float:
         """Microseconds of device time that the work takes which ``fn`` queues on ``stream``."""

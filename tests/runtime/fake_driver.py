@@ -149,7 +149,10 @@ class FakeDriver:
         ctypes.memmove(to, start, nbytes)
         return (OK,)
 
-    cuMemcpyDtoHAsync = cuMemcpyHtoDAsync
+    cuMemcpyDtoHAsync = cuMemcpyDtoDAsync = cuMemcpyHtoDAsync
+
+    def cuMemGetInfo(self) -> Any:
+        return OK, 60 << 30, 80 << 30
 
     def cuPointerGetAttribute(self, _: str, address: int) -> Any:
         return OK, address % 7
