@@ -1,0 +1,101 @@
+"""Which plans combine the elements of a result in the same order, and so give the same bits.
+
+A *signature* names the tree of docs/design.md ("The combining tree") for one plan and launch: two are equal only if
+every combine has the same operands. What belongs to the machine and not to the tree (which lanes and warps, how many
+results a CTA, where states lie, who finishes) is not in it; a field of the plan that this file does not know is.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from .dtypes import DType
+from .graph import MonoidGraph
+from .library import ARGMAX, ARGMIN
+from .monoid import Monoid
+from .plan import Launch, Plan
+from .planner import Choice
+from .proofs import proof
+
+Signature = tuple[Any, ...]
+_READ_HERE = (
+    "vector", "unroll", "lanes", "warps", "cta", "coarsening", "finish", "walk",
+    # Nothing of the tree:
+    "fast", "warps_kept", "exchange",
+)  # fmt: skip
+
+
+def same_bits(monoid: MonoidGraph, n_reduced: int, a: Choice, b: Choice) -> bool:
+    """Whether two choices for one reduction give the same bits, whatever the elements are."""
+    if unordered(monoid):
+        return True
+    trees = [signature(c.plan, c.run, n_reduced, shifted="shifted" in c.facts.access) for c in (a, b)]
+    return trees[0] is not None and trees[0] == trees[1]
+
+
+def unordered(monoid: MonoidGraph) -> bool:
+    """Whether the states of a monoid give the same bits in any order: this is proved of the graph, not tried."""
+    exact = all(proof(monoid, law) == "exact" for law in ("associativity", "commutativity"))
+    return exact or _takes_the_first(monoid)
+
+
+def _takes_the_first(monoid: MonoidGraph) -> bool:
+    """Whether it is the one of ``argmin`` or ``argmax``: the extreme of the lowest number is the same in any order."""
+    combine = [e.digest for e in monoid.combine]
+    return len(monoid.state) == 2 and any(combine == _digests(m, monoid.state) for m in (ARGMIN, ARGMAX))
+
+
+@lru_cache(maxsize=64)
+def _digests(which: Monoid, state: tuple[DType, ...]) -> list[str]:
+    return [e.digest for e in which.typed(*state).combine]
+
+
+def signature(plan: Plan, run: Launch, n_reduced: int, *, shifted: bool = False) -> Signature | None:
+    """The tree of one result of ``n_reduced`` elements, or None where there is no fixed one.
+
+    Args:
+        plan: how the elements are walked.
+        run: how many CTAs share them.
+        n_reduced: how many there are.
+        shifted: whether accesses begin before the row, so that its address decides which are cut.
+    """
+    if plan.finish not in ("cta", "last_block", "two_kernels"):
+        return None
+    unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
+    first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
+    tail = _round(plan, n_reduced % run.chunk, run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
+    parts = (run.chunk, first, tail) if run.split > 1 else (first,)
+    second = _second(plan, run.split) if plan.finish != "cta" else ()
+    return unknown, run.split, parts, second
+
+
+def _second(plan: Plan, parts: int) -> Signature:
+    """The round over the partial states: a second kernel's chunk is a whole number of its tiles."""
+    unroll = plan.second_unroll
+    tile = plan.positions * unroll
+    chunk = -(-parts // tile) * tile if plan.finish == "two_kernels" else parts
+    return _round(plan, parts, chunk, 1, unroll, shifted=False)
+
+
+def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, *, shifted: bool) -> Signature:
+    """The tree of one CTA over ``length`` elements: chains of threads, and how their states meet."""
+    meeting = _meeting(plan)
+    if plan.walk == "blocked":
+        piece = -(-chunk // plan.positions)
+        return "blocked", meeting, plan.positions, piece, unroll if unroll <= piece else 1
+    # Each element of an access has a chain of its own. Chains meet as neighbours, those of a thread first; so, where no
+    # access is cut, it does not show how many of them a thread has.
+    chains = plan.positions * vector
+    grouped = unroll if length >= chains * unroll - (chains - 1) else 1
+    whole = meeting == "neighbours" and length % vector == 0 and not shifted
+    return "interleaved", meeting, chains, grouped, 0 if whole else vector
+
+
+def _meeting(plan: Plan) -> str:
+    """The order in which the states of the positions, a power of two, are combined."""
+    if plan.positions <= 2 or plan.cta in ("shuffle", "interleaved"):
+        return "neighbours"
+    if plan.cta not in ("sequential", "warp_sync", "unrolled"):
+        return plan.cta
+    return "neighbours" if plan.walk == "blocked" else "halves"
