@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from .dtypes import DType
-from .graph import MonoidGraph
+from .graph import MonoidGraph, Program
 from .library import ARGMAX, ARGMIN
 from .monoid import Monoid
 from .plan import Launch, Plan
@@ -26,22 +26,22 @@ _READ_HERE = (
 )  # fmt: skip
 
 
-def same_bits(monoid: MonoidGraph, n_reduced: int, a: Choice, b: Choice) -> bool:
+def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
     """Whether two choices for one reduction give the same bits, whatever the elements are."""
-    if unordered(monoid):
+    if unordered(program):
         return True
     trees = [signature(c.plan, c.run, n_reduced, shifted="shifted" in c.facts.access) for c in (a, b)]
     return trees[0] is not None and trees[0] == trees[1]
 
 
-def unordered(monoid: MonoidGraph) -> bool:
-    """Whether the states of a monoid give the same bits in any order: this is proved of the graph, not tried."""
-    exact = all(proof(monoid, law) == "exact" for law in ("associativity", "commutativity"))
-    return exact or _takes_the_first(monoid)
+def unordered(program: Program) -> bool:
+    """Whether the states of a program give the same bits in any order: this is proved of the graph, not tried."""
+    exact = all(proof(program.monoid, law) == "exact" for law in ("associativity", "commutativity"))
+    return exact or (program.uses_index and _takes_the_first(program.monoid))
 
 
 def _takes_the_first(monoid: MonoidGraph) -> bool:
-    """Whether it is the one of ``argmin`` or ``argmax``: the extreme of the lowest number is the same in any order."""
+    """Whether it is the one of ``argmin`` or ``argmax``: of equals that of the lowest number, which no other has."""
     combine = [e.digest for e in monoid.combine]
     return len(monoid.state) == 2 and any(combine == _digests(m, monoid.state) for m in (ARGMIN, ARGMAX))
 

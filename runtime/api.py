@@ -17,6 +17,7 @@ from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
+from . import finds
 from .arrays import from_numpy, view
 from .compiled import Compiled, load
 from .dlpack import contiguous
@@ -206,6 +207,8 @@ def compile(
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
+    if not plan:
+        ready = replace(ready, choice=finds.for_any_size(ready.task, ready.choice))
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
     facts = {

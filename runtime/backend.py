@@ -92,11 +92,13 @@ class Backend(Protocol):
         name: ``cuda`` or ``emulator``.
         target: the architecture to compile for.
         sms: multiprocessors to plan for.
+        device_name: what its driver calls it; nothing for the emulator.
     """
 
     name: str
     target: Target
     sms: int
+    device_name: str
 
     def reads(self, view: View) -> bool:
         """Whether kernels can use the view's memory in place."""

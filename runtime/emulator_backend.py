@@ -31,6 +31,7 @@ class EmulatorBackend:
     """
 
     name = "emulator"
+    device_name = ""
 
     def __init__(self) -> None:
         from .emulator import Memory

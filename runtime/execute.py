@@ -173,7 +173,8 @@ def prepared(request: Request, arrays: Arrays, out: Any = None, keepdims: bool =
     found, _ = traced(request, arrays.types, arrays.shape)
     arrays.allocate(request.axes, found.results, out, keepdims, len(found.checks))
     inputs, outputs = arrays.shapes(request.axes)
-    return prepare(request, arrays.types, inputs, outputs, arrays.backend.target, arrays.backend.sms)
+    backend = arrays.backend
+    return prepare(request, arrays.types, inputs, outputs, backend.target, backend.sms, backend.device_name)
 
 
 def side_by_side(ready: Prepared) -> Structure:

@@ -168,4 +168,4 @@ def _prepare(
     task = Task(program, geometry, tuple(s.address for s in (*inputs, *outputs)), target, target.sms)
     run = launch(plan, geometry.n_kept, geometry.n_reduced)
     choice = Choice(plan, ragged.facts(task, plan, wide=wide), run)
-    return Prepared(Traced(program, (), 0), geometry, choice, target)
+    return Prepared(Traced(program, (), 0), task, choice)

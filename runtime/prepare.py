@@ -25,7 +25,7 @@ from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
 from ..compiler.storage import parts
 from ..compiler.target import Target
-from . import cache
+from . import cache, finds
 from .what import Params, What, function_of, given, hashable
 
 MANY = 2**31
@@ -81,9 +81,18 @@ class Prepared:
     """A request resolved for arrays of one kind on one machine."""
 
     traced: Traced
-    geometry: Geometry
+    task: Task
     choice: Choice
-    target: Target
+
+    @property
+    def geometry(self) -> Geometry:
+        """The collapsed iteration space."""
+        return self.task.geometry
+
+    @property
+    def target(self) -> Target:
+        """The architecture to compile for."""
+        return self.task.target
 
     @property
     def program(self) -> Program:
@@ -134,6 +143,7 @@ def prepare(
     outputs: tuple[Shape, ...],
     target: Target,
     sms: int,
+    device: str = "",
 ) -> Prepared:
     """Geometry and plan for a request.
 
@@ -144,6 +154,7 @@ def prepare(
         outputs: the parts of the results and checks, without the reduced axes.
         target: the architecture to compile for.
         sms: the machine's multiprocessors.
+        device: what the driver calls it; nothing for a plan of the planner's own, whatever the autotuner found.
     """
     shape = inputs[0].shape
     found, _ = traced(request, arrays, shape)
@@ -158,7 +169,13 @@ def prepare(
     )
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms, request.determinism)
-    return Prepared(found, geometry, planner.choose(task, request.options), target)
+    choice = planner.choose(task, request.options)
+    return Prepared(found, task, choice if request.options else finds.better(task, choice, device))
+
+
+def forget() -> None:
+    """Forgets which plans were chosen in this process: what the autotuner found, or gave up, counts from now on."""
+    prepare.cache_clear()
 
 
 def artifact(prepared: Prepared) -> Artifact:

@@ -98,12 +98,12 @@ def test_atomics_have_no_tree() -> None:
     plan = Plan(finish="atomic")
     assert signature(plan, launch(plan, 1, 4096, 2), 4096) is None
     choice = Choice(plan, Facts(1, 1, 32, ("strided",), False), launch(plan, 1, 4096, 2))
-    assert not same_bits(monoid("sum", "f32"), 4096, choice, choice)
-    assert same_bits(monoid("sum", "i32"), 4096, choice, choice)
+    assert not same_bits(program("sum", "f32"), 4096, choice, choice)
+    assert same_bits(program("sum", "i32"), 4096, choice, choice)
 
 
-def monoid(what: Any, dtype: str) -> Any:
-    return plan_for(what, (4096,), dtype).program.monoid
+def program(what: Any, dtype: str) -> Any:
+    return plan_for(what, (4096,), dtype).program
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def monoid(what: Any, dtype: str) -> Any:
 )  # fmt: skip
 def test_whose_order_does_not_show(what: Any, dtype: str, free: bool) -> None:
     """Proved from the graph: a sum of two, one of them with an order, has one; what is not proved has one, too."""
-    assert unordered(monoid(what, dtype)) is free
+    assert unordered(program(what, dtype)) is free
 
 
 def test_a_monoid_of_yours_has_an_order_unless_it_is_proved() -> None:
@@ -123,4 +123,4 @@ def test_a_monoid_of_yours_has_an_order_unless_it_is_proved() -> None:
     def added(a: Any, b: Any) -> Any:
         return a - (0 - b)
 
-    assert not unordered(monoid(added, "i32"))
+    assert not unordered(program(added, "i32"))
