@@ -25,6 +25,12 @@ FINISHES = {
     "two_kernels": "a second kernel combines the states of all CTAs",
     "atomic": "the CTAs combine their states by atomics",
 }
+IN_CLUSTERS = {
+    "cta": "each result is finished by the first CTA of a cluster",
+    "last_block": "the first CTA of the cluster that comes last combines the states of all clusters",
+    "two_kernels": "a second kernel combines the states of all clusters",
+    "atomic": "the clusters combine their states by atomics",
+}
 
 
 def explain(request: Request, arch: str) -> None:
@@ -60,12 +66,12 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     written = ready.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     speed, part = BANDWIDTH[ready.target.arch]
     state = sum(t.itemsize for t in program.monoid.state)
-    partial = ready.geometry.n_kept * run.split * state if plan.finish != "cta" else 0
+    partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0
     least = (read + written) / (speed * 1e9)
     found: list[tuple[str, object]] = [
         ("must move", f"{screen.size(read)} in, {screen.size(written)} out"),
         ("at the least", f"{screen.duration(least)} at {speed} GB/s (data sheet: {part})"),
-        ("finish", FINISHES[plan.finish]),
+        ("finish", FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]),
         ("launch", f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {run.tiles:,} along the kept axis, "
                    f"{run.split:,} along the reduced axis"),
         ("shared memory", f"{screen.size(plan.shared_bytes(state))} a CTA"),

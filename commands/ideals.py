@@ -81,7 +81,9 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
     )
     if kernel.role == "main":
         return task
-    parts = {"init": 0, "second": run.split if compiled.plan.finish == "two_kernels" else 1}[kernel.role]
+    parts = {"init": 0, "second": compiled.plan.parts(run.split) if compiled.plan.finish == "two_kernels" else 1}[
+        kernel.role
+    ]
     outputs = compiled.state if kernel.role == "init" else compiled.outputs
     second = launch(kernel.plan, n_kept, parts)
     return replace(task, run=second, n_reduced=parts, inputs=compiled.state, outputs=outputs)
@@ -100,7 +102,7 @@ def least(task: Task) -> Counts:
     """The least counts of one launch, by class and request."""
     found = _read(task.n_kept * task.n_reduced, task.inputs) + _folded(task, task.n_reduced, task.ctas)
     if task.n_reduced > 1:
-        found += _met(task, task.ctas)
+        found += _met(task, task.ctas) if task.plan.cluster == 1 else _gathered(task)
     found += _finished(task)
     found["control"] = task.warps * task.ctas  # every warp returns
     for kind in ("load", "store", "atomic"):
@@ -132,21 +134,46 @@ def _met(task: Task, ctas: int) -> Counts:
     return Counter({what: n * ctas for what, n in once.items()})
 
 
+def _gathered(task: Task) -> Counts:
+    """The warps of each cluster leave their states in its first CTA; positions that met in memory count as one warp.
+
+    Two barriers of the cluster, each an arrival and a wait.
+    """
+    plan = task.plan
+    once = _within_warps(task) if plan.cta == "shuffle" else _exchanged(task)
+    found = Counter({what: n * task.ctas for what, n in once.items()})
+    rows, warps = (plan.warps, task.warps) if plan.cta == "shuffle" else (1, plan.warps_kept)
+    again = _joined(task, rows * plan.cluster)
+    found += Counter({what: n * (task.ctas // plan.cluster) for what, n in again.items()})
+    found["shared store"] += task.ctas * warps * len(task.state)
+    found["barrier"] += 4 * task.ctas * task.warps
+    return found
+
+
 def _shuffled(task: Task) -> Counts:
     """Of one CTA: rounds among the lanes of all warps, then of one warp for each that lie along the kept axis."""
-    plan, warps = task.plan, task.warps
-    rounds, width = plan.lanes.bit_length() - 1, plan.vector_kept
-    votes = Counter({"vote": warps * width * (rounds > 0)})
-    found = votes if task.votes else _rounds(task, warps * rounds)
-    if plan.warps == 1:
-        return found
-    again = min(plan.warps, plan.lanes)
-    found += _rounds(task, plan.warps_kept * (again.bit_length() - 1))
-    found += _combined(task, plan.warps_kept * (plan.warps // again - 1) * width)
-    left = plan.warps * plan.lanes_kept * width
-    found["shared store"] = warps * len(task.state)
+    found = _within_warps(task)
+    if task.plan.warps > 1:
+        found += _joined(task, task.plan.warps)
+        found["shared store"] = task.warps * len(task.state)
+        found["barrier"] = task.warps
+    return found
+
+
+def _within_warps(task: Task) -> Counts:
+    """Of one CTA: the rounds among the lanes of all warps."""
+    rounds = task.plan.lanes.bit_length() - 1
+    votes = Counter({"vote": task.warps * task.plan.vector_kept * (rounds > 0)})
+    return votes if task.votes else _rounds(task, task.warps * rounds)
+
+
+def _joined(task: Task, rows: int) -> Counts:
+    """One warp for each that lie along the kept axis loads the states of so many, and combines them."""
+    plan, again = task.plan, min(rows, task.plan.lanes)
+    left = rows * plan.lanes_kept * plan.vector_kept
+    found = _rounds(task, plan.warps_kept * (again.bit_length() - 1))
+    found += _combined(task, plan.warps_kept * (rows // again - 1) * plan.vector_kept)
     found["shared load"] = plan.warps_kept * sum(_over(left * t.itemsize, REQUEST) for t in task.state)
-    found["barrier"] = warps
     return found
 
 
@@ -181,21 +208,22 @@ def _requests(task: Task, states: int) -> int:
 
 def _finished(task: Task) -> Counts:
     """What the owners of results do with them: write, leave to another CTA or kernel, or add by atomics."""
-    plan, split, tiles = task.plan, task.run.split, task.run.tiles
+    plan, tiles, parts = task.plan, task.run.tiles, task.plan.parts(task.run.split)
     written = Counter(
         {"global store": task.owners * sum(_over(task.owned * t.itemsize, REQUEST) for t in task.outputs)}
     )
     if plan.finish == "cta":
         return written
     if plan.finish == "atomic":
-        return Counter({"global atomic": split * task.owners * len(task.state) * _over(task.owned, WARP)})
-    left = Counter({"global store": split * task.owners * _requests(task, task.owned)})
+        return Counter({"global atomic": parts * task.owners * len(task.state) * _over(task.owned, WARP)})
+    left = Counter({"global store": parts * task.owners * _requests(task, task.owned)})
     if plan.finish == "two_kernels":
         return left
-    tickets = {"global atomic": task.ctas, "shared store": task.ctas, "shared load": task.warps * task.ctas,
-               "barrier": 2 * task.warps * task.ctas, "fence": task.warps * (task.ctas + tiles)}  # fmt: skip
-    second = _read(task.n_kept * split, task.state, tiles) + _folded(task, split, tiles)
-    return written + left + Counter(tickets) + second + (_met(task, tiles) if split > 1 else Counter())
+    ctas = tiles * parts
+    tickets = {"global atomic": ctas, "shared store": ctas, "shared load": task.warps * ctas,
+               "barrier": 2 * task.warps * ctas, "fence": task.warps * (ctas + tiles)}  # fmt: skip
+    second = _read(task.n_kept * parts, task.state, tiles) + _folded(task, parts, tiles)
+    return written + left + Counter(tickets) + second + (_met(task, tiles) if parts > 1 else Counter())
 
 
 def _over(n: int, by: int) -> int:

@@ -14,7 +14,7 @@ from ..runtime.prepare import Prepared
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
 SPARE = ("pass",)
 """Left out where a terminal is too narrow."""
-_NEVER_CHOSEN = ("cta", "exchange", "coarsening", "tree")
+_NEVER_CHOSEN = ("cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 
 
@@ -23,7 +23,8 @@ class Level:
     """One level of the machine under a plan.
 
     Attributes:
-        name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory.
+        name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory; cluster before
+            the grid, where CTAs form clusters.
         reduced, kept: its extents along both axes.
         threads: threads that take part.
         stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
@@ -42,9 +43,15 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
     grid = (("fold.grid_finish", "lower-grid-finish"),)
     lanes = (("fold.warp_reduce", "lower-warp-shuffle"),)
+    cluster = [
+        Level(
+            "cluster", plan.cluster, 1, plan.threads * plan.cluster, (("fold.cluster_reduce", "lower-cluster-reduce"),)
+        )
+    ]
+    apart = plan.cluster == 1 or plan.finish == "last_block"  # in a cluster warps meet there, but for a second round
     within = [
         Level("lane", plan.lanes, plan.lanes_kept, 32, lanes * (plan.lanes > 1)),
-        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1)),
+        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart)),
     ]
     if plan.cta != "shuffle":
         cta = (("fold.cta_reduce", "lower-cta-reduce"),) * (plan.positions > 1)
@@ -52,7 +59,14 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     return [
         Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
         *within,
-        Level("grid", run.split, run.tiles, plan.threads * run.split * run.tiles, grid * (plan.finish != "cta")),
+        *cluster * (plan.cluster > 1),
+        Level(
+            "grid",
+            plan.parts(run.split),
+            run.tiles,
+            plan.threads * run.split * run.tiles,
+            grid * (plan.finish != "cta"),
+        ),
     ]
 
 

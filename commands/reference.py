@@ -103,11 +103,12 @@ def depth(plan: Plan, run: Launch) -> int:
     across = plan.positions * plan.vector_reduced
     chain = -(-run.chunk // (across * plan.unroll))
     in_order = plan.positions if plan.cta == "serial" else 0
-    above = (plan.unroll * across).bit_length() + in_order
-    if run.split == 1:
+    above = (plan.unroll * across * plan.cluster).bit_length() + in_order
+    parts = plan.parts(run.split)
+    if parts == 1:
         return chain + above
     deep = plan.second_unroll
-    return chain + above + -(-run.split // (plan.positions * deep)) + plan.positions.bit_length() + in_order + deep
+    return chain + above + -(-parts // (plan.positions * deep)) + plan.positions.bit_length() + in_order + deep
 
 
 def check(

@@ -34,7 +34,7 @@ from .ulps import Apart, apart
 POWERS = ("1", "2", "4", "8", "16", "32")
 FIELDS: dict[str, Sequence[str]] = {
     "fast": ("reduced", "kept"), "walk": ("interleaved", "blocked"), "vector": POWERS[:5], "unroll": POWERS[:4],
-    "lanes": POWERS, "warps": POWERS, "cta": get_args(Meeting), "coarsening": ("0", *POWERS[:5]),
+    "lanes": POWERS, "warps": POWERS, "cluster": POWERS[:4], "cta": get_args(Meeting), "coarsening": ("0", *POWERS[:5]),
     "finish": get_args(Finish),
 }  # fmt: skip
 """The fields that say in which order states are combined, and their values."""
@@ -121,8 +121,8 @@ class Trials:
 
 def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
     """What says in which order states are combined: two plans that agree in it have one combining tree."""
-    lasts = plan.finish if plan.finish == "atomic" and run.split > 1 else run.split
-    tree = plan.walk, plan.vector_reduced, plan.unroll, plan.lanes, plan.warps, plan.cta, plan.fast
+    lasts = plan.finish if plan.finish == "atomic" and plan.parts(run.split) > 1 else run.split
+    tree = plan.walk, plan.vector_reduced, plan.unroll, plan.lanes, plan.warps, plan.cluster, plan.cta, plan.fast
     return *tree, lasts, run.chunk
 
 

@@ -120,10 +120,19 @@ def kernel_module(op: Any) -> Any:
     Raises:
         CompileError: WF310 when there is none.
     """
+    return enclosing(op, "gpu.module")
+
+
+def enclosing(op: Any, *names: str) -> Any:
+    """The innermost op of one of these names around ``op``.
+
+    Raises:
+        CompileError: WF310 when there is none.
+    """
     outer = op.operation
-    while outer.name != "gpu.module":
+    while outer.name not in names:
         if outer.parent is None:
-            raise error("WF310", op=op.operation.name, expected="a gpu.module around it", found="none")
+            raise error("WF310", op=op.operation.name, expected=f"a {' or '.join(names)} around it", found="none")
         outer = outer.parent.operation  # the view of a gpu.func has a name of its own: its symbol
     return outer
 

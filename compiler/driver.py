@@ -56,13 +56,13 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
 def _symbol(name: str) -> str:
     """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    own = re.fullmatch(r"(partials|ticket)_\d+", plain)  # the names of shared buffers
+    own = re.fullmatch(r"(partials|gathered|states|ticket)_\d+", plain)  # the names of shared buffers
     return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
 
 
 def _second_plan(plan: Plan) -> Plan:
     """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
-    return replace(plan, finish="cta", coarsening=0, vector=1, unroll=plan.second_unroll)
+    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
 
 
 def compile_program(

@@ -422,6 +422,10 @@ _rows(
             "a CTA takes whole unrolled steps: coarsening={coarsening} is less than unroll={unroll}",
             "lower unroll, or raise coarsening",
         ),
+        "WF414": (
+            "the plan has cluster={cluster}: {arch} has no clusters of CTAs",
+            "set cluster=1, or compile for sm_90a or newer",
+        ),
     },
 )
 
@@ -650,6 +654,41 @@ _rows(
             "let the loop's condition depend on something that changes",
         ),
         "WF733": ("{seed!r} is no seed", "give a whole number from 0 on, or None for the plain schedule"),
+    },
+)
+
+# --- WF72, WF75: what is measured of a device ----------------------------------------------------------------------
+_rows(
+    BackendError,
+    {
+        "WF723": (
+            "PyTorch, which checks the answers of the grid on the GPU, {problem}",
+            "install a PyTorch with CUDA: python -m pip install torch",
+        ),
+        "WF750": (
+            "the grid measures device time, and there is no CUDA device",
+            "run it where there is one; warpfold grid --list shows its cells anywhere",
+        ),
+    },
+)
+_rows(
+    FileError,
+    {
+        "WF751": ("{path} {problem}", "give the file that warpfold grid --out wrote, with this version"),
+        "WF752": (
+            "{path} was measured on {found}: expected {expected}, the device of this run",
+            "compare with a grid of the same device",
+        ),
+    },
+)
+_rows(
+    ArgumentError,
+    {
+        "WF753": (
+            "no layout of the grid matches {pattern!r}: its kinds are {kinds}",
+            "write a kind and a pattern, such as --only 'short.*'; --list shows all names",
+        ),
+        "WF754": ("the grid has no cells of type {dtype!r}: expected some of {known}", "write --dtypes f32,bf16"),
     },
 )
 

@@ -22,6 +22,8 @@ Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
+LARGEST_CLUSTER = 8
+"""CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 _POWERS = {str(1 << k): 1 << k for k in range(11)}
@@ -40,6 +42,7 @@ class Plan:
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
+        cluster: CTAs along the reduced axis that combine their states in the shared memory of the first of them.
         cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: lanes by shuffles, then warps in shared
             memory; else all of them in one buffer of states, a barrier after each round. ``serial``: position 0 takes
             one state after another. ``interleaved``: at distances 1, 2, 4, ... each position that is a multiple of
@@ -48,7 +51,7 @@ class Plan:
             warp alone. ``unrolled``: the same without loops.
         exchange: where that buffer lies, in ``shared`` memory or in ``global``; the latter is for teaching.
         coarsening: accesses that a thread makes before another CTA gets a part of its result; 0 fills the machine.
-        finish: how the CTAs along the reduced axis meet; ``cta`` when there is one.
+        finish: how the CTAs along the reduced axis meet, or their clusters; ``cta`` when there is one.
         tree: the name of the combining tree, so that its bits can be promised.
     """
 
@@ -59,6 +62,7 @@ class Plan:
     lanes: int = WARP
     warps: int = 1
     warps_kept: int = 1
+    cluster: int = 1
     cta: Meeting = "shuffle"
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
@@ -121,10 +125,26 @@ class Plan:
         """Those of them that lie in global memory."""
         return self.exchanged if self.exchange == "global" else 0
 
+    @property
+    def gathered(self) -> int:
+        """States that the CTAs of a cluster leave in the first one's shared memory, of all its results; else 0.
+
+        Warps leave theirs there at once, and not in their own CTA first.
+        """
+        rows = self.cluster * self.warps if self.cta == "shuffle" else self.cluster
+        return rows * self.slots if self.cluster > 1 else 0
+
     def shared_bytes(self, state_bytes: int) -> int:
         """Shared memory the stages need, for a state of ``state_bytes`` in all: the last CTA has a round of its own."""
-        own_round = (self.exchanged - self.global_states) * state_bytes
-        return 2 * own_round + TICKET if self.finish == "last_block" else own_round
+        round_of_a_cta = self.exchanged - self.global_states
+        first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
+        if self.finish != "last_block":
+            return first * state_bytes
+        return (first + round_of_a_cta) * state_bytes + TICKET
+
+    def parts(self, split: int) -> int:
+        """States of each result that ``split`` CTAs bring to the finish: one a cluster."""
+        return split // self.cluster
 
     def to_dict(self) -> dict[str, int | str]:
         """Field names and values, for JSON and for IR attributes."""
@@ -174,7 +194,7 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -189,6 +209,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF412", coarsening=plan.coarsening)
     if 0 < plan.coarsening < plan.unroll:
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
+    if plan.cluster > 1 and not target.has_clusters:
+        raise error("WF414", cluster=plan.cluster, arch=target.arch)
 
 
 def _check_fields(plan: Plan) -> None:
@@ -196,7 +218,7 @@ def _check_fields(plan: Plan) -> None:
     for key, choices in _CHOICES.items():
         if getattr(plan, key) not in choices:
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected="one of " + " ".join(choices))
-    for key in ("vector", "unroll", "lanes", "warps", "warps_kept"):
+    for key in ("vector", "unroll", "lanes", "warps", "warps_kept", "cluster"):
         extent = getattr(plan, key)
         if extent < 1 or extent & (extent - 1):
             raise error("WF403", key=key, value=extent, expected="a power of two")
@@ -204,6 +226,8 @@ def _check_fields(plan: Plan) -> None:
         raise error("WF403", key="coarsening", value=plan.coarsening, expected="0, or a power of two")
     if plan.lanes > WARP:
         raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
+    if plan.cluster > LARGEST_CLUSTER:
+        raise error("WF403", key="cluster", value=plan.cluster, expected=f"at most {LARGEST_CLUSTER}")
     if plan.vector > 16 or plan.unroll > 32:
         raise error("WF403", key="vector" if plan.vector > 16 else "unroll", value=max(plan.vector, plan.unroll),
                     expected="at most 16 elements a vector and 32 accesses a step")  # fmt: skip
@@ -215,7 +239,7 @@ class Launch:
 
     Attributes:
         tiles: CTAs along the kept axis.
-        split: CTAs along the reduced axis.
+        split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
         chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
     """
 
@@ -226,10 +250,11 @@ class Launch:
 
 def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1) -> Launch:
     """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
-    split = split if plan.finish != "cta" else 1
-    chunk = -(-max(1, n_reduced) // split)
+    clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
+    chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
     chunk = -(-chunk // plan.tile) * plan.tile
-    return Launch(-(-n_kept // plan.slots), max(1, -(-n_reduced // chunk)), chunk)
+    clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
+    return Launch(-(-n_kept // plan.slots), clusters * plan.cluster, chunk)
 
 
 @dataclass(frozen=True)

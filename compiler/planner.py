@@ -13,7 +13,7 @@ from .dtypes import DType
 from .errors import error
 from .geometry import Dim, Geometry
 from .graph import MonoidGraph, Program, walk
-from .plan import STATIC_SHARED, Access, Determinism, Launch, Plan, check, launch
+from .plan import LARGEST_CLUSTER, STATIC_SHARED, Access, Determinism, Launch, Plan, check, launch
 from .target import WARP, Target
 
 THREADS = 256
@@ -63,8 +63,8 @@ PORTABLE_SMS = 128
 """The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
 CTAS_PER_SM = 16
 """CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
-MOST_PARTS = 2**16 - 1
-"""CTAs of a grid along its second dim, at most."""
+MOST_PARTS = 2**16 - LARGEST_CLUSTER
+"""CTAs of a grid along its second dim, at most, of whole clusters."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -196,6 +196,9 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
+    if chosen.cluster > 1 and "finish" not in asked:
+        clusters = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine) > chosen.cluster
+        chosen = replace(chosen, finish="last_block" if clusters else "cta")
     if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
         chosen = replace(chosen, unroll=chosen.coarsening)
     if "warps" not in asked:

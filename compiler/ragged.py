@@ -172,7 +172,11 @@ def _one_row(g: Geometry) -> Geometry:
 
 def _checked(task: Task, found: Plan) -> Plan:
     check(found, task.target, task.state_bytes)
-    for key, value, wanted in (("vector", found.vector, 1), ("finish", found.finish, "cta")):
+    for key, value, wanted in (
+        ("vector", found.vector, 1),
+        ("cluster", found.cluster, 1),
+        ("finish", found.finish, "cta"),
+    ):
         if value != wanted:
             raise error("WF146", key=key, value=value)
     if found.walk == "interleaved" and not task.monoid.commutative:

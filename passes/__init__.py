@@ -7,6 +7,7 @@ from ..compiler.target import Target
 from . import (
     distribute,
     expand_math,
+    lower_cluster_reduce,
     lower_cta_reduce,
     lower_global_access,
     lower_grid_finish,
@@ -24,6 +25,7 @@ PASSES: tuple[Pass, ...] = (
     lower_shared_store.PASS,
     lower_interwarp_accumulate.PASS,
     lower_cta_reduce.PASS,
+    lower_cluster_reduce.PASS,
     lower_grid_finish.PASS,
     expand_math.PASS,
 )

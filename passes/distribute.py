@@ -9,7 +9,7 @@ A sum over rows, a warp a row:
 ```mlir before
 func.func @row_sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 2, lanes = 32, warps = 1,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -91,7 +91,7 @@ from ..compiler.build import bytes_of
 from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.errors import error
-from ..compiler.mlir import arith, gpu, ir, vector
+from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
 from ..compiler.target import WARP
 
@@ -143,9 +143,10 @@ class _Distributor:
 
     def _check_ragged(self) -> None:
         """Ragged rows begin anywhere and are no longer than a CTA can take."""
-        found = f'vector = {self.plan.vector}, finish = "{self.plan.finish}"'
-        if self.facts.ragged and (self.plan.vector > 1 or self.plan.finish != "cta"):
-            raise error("WF320", expected='vector = 1, finish = "cta" for ragged rows', found=found)
+        plan = self.plan
+        found = f'vector = {plan.vector}, cluster = {plan.cluster}, finish = "{plan.finish}"'
+        if self.facts.ragged and (plan.vector > 1 or plan.cluster > 1 or plan.finish != "cta"):
+            raise error("WF320", expected='vector = 1, cluster = 1, finish = "cta" for ragged rows', found=found)
 
     def _reduced(self) -> list[Any]:
         """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
@@ -179,6 +180,8 @@ class _Distributor:
         pointer = ir.Type.parse("!llvm.ptr<1>")
         types = [pointer if p.role in POINTERS else self.index for p in found]
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
+        if plan.cluster > 1:
+            f.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
         if resident := self.resident():
             f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), resident)
         block = f.add_entry_block()
@@ -225,8 +228,10 @@ class _Distributor:
         tile = self.id(gpu.block_id(gpu.Dimension.x))
         self.kept = self.scaled(tile, plan.slots, self.slot)
         self.in_range = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.arg("n_kept"))
-        zero = arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0))
-        self.owner = arith.andi(self.in_range, zero)
+        self.owner = arith.andi(self.in_range, self.is_first(self.position))
+        if plan.cluster > 1:
+            self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
+            self.owner = arith.andi(self.owner, self.is_first(self.rank))
 
     def locate(self) -> None:
         """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.
@@ -243,7 +248,7 @@ class _Distributor:
             self.count = self.row_entry("row_count") if self.counted else None
             return
         self.length, self.count = self.arg("chunk"), self.arg("count")
-        if self.plan.finish == "cta":
+        if self.plan.finish == "cta" and self.plan.cluster == 1:
             self.first, self.limit = self.number(0), self.arg("n_reduced")
         else:
             self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), self.length)
@@ -257,6 +262,9 @@ class _Distributor:
         layout += [self.arg("row_stride", 0, d) for d in range(rank)]
         attributes = self.load_attributes(rank, 0, "kept", "strided")
         return self.make("fold.load", self.index, [self.arg(role), kept, self.number(0), *layout], attributes, 1)
+
+    def is_first(self, x: Any) -> Any:
+        return arith.cmpi(arith.CmpIPredicate.eq, x, self.number(0))
 
     def modulo(self, x: Any, extent: int) -> Any:
         return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
@@ -295,7 +303,8 @@ class _Distributor:
             mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, self.first, end], {}, plan.vector)
             return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(plan.vector), strict=True)]
 
-        return self.stages(begin, end, plan.step, plan.unroll, plan.vector, body)
+        own = self.walked(begin, end, plan.step, plan.unroll, plan.vector, body)
+        return self.meet(own) if plan.cluster == 1 else self.meet_in_cluster(own)
 
     def second_round(self, parts: Any) -> Any:
         """Reduces the partial states of all CTAs, in the CTA that came last."""
@@ -311,10 +320,11 @@ class _Distributor:
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
 
-        return self.stages(begin, end, step, self.plan.second_unroll, self.plan.vector_kept, body)
+        return self.meet(self.walked(begin, end, step, self.plan.second_unroll, self.plan.vector_kept, body))
 
-    def stages(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
-        """One stage op per level whose extent along the reduced axis is more than one."""
+    # --- the stages: an op for each level whose extent along the reduced axis is more than one ------------------------
+    def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
+        """What a thread's own elements combine to."""
         plan = self.plan
         state = state_type([with_shape(t, plan.vector_kept) for t in self.states])
         op = self.stage(
@@ -327,40 +337,75 @@ class _Distributor:
         block = op.regions[0].blocks.append(self.index)
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
-        return self.meet(op.results[0], state)
+        return op.results[0]
 
-    def meet(self, value: Any, state: Any) -> Any:
+    @property
+    def lanes(self) -> dict[str, Any]:
+        """How the lanes of a warp lie that share a result."""
+        stride = 1 if self.plan.fast == "reduced" else self.plan.lanes_kept
+        return {"lanes": self.plan.lanes, "stride": stride, "ordered": self.plan.walk == "blocked"}
+
+    def meet(self, value: Any) -> Any:
         """The stages that join the positions of a CTA: all at once in memory, or lanes first, then warps."""
         plan = self.plan
         if plan.cta != "shuffle":
-            return self.meet_in_memory(value, state) if plan.positions > 1 else value
-        stride = 1 if plan.fast == "reduced" else plan.lanes_kept
-        lanes = {"lanes": plan.lanes, "stride": stride, "ordered": plan.walk == "blocked"}
-        if plan.lanes > 1:
-            value = self.stage("fold.warp_reduce", [state], [value], lanes).results[0]
+            return self.meet_in_memory(value)
+        value = self.meet_in_warp(value)
         if plan.warps > 1:
             rows = {"rows": plan.warps, "slots": plan.slots}
-            first = arith.cmpi(arith.CmpIPredicate.eq, self.lane, self.number(0))
             shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
-            buffers = list(self.make_op("fold.shared_store", shared, [self.row, self.slot, first, value], rows).results)
+            operands = [self.row, self.slot, self.is_first(self.lane), value]
+            buffers = list(self.make_op("fold.shared_store", shared, operands, rows).results)
             accumulate = [self.lane, self.slot, *buffers]
-            value = self.stage("fold.interwarp_accumulate", [state], accumulate, rows | lanes).results[0]
+            value = self.stage("fold.interwarp_accumulate", [value.type], accumulate, rows | self.lanes).results[0]
         return value
 
-    def meet_in_memory(self, value: Any, state: Any) -> Any:
+    def meet_in_cluster(self, value: Any) -> Any:
+        """The stages that join the positions of all CTAs of a cluster: lanes first, then the warps of all of them.
+
+        Positions that meet in memory do so in their CTA: to the cluster it is one warp.
+        """
         plan = self.plan
+        if plan.cta == "shuffle":
+            value, row, rows, first = self.meet_in_warp(value), self.row, plan.warps, self.is_first(self.lane)
+        else:
+            value, row, rows, first = self.meet_in_memory(value), self.number(0), 1, self.is_first(self.position)
+        attributes = {"ctas": plan.cluster, "rows": rows, "slots": plan.slots} | self.lanes
+        operands = [self.rank, row, self.lane, self.slot, first, value]
+        return self.stage("fold.cluster_reduce", [value.type], operands, attributes).results[0]
+
+    def meet_in_warp(self, value: Any) -> Any:
+        if self.plan.lanes == 1:
+            return value
+        return self.stage("fold.warp_reduce", [value.type], [value], self.lanes).results[0]
+
+    def meet_in_memory(self, value: Any) -> Any:
+        plan = self.plan
+        if plan.positions == 1:
+            return value
         scratch = [self.arg("exchange", i) for i in range(len(self.states)) if plan.global_states]
         sizes = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
         attributes = {"method": plan.cta, **sizes, "ordered": plan.walk == "blocked"}
         operands = [self.position, self.slot, value, *scratch]
-        return self.stage("fold.cta_reduce", [state], operands, attributes).results[0]
+        return self.stage("fold.cta_reduce", [value.type], operands, attributes).results[0]
 
     def finish(self, state: Any) -> None:
         """The grid stage if there is one, then the results."""
         plan = self.plan
         if plan.finish == "cta":
-            return self.results_from(state)
-        part, parts = self.id(gpu.block_id(gpu.Dimension.y)), self.id(gpu.grid_dim(gpu.Dimension.y))
+            self.results_from(state)
+        elif plan.cluster == 1:
+            self.finish_grid(state)
+        else:
+            first = scf.IfOp(self.is_first(self.rank))
+            with ir.InsertionPoint(first.then_block):
+                self.finish_grid(state)
+                scf.YieldOp([])
+
+    def finish_grid(self, state: Any) -> None:
+        """The grid stage, where CTA or cluster is one of several."""
+        plan = self.plan
+        part, parts = (self.divide(self.id(of(gpu.Dimension.y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
         operands = [part, parts, self.kept, self.arg("n_kept"), self.owner, state]
         operands += [self.arg("partial", i) for i in range(len(self.states))]
         operands += [self.arg("counter")] if plan.finish == "last_block" else []
@@ -370,7 +415,6 @@ class _Distributor:
             if plan.finish == "last_block":
                 self.results_from(self.second_round(parts))
             ir.Operation.create("fold.yield", [], [])
-        return None
 
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""

@@ -36,7 +36,7 @@ class Scratch:
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish = artifact.plan.finish
-    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, geometry.n_kept * run.split)
+    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, geometry.n_kept * artifact.plan.parts(run.split))
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     return Scratch(nbytes, offsets, run.tiles if finish == "last_block" else 0, exchange)
@@ -96,7 +96,7 @@ def calls(
             own |= {role: [address] for role, address in (rows or {}).items()}
             found.append(_call(kernel, geometry, run, own, geometry.n_reduced))
         else:
-            parts = run.split if artifact.plan.finish == "two_kernels" else 1
+            parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
             g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts)
             outputs = partials if kernel.role == "init" else starts[inputs:]
             if kernel.role == "init":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mlir import ext, ir
+from ..plan import LARGEST_CLUSTER
 from .base import (
     Fold,
     boolean,
@@ -305,6 +306,50 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_combine(op, op.regions[0], op.operands[2].type)
+
+
+class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[misc]
+    """Combines the states of the warps of all CTAs of a cluster in the shared memory of the first.
+
+    ``state = fold.cluster_reduce rank, row, lane, slot, on, state {ctas, rows, slots, lanes, stride, ordered}
+    ({combine})``: ``rows`` warps in each of ``ctas`` CTAs share a result; this is the warp ``row`` of the CTA ``rank``.
+    Threads whose ``on`` is true leave its state for ``slot`` of a CTA's ``slots`` results. In the warps of row 0 of the
+    first CTA the ``lanes`` lanes along the reduced axis, ``stride`` apart, each number ``lane``, share the states and
+    get the result; other threads keep their own. It stands once in a kernel, where all threads come by.
+    """
+
+    rank: ext.Operand[Any]
+    row: ext.Operand[Any]
+    lane: ext.Operand[Any]
+    slot: ext.Operand[Any]
+    on: ext.Operand[Any]
+    state: ext.Operand[Any]
+    result_: ext.Result[Any]
+    ctas: Any
+    rows: Any
+    slots: Any
+    lanes: Any
+    stride: Any
+    ordered: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 1, 2, 3)
+        expect(str(op.operands[4].type) == "i1", op, "an i1 as operand 4", str(op.operands[4].type))
+        state, result = op.operands[5].type, op.results[0].type
+        expect(state == result, op, f"a result of type {state}", str(result))
+        ctas = power_of_two(op, "ctas", LARGEST_CLUSTER)
+        expect(ctas > 1, op, "a cluster of more than one CTA", ctas)
+        power_of_two(op, "rows", 32)
+        integer(op, "slots")
+        lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
+        expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
+        boolean(op, "ordered")
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.operands[5].type)
 
 
 class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]

@@ -19,7 +19,7 @@
 // CHECK-NOT:     func.func
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -79,7 +79,7 @@ func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
-                 warps_kept = 2, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 2, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -120,7 +120,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false}} {
@@ -167,7 +167,7 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         {finish = "last_block"}
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -209,7 +209,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // CHECK:         "fold.store"(%[[PARTS]]#1,
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 4, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
@@ -253,7 +253,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 // CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -287,7 +287,7 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 // CHECK:           fold.store
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "two_kernels", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -304,7 +304,7 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -357,7 +357,7 @@ func.func @no_plan() {
 // CHECK:         fold.store
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -392,7 +392,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         arith.addi %{{.*}}, %[[N]] : i64
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -429,7 +429,7 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
 // CHECK:          "fold.cta_reduce"(%{{.*}}, %{{.*}}, %[[LAST]], %[[SCRATCH]]) ({
 func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
-                 warps_kept = 1, cta = "sequential", exchange = "global", coarsening = 4,
+                 warps_kept = 1, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
                  finish = "last_block", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -452,8 +452,81 @@ func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:       gpu.return
 func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cta = "serial", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Four CTAs a cluster: each takes a chunk of its own, lanes meet as always, and the warps of all of them at once. The
+// first CTA writes the result.
+// CHECK-LABEL:  gpu.func @cluster
+// CHECK-SAME:   nvvm.cluster_dim = array<i32: 1, 4, 1>
+// CHECK:        %[[Y:.*]] = gpu.block_id y
+// CHECK-NEXT:   %[[PART:.*]] = arith.index_cast %[[Y]] : index to i32
+// CHECK-NEXT:   %[[RANK:.*]] = arith.andi %[[PART]], %c3_i32 : i32
+// CHECK-NEXT:   %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32 : i32
+// CHECK-NEXT:   %[[OWNER:.*]] = arith.andi %{{.*}}, %[[LEADS]] : i1
+// CHECK-NEXT:   arith.muli %[[PART]], %arg4 : i32
+// CHECK:        %[[OURS:.*]] = "fold.warp_reduce"
+// CHECK-NOT:    fold.shared_store
+// CHECK:        %[[ALL:.*]] = "fold.cluster_reduce"(%[[RANK]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[OURS]]) ({
+// CHECK:        }) {ctas = 4 : i64, lanes = 32 : i64, ordered = false, rows = 8 : i64, slots = 1 : i64, stride = 1 : i64}
+// CHECK-NOT:    fold.grid_finish
+// CHECK:        "fold.store"(%[[ALL]], %arg1, %{{.*}}, %[[OWNER]],
+func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
+                 warps_kept = 1, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v1"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Several clusters, of CTAs that meet in memory: to the cluster such a CTA is one warp. The first CTA of each leaves one
+// partial state and takes a ticket; the one that comes last goes on alone.
+// CHECK-LABEL:  gpu.func @clusters
+// CHECK:        %[[PART:.*]] = arith.index_cast %block_id_y : index to i32
+// CHECK-NEXT:   %[[RANK:.*]] = arith.andi %[[PART]], %c1_i32 : i32
+// CHECK-NEXT:   %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32 : i32
+// CHECK:        %[[OURS:.*]] = "fold.cta_reduce"
+// CHECK:        "fold.cluster_reduce"(%[[RANK]], %c0_i32, %{{.*}}, %{{.*}}, %{{.*}}, %[[OURS]])
+// CHECK:        }) {ctas = 2 : i64, lanes = 32 : i64, ordered = false, rows = 1 : i64, slots = 1 : i64, stride = 1 : i64}
+// CHECK-NEXT:   scf.if %[[LEADS]] {
+// CHECK-NEXT:     %[[CLUSTER:.*]] = arith.shrui %[[PART]], %c1_i32 : i32
+// CHECK-NEXT:     %[[SIZE:.*]] = gpu.grid_dim y
+// CHECK-NEXT:     %[[CTAS:.*]] = arith.index_cast %[[SIZE]] : index to i32
+// CHECK-NEXT:     %[[CLUSTERS:.*]] = arith.shrui %[[CTAS]], %c1_i32 : i32
+// CHECK-NEXT:     "fold.grid_finish"(%[[CLUSTER]], %[[CLUSTERS]],
+// CHECK:            "fold.thread_reduce"
+// CHECK:            "fold.cta_reduce"
+// CHECK-NOT:        "fold.cluster_reduce"
+// CHECK:            "fold.store"
+func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
+                 warps_kept = 1, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
+                 finish = "last_block", tree = "tree-v1"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({

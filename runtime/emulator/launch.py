@@ -268,7 +268,7 @@ def launch(
     memory: Memory,
     *,
     shared_bytes: int = 0,
-    cluster: tuple[int, int, int] = (1, 1, 1),
+    cluster: tuple[int, int, int] | None = None,
     max_steps: int | None = None,
     tool: Tool | None = None,
     seed: int | None = None,
@@ -276,7 +276,8 @@ def launch(
     """Runs kernel ``entry`` to its end.
 
     ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
-    are. ``shared_bytes`` is dynamic shared memory per CTA. ``max_steps`` (default 2**22) is the number of blocks run by
+    are. ``shared_bytes`` is dynamic shared memory per CTA. Without ``cluster`` a CTA is one, unless the kernel says how
+    many CTAs are. ``max_steps`` (default 2**22) is the number of blocks run by
     groups of threads before an endless loop is assumed. ``tool`` watches. ``seed`` draws a schedule, the same whenever
     it is given: threads, CTAs and weak stores come in any order that the machine allows.
 
@@ -287,4 +288,7 @@ def launch(
     program = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
+    if cluster is None:
+        x, y, z = (*program.kernel.limits.get("reqnctapercluster", ()), 1, 1, 1)[:3]
+        cluster = x, y, z
     return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed).run()

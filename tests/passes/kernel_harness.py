@@ -179,7 +179,7 @@ def reduce_array(
         here, run = geometry, choice.run
         pointers = {"input": [source], "output": outs, "partial": partials, "counter": [counter]}
         if k.role != "main":
-            cells = 1 if choice.plan.finish == "atomic" else split
+            cells = 1 if choice.plan.finish == "atomic" else choice.plan.parts(split)
             here = partial_geometry(_outputs_only(geometry), len(partials), cells if k.role == "second" else 0)
             run = plan_launch(k.plan, n_kept, here.n_reduced)
             pointers["input"] = partials

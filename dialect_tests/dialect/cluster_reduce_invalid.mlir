@@ -1,0 +1,193 @@
+// What fold.cluster_reduce refuses.
+
+// RUN: warpfold-opt %s --split-input-file --verify-diagnostics
+
+func.func @rank_is_no_index(%rank: index, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects an i32 or i64 as operand 0, got index}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (index, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @row_is_no_index(%rank: i32, %row: index, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects an i32 or i64 as operand 1, got index}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, index, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @lane_is_no_index(%rank: i32, %row: i32, %lane: index, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects an i32 or i64 as operand 2, got index}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, index, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @slot_is_no_index(%rank: i32, %row: i32, %lane: i32, %slot: index, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects an i32 or i64 as operand 3, got index}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, index, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @on_is_no_truth_value(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i32, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects an i1 as operand 4, got i32}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i32, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @another_result(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects a result of type f32, got f64}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f64
+  return
+}
+
+// -----
+
+func.func @one_cta(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects a cluster of more than one CTA, got 1}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 1, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @too_many_ctas(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute ctas to be a power of two up to 8, got 16}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 16, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @three_rows(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute rows to be a power of two up to 32, got 3}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 3, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @no_slots(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute slots to be an integer}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @too_many_lanes(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute lanes to be a power of two up to 32, got 64}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 64, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @no_stride(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute stride to be an integer}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @lanes_beyond_the_warp(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF310: fold.cluster_reduce expects lanes times stride of at most 32, got 64}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 16, stride = 4, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @ordered_is_no_truth_value(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF311: fold.cluster_reduce expects the attribute ordered to be true or false}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = 1 : i32}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @one_argument(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF312: fold.cluster_reduce expects a combine region with arguments f32, f32, got f32}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @another_yield(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) {
+  // expected-error @below {{WF313: fold.cluster_reduce expects a region that yields f32, got i32}}
+  %made = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%row) : (i32) -> ()
+  }) {ctas = 2, rows = 4, slots = 1, lanes = 32, stride = 1, ordered = false}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return
+}

@@ -1,0 +1,97 @@
+// The cluster stage: what fold.cluster_reduce becomes. Stores into the first CTA's shared memory between two barriers
+// of the cluster, of which the first is arrived at as the kernel begins, then a round in the first CTA.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-cluster-reduce,canonicalize,cse)' | FileCheck %s
+
+gpu.module @device {
+  // Buffers lie beside the kernel, [ctas * rows][slots].
+  // CHECK-DAG: llvm.mlir.global internal @gathered_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<128 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @gathered_1() {{.*}} : !llvm.array<4 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @gathered_2() {{.*}} : !llvm.array<4 x i8>
+  // CHECK-DAG: llvm.mlir.global internal @gathered_3() {{.*}} : !llvm.array<256 x f32>
+  // CHECK-NOT: @gathered_4
+
+  // Eight CTAs of sixteen warps: each of the 32 lanes takes four states.
+  // CHECK-LABEL: func.func @one_result
+  // CHECK-SAME:    (%[[RANK:[a-z0-9]*]]: i32, %[[ROW:[a-z0-9]*]]: i32, %[[LANE:[a-z0-9]*]]: i32, %[[SLOT:[a-z0-9]*]]: i32, %[[ON:[a-z0-9]*]]: i1, %[[X:[a-z0-9]*]]: f32)
+  func.func @one_result(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
+    // The first CTA's memory is there once all have begun: they say so before all else.
+    // CHECK:      %[[BUFFER:.*]] = llvm.mlir.addressof @gathered_0
+    // CHECK-NEXT: nvvm.cluster.arrive.relaxed {aligned}
+    // CHECK-NEXT: %[[BEFORE:.*]] = arith.muli %[[RANK]], %c16_i32
+    // CHECK-NEXT: %[[NUMBER:.*]] = arith.addi %[[BEFORE]], %[[ROW]]
+    // CHECK-NEXT: nvvm.cluster.wait {aligned}
+    // CHECK-NEXT: scf.if %[[ON]] {
+    // State r lies in row (r mod 4) * 32 + r / 4.
+    // CHECK-NEXT:   %[[STEP:.*]] = arith.andi %[[NUMBER]], %c3_i32
+    // CHECK-NEXT:   %[[GROUP:.*]] = arith.shrui %[[NUMBER]], %c2_i32
+    // CHECK-NEXT:   %[[BELOW:.*]] = arith.muli %[[STEP]], %c32_i32
+    // CHECK-NEXT:   %[[THERE:.*]] = arith.addi %[[BELOW]], %[[GROUP]]
+    // CHECK-NEXT:   %[[AT:.*]] = arith.addi %[[THERE]], %[[SLOT]]
+    // CHECK-NEXT:   %[[REMOTE:.*]] = nvvm.mapa %[[BUFFER]], %c0_i32 : !llvm.ptr<3> -> !llvm.ptr<7>
+    // CHECK-NEXT:   %[[TO:.*]] = llvm.getelementptr %[[REMOTE]][%[[AT]]]
+    // CHECK-NEXT:   llvm.store %[[X]], %[[TO]] {alignment = 4 : i64} : f32, !llvm.ptr<7>
+    // CHECK-NEXT: }
+    // This arrival releases the stores, the wait acquires them.
+    // CHECK-NEXT: nvvm.cluster.arrive {aligned}
+    // CHECK-NEXT: nvvm.cluster.wait {aligned}
+    // Only the first warp of all goes on.
+    // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %[[NUMBER]], %c0_i32
+    // CHECK-NEXT: %[[OURS:.*]] = scf.if %[[FIRST]] -> (f32) {
+    // CHECK-NEXT:   %[[OWN:.*]] = arith.andi %[[LANE]], %c31_i32
+    // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+    // CHECK-COUNT-5: gpu.shuffle xor
+    // CHECK:      } else {
+    // CHECK-NEXT:   scf.yield %[[X]] : f32
+    // CHECK-NEXT: }
+    // CHECK-NEXT: return %[[OURS]]
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 8, rows = 16, slots = 1, lanes = 32, stride = 1, ordered = false} : (i32, i32, i32, i32, i1, f32) -> f32
+    return %ours : f32
+  }
+
+  // A buffer for each value; truth values travel as bytes. With more lanes than states rows are as they come.
+  // CHECK-LABEL: func.func @two_values
+  func.func @two_values(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: tuple<f32, i1>) -> tuple<f32, i1> {
+    // CHECK:     scf.if
+    // CHECK-NOT:   arith.shrui
+    // CHECK:       llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<7>
+    // CHECK:       %[[BYTE:.*]] = arith.extui %{{.*}} : i1 to i8
+    // CHECK:       llvm.store %[[BYTE]], %{{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<7>
+    // Where the order matters, the lower lane's state is put on the left.
+    // CHECK-COUNT-2: gpu.shuffle xor
+    // CHECK:       arith.select
+    // CHECK-COUNT-2: gpu.shuffle xor
+    // CHECK-NOT:   gpu.shuffle
+    // CHECK:     return
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %i: i1, %b: f32, %j: i1):
+      %c = arith.addf %a, %b : f32
+      %k = arith.andi %i, %j : i1
+      %state = builtin.unrealized_conversion_cast %c, %k : f32, i1 to tuple<f32, i1>
+      "fold.yield"(%state) : (tuple<f32, i1>) -> ()
+    }) {ctas = 2, rows = 2, slots = 1, lanes = 32, stride = 1, ordered = true}
+      : (i32, i32, i32, i32, i1, tuple<f32, i1>) -> tuple<f32, i1>
+    return %ours : tuple<f32, i1>
+  }
+
+  // Four results a thread: one lane combines all eight states, without shuffles.
+  // CHECK-LABEL: func.func @four_results_a_thread
+  func.func @four_results_a_thread(
+      %rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: vector<4xf32>) -> vector<4xf32> {
+    // CHECK:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<7>
+    // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+    // CHECK-NOT:   gpu.shuffle
+    // CHECK:       return
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 4, rows = 2, slots = 32, lanes = 1, stride = 32, ordered = false}
+      : (i32, i32, i32, i32, i1, vector<4xf32>) -> vector<4xf32>
+    return %ours : vector<4xf32>
+  }
+}

@@ -1,0 +1,174 @@
+"""The cluster stage: the warps of all CTAs of a cluster leave their states in the first CTA, whose lanes combine them.
+
+A CTA of a cluster can write to another's shared memory. So warps do not meet in their own CTA first: each leaves its
+state in one buffer per value of the state in the CTA of rank 0, and one round there joins them all. It is that of
+``lower-interwarp-accumulate``: lane l takes n = ctas * rows / lanes states from l * n on, and a butterfly follows.
+State r lies in row r / n + lanes * (r mod n), so that lanes find what they take at a time in neighbouring rows.
+
+The barrier of the cluster is passed twice. The first time says that the first CTA runs, without which its memory is not
+there: all arrive as the kernel begins, and wait only before they write, when that has long been so. The second time the
+states have arrived.
+
+Two warps of each of two CTAs, of which two lanes take two states each:
+
+```mlir before
+gpu.module @device {
+  func.func @meet(%rank: i32, %row: i32, %lane: i32, %slot: i32, %first: i1, %mine: f32) -> f32 {
+    %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %first, %mine) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 2, rows = 2, slots = 1, lanes = 2, stride = 1, ordered = false}
+      : (i32, i32, i32, i32, i1, f32) -> f32
+    return %ours : f32
+  }
+}
+```
+
+```mlir after
+gpu.module @device {
+  llvm.mlir.global internal @gathered_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<4 x f32>
+  func.func @meet(%rank: i32, %row: i32, %lane: i32, %slot: i32, %first: i1, %mine: f32) -> f32 {
+    nvvm.cluster.arrive.relaxed {aligned}
+    %buffer = llvm.mlir.addressof @gathered_0 : !llvm.ptr<3>
+    %rows = arith.constant 2 : i32
+    %before = arith.muli %rank, %rows : i32
+    %number = arith.addi %before, %row : i32
+    nvvm.cluster.wait {aligned}
+    scf.if %first {
+      %c1 = arith.constant 1 : i32
+      %step = arith.andi %number, %c1 : i32
+      %by = arith.constant 1 : i32
+      %group = arith.shrui %number, %by : i32
+      %groups = arith.constant 2 : i32
+      %below = arith.muli %step, %groups : i32
+      %there = arith.addi %below, %group : i32
+      %slots = arith.constant 1 : i32
+      %start = arith.muli %there, %slots : i32
+      %at = arith.addi %start, %slot : i32
+      %rank_0 = arith.constant 0 : i32
+      %remote = nvvm.mapa %buffer, %rank_0 : !llvm.ptr<3> -> !llvm.ptr<7>
+      %where = llvm.getelementptr %remote[%at] : (!llvm.ptr<7>, i32) -> !llvm.ptr<7>, f32
+      llvm.store %mine, %where {alignment = 4} : f32, !llvm.ptr<7>
+    }
+    nvvm.cluster.arrive {aligned}
+    nvvm.cluster.wait {aligned}
+    %zero = arith.constant 0 : i32
+    %gathers = arith.cmpi eq, %number, %zero : i32
+    %ours = scf.if %gathers -> (f32) {
+      %mask = arith.constant 1 : i32
+      %own = arith.andi %lane, %mask : i32
+      %c0 = arith.constant 0 : i32
+      %row_0 = arith.addi %own, %c0 : i32
+      %slots_0 = arith.constant 1 : i32
+      %start_0 = arith.muli %row_0, %slots_0 : i32
+      %at_0 = arith.addi %start_0, %slot : i32
+      %where_0 = llvm.getelementptr %buffer[%at_0] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      %state_0 = llvm.load %where_0 {alignment = 4} : !llvm.ptr<3> -> f32
+      %c2 = arith.constant 2 : i32
+      %row_1 = arith.addi %own, %c2 : i32
+      %slots_1 = arith.constant 1 : i32
+      %start_1 = arith.muli %row_1, %slots_1 : i32
+      %at_1 = arith.addi %start_1, %slot : i32
+      %where_1 = llvm.getelementptr %buffer[%at_1] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      %state_1 = llvm.load %where_1 {alignment = 4} : !llvm.ptr<3> -> f32
+      %both = arith.addf %state_0, %state_1 : f32
+      %distance = arith.constant 1 : i32
+      %warp = arith.constant 32 : i32
+      %other, %in = gpu.shuffle xor %both, %distance, %warp : f32
+      %all = arith.addf %both, %other : f32
+      scf.yield %all : f32
+    } else {
+      scf.yield %mine : f32
+    }
+    return %ours : f32
+  }
+}
+```
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ..compiler.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.combine import pack, tree, unpack
+from ..compiler.dialect.base import boolean, element
+from ..compiler.dialect.base import integer as attribute
+from ..compiler.lanes import butterfly
+from ..compiler.mlir import arith, ir, nvvm, scf
+from ..compiler.pipeline import Pass
+
+FUNCTIONS = ("gpu.func", "func.func")
+
+
+def _run(module: Any) -> None:
+    for op in find(module, "fold.cluster_reduce"):
+        with ir.InsertionPoint.at_block_begin(enclosing(op, *FUNCTIONS).regions[0].blocks[0]), op.location:
+            nvvm.cluster_arrive_relaxed(aligned=True)
+        with before(op):
+            replace(op, [pack(_Cluster(op).run())])
+
+
+class _Cluster:
+    """The warps of a cluster around the buffers of its first CTA."""
+
+    def __init__(self, op: Any) -> None:
+        self.region, self.ordered = op.regions[0], boolean(op, "ordered")
+        rank, row, self.lane, self.slot, self.on, state = op.operands
+        self.slots, self.stride = attribute(op, "slots"), attribute(op, "stride")
+        self.index, self.own = row.type, unpack(state)
+        warps = attribute(op, "ctas") * attribute(op, "rows")
+        self.groups = min(warps, attribute(op, "lanes"))
+        self.each = warps // self.groups
+        self.buffers = [shared_buffer(op, "gathered", warps * self.slots, element(v.type)) for v in self.own]
+        self.number_of_warp = arith.addi(arith.muli(rank, self.number(attribute(op, "rows"))), row)
+
+    def run(self) -> list[Any]:
+        """The combined state, in the first warps of the first CTA; others keep their own."""
+        nvvm.cluster_wait(aligned=True)
+        branch = scf.IfOp(self.on)
+        with ir.InsertionPoint(branch.then_block):
+            self.leave()
+            scf.YieldOp([])
+        nvvm.cluster_arrive(aligned=True)
+        nvvm.cluster_wait(aligned=True)
+        gathers = arith.cmpi(arith.CmpIPredicate.eq, self.number_of_warp, self.number(0))
+        branch = scf.IfOp(gathers, [v.type for v in self.own], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            scf.YieldOp(self.gather())
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp(self.own)
+        return list(branch.results)
+
+    def leave(self) -> None:
+        """Writes the own state to the first CTA."""
+        row = self.number_of_warp
+        if self.each > 1:
+            step = arith.andi(row, self.number(self.each - 1))
+            group = arith.shrui(row, self.number(self.each.bit_length() - 1))
+            row = arith.addi(arith.muli(step, self.number(self.groups)), group)
+        start, remote = self.start(row), ir.Type.parse("!llvm.ptr<7>")
+        for buffer, v in zip(self.buffers, self.own, strict=True):
+            store(v, nvvm.mapa(remote, buffer, i32(0)), start)
+
+    def gather(self) -> list[Any]:
+        """Combines all states."""
+        group = arith.andi(self.lane, self.number(self.groups - 1))
+
+        def state(i: int) -> list[Any]:
+            start = self.start(arith.addi(group, self.number(i * self.groups)))
+            return [load(b, start, v.type) for b, v in zip(self.buffers, self.own, strict=True)]
+
+        mine = tree(self.region, [partial(state, i) for i in range(self.each)])
+        return butterfly(self.region, mine, self.groups, self.stride, ordered=self.ordered)
+
+    def start(self, row: Any) -> Any:
+        return arith.addi(arith.muli(row, self.number(self.slots)), self.slot)
+
+    def number(self, value: int) -> Any:
+        return integer(self.index, value)
+
+
+PASS = Pass("lower-cluster-reduce", _run, ("fold.cluster_reduce",), "combine the states of a cluster's warps")
