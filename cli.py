@@ -378,6 +378,38 @@ def sanitize(json: bool, **work: Any) -> None:
         click.get_current_context().exit(WRONG)
 
 
+@cli.command(
+    short_help="Measure hundreds of layouts against the ceiling; name the slow.",
+    epilog=examples(
+        "warpfold grid --out grid.json --plot heat.svg",
+        "warpfold grid --only 'short.*' --dtypes f32,i8",
+        "warpfold grid --against benchmarks/results/grid-h200.json",
+        "warpfold grid --only 'reported.*' --list",
+    ),
+)
+@click.option("--only", default="*", show_default=True, metavar="GLOB", help="Layouts whose names match.")
+@click.option(
+    "--dtypes", default="f32,bf16,i8,f64,bool", show_default=True, metavar="f32,i8", help="Their element types."
+)
+@click.option("--out", metavar="FILE", help="Write what was measured, as JSON: whole or not at all.")
+@click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
+@click.option("--against", metavar="FILE", help="An earlier --out: name every cell that became slower by 5 %.")
+@click.option("--list", "listing", is_flag=True, help="Show the cells and measure none; needs no GPU.")
+def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str | None, listing: bool) -> None:
+    """Measure hundreds of layouts, each checked and set against the ceiling, and name those that are slow.
+
+    A cell is slow that moves 64 MB or more at under 85 % of what a plain read takes, or that fits one CTA and takes
+    more than 1.5 us beyond an empty launch. Exits with 1 when a cell is slow or wrong, or slower than --against.
+    """
+    from .commands.bench import grid as command
+
+    if listing:
+        command.listed(only, dtypes)
+        return
+    end = command.grid(only=only, dtypes=dtypes, out=out, plot=plot, against=against)
+    click.get_current_context().exit({"passed": 0, "missed": WRONG, "interrupted": INTERRUPTED}[end])
+
+
 @cli.command(short_help="Say what this machine has and lacks, and what to do about it.")
 def doctor() -> None:
     """Say what was found on this machine, and what to do about what was not."""

@@ -57,12 +57,16 @@ class Picture:
         except ImportError as e:
             raise error("WF831", reason=e) from e
 
-    def write(self, report: Row) -> None:
-        """Draws what ``climbed`` of ``commands/ladder.py`` found; the file is written whole or not at all."""
+    def figure(self, report: Any) -> Any:
+        """The figure of what ``climbed`` of ``commands/ladder.py`` found."""
+        return draw(report)
+
+    def write(self, report: Any) -> None:
+        """Draws what was found; the file is written whole or not at all."""
         from matplotlib import rc_context
 
         with rc_context({"svg.hashsalt": "warpfold", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}):
-            figure = draw(report)
+            figure = self.figure(report)
             how = {"format": self.suffix[1:], "metadata": FORMATS[self.suffix], "dpi": 160}
             self.output.write(lambda f: figure.savefig(f, **how))
 
