@@ -317,12 +317,13 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Acc
     if not dims or dims[-1].strides[operand] != 1 or vector == 1 or vector * item > WIDEST:
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
-    whole = dims[-1].size % vector == 0 or (axis == "reduced" and len(dims) == 1)
-    if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
-        return "aligned"
     # The tree of shifted rows depends on the address.
     alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
-    served = alone and start % item == 0 and dims[-1].size >= SHIFTED * vector and task.determinism != "portable"
+    served = alone and start % item == 0 and task.determinism != "portable"
+    cut = dims[-1].size % vector != 0
+    whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))
+    if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
+        return "aligned"
     return "shifted" if served else "strided"
 
 
@@ -363,7 +364,8 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
     kinds = _planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
-    vector = 1 if many_dims or "strided" in kinds else widest
+    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED * widest
+    vector = 1 if many_dims or short or "strided" in kinds else widest
     if vector < widest:
         why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
         notes.rejected.append((f"vector={widest}", why))

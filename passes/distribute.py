@@ -294,14 +294,12 @@ class _Distributor:
         """Reduces this CTA's chunk of the elements."""
         plan = self.plan
         begin, end = self.span(self.first, self.limit, self.length, plan.vector_reduced)
+        self.extents = {i: self.extent(i) for i, access in enumerate(self.facts.access) if access == "shifted"}
 
         def body(r: Any) -> list[Any]:
             memo: dict[Any, Any] = {}
             values = [self.value(v, plan.vector, memo, r) for v in self.sources]
-            if plan.vector_reduced == 1:
-                return values
-            mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, self.first, end], {}, plan.vector)
-            return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(plan.vector), strict=True)]
+            return self.counted_in(values, r, self.first, end, plan.vector)
 
         own = self.walked(begin, end, plan.step, plan.unroll, plan.vector, body)
         return self.meet(own) if plan.cluster == 1 else self.meet_in_cluster(own)
@@ -314,13 +312,20 @@ class _Distributor:
         def body(r: Any) -> list[Any]:
             n_kept = self.arg("n_kept")
             attributes = self.load_attributes(1, 1, "kept", "coherent")
-            return [
+            values = [
                 self.make("fold.load", t, [self.arg("partial", i), self.kept, r, self.number(1), n_kept], attributes,
                           self.plan.vector_kept)
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
+            return self.counted_in(values, r, self.number(0), end, self.plan.vector_kept)
 
         return self.meet(self.walked(begin, end, step, self.plan.second_unroll, self.plan.vector_kept, body))
+
+    def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:
+        """The fragments at ``r`` with the identity in place of what does not lie in [first, end)."""
+        lanes = 1 if self.plan.fast == "kept" else width
+        mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, lanes)
+        return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(width), strict=True)]
 
     # --- the stages: an op for each level whose extent along the reduced axis is more than one ------------------------
     def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
@@ -467,10 +472,19 @@ class _Distributor:
         layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + [self.arg("reduced_size", 0, d) for d in reduced[1:]]
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
+        layout += [self.extents[operand]] if operand in self.extents else []
         attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts.access[operand])
         return self.make(
             "fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector
         )
+
+    def extent(self, operand: int) -> Any:
+        """How many elements of an input of one dim of each kind lie from its first to its last."""
+        one, found = self.number(1), self.number(1)
+        for size, stride in (("n_kept", "kept_stride"), ("n_reduced", "reduced_stride")):
+            last = arith.subi(self.arg(size), one)
+            found = arith.addi(found, arith.muli(last, self.arg(stride, operand, 0)))
+        return found
 
     def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
         return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}

@@ -1,9 +1,13 @@
 """Decides how fragments meet global memory: vector width in use, peeled steps, masked tails, unaligned rows.
 
 A thread's walk over the reduced axis is cut into pieces that each know more than the whole: whole groups of ``unroll``
-accesses, whole accesses, and, where an access holds several reduced elements, one masked access at the tail (and one
-at the head, for rows that begin between two 16-byte boundaries). Masked accesses read element by element at clamped
-indices, so nothing outside the row is ever touched; what they must not count was replaced by the identity above.
+accesses, and up to so many that are left, which are in flight together as well: those that are not there read what the
+last one reads, and ``fold.live`` leaves it out. An access of several reduced elements that the end of the row cuts is
+read element by element, at clamped indices.
+
+Rows that begin between two 16-byte boundaries (``shifted``) are read in aligned accesses all the same. Those that a row
+begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave the
+array's memory, its elements are read one by one. So nothing outside the array is ever touched.
 
 Four neighbouring results a thread, two accesses in flight: the walk becomes groups of two, then what is left.
 
@@ -73,6 +77,7 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..compiler.build import (
@@ -90,6 +95,7 @@ from ..compiler.build import (
 from ..compiler.combine import elements, fragment, width
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
+from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
 
@@ -102,44 +108,94 @@ def _run(module: Any) -> None:
     for op in find(module, "fold.position"):
         _lower_position(op)
     for op in find(module, "fold.live"):
-        _lower_live(op, masked=False)
+        _lower_live(op, None)
     for op in find(module, "fold.store"):
         _lower_store(op)
 
 
 # --- the walk ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Window:
+    """Which elements the accesses of a masked piece count, and how they are read.
+
+    Attributes:
+        first, end: elements outside are not counted.
+        last: accesses that would begin beyond begin here, so that they read what is there; what they read does not
+            count. Nothing: the elements are read one by one, at indices clamped to the window.
+        whole: whether an access counts as a whole, if it begins before ``end``, or not at all.
+    """
+
+    first: Any
+    end: Any
+    last: Any = None
+    whole: bool = False
+
+
 def _peel(op: Any) -> None:
     """Cuts one thread_reduce into a chain of simpler ones."""
     body = [o.operation for o in op.regions[0].blocks[0].operations]
     live = next((o for o in body if o.name == "fold.live"), None)
-    shifted = next(
-        (o for o in body if o.name == "fold.load" and string(o, "access", ("shifted",) + _ANY) == "shifted"), None
-    )
+    shifted = next((o for o in body if o.name == "fold.load" and string(o, "access", ACCESS) == "shifted"), None)
     lanes = width(live.results[0].type) if live else 1
     step, unroll = attribute(op, "step"), attribute(op, "unroll")
     begin, end, state = op.operands
     t = begin.type
     with before(op):
         pieces = _Pieces(op, state)
+        edges = None
         if live and shifted:
-            first = live.operands[1]
-            begin = arith.subi(begin, _lead(shifted, lanes, t))
-            some = arith.cmpi(arith.CmpIPredicate.slt, first, end)
-            pieces.add(begin, arith.select(some, first, begin), 1, masked=True)
-            early = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
-            begin = arith.select(early, arith.addi(begin, integer(t, step)), begin)
+            edges = _Edges(shifted, live.operands[1], end, lanes)
+            begin = arith.subi(begin, edges.lead)
+            begin = pieces.add_edge(begin, edges, unroll)
         if unroll > 1:
             limit = arith.subi(end, integer(t, (unroll - 1) * step + lanes - 1))
             pieces.add(begin, limit, unroll)
             begin = _after(begin, limit, unroll * step)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
-        pieces.add(begin, limit, 1)
-        if live:
-            pieces.add(_after(begin, limit, step), end, 1, masked=True)
+        if edges:
+            if unroll == 1:
+                pieces.add(begin, limit, 1)
+                begin = _after(begin, limit, step)
+            pieces.add_edge(begin, edges, unroll)
+        else:
+            if unroll > 1 and live:
+                last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
+                pieces.add(begin, _once(begin, limit), unroll, Window(None, limit, last, whole=True))
+            else:
+                pieces.add(begin, limit, 1)
+            if live and lanes > 1:
+                pieces.add(_after(begin, limit, step), end, 1, Window(live.operands[1], end))
         replace(op, pieces.close(op.results[0].type))
 
 
-_ANY = ("aligned", "strided", "coherent")
+def _once(begin: Any, end: Any) -> Any:
+    """The end of a walk that makes one step from ``begin``, if that is below ``end``, and none otherwise."""
+    some = arith.cmpi(arith.CmpIPredicate.slt, begin, end)
+    return arith.select(some, arith.addi(begin, integer(begin.type, 1)), begin)
+
+
+class _Edges:
+    """Where the row of a shifted load begins and ends between boundaries of ``lanes`` elements.
+
+    Attributes:
+        lead: elements between the boundary before the row and its first one.
+        window: the row's elements, read in whole accesses.
+        inside: whether the accesses at both its ends lie in the array's memory as a whole.
+    """
+
+    def __init__(self, load: Any, first: Any, end: Any, lanes: int) -> None:
+        t = first.type
+        one, down = integer(t, 1), integer(t, -lanes)
+        self.lead = _lead(load, lanes, t)
+        boundary = arith.subi(first, self.lead)
+        last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
+        self.window = Window(first, end, last)
+        zero = integer(t, 0)
+        row = _offset(load, load.operands[1], zero, 3)
+        after = arith.addi(arith.addi(row, last), integer(t, lanes))
+        low = arith.cmpi(arith.CmpIPredicate.sge, arith.addi(row, boundary), zero)
+        high = arith.cmpi(arith.CmpIPredicate.sle, after, load.operands[len(load.operands) - 1])
+        self.inside = arith.andi(low, high)
 
 
 class _Pieces:
@@ -149,14 +205,28 @@ class _Pieces:
         self.op, self.state = op, state
         self.last: Any = None
 
-    def add(self, begin: Any, end: Any, unroll: int, *, masked: bool = False) -> None:
-        """Appends the piece from ``begin`` to ``end``."""
+    def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None) -> None:
+        """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another."""
         piece = self.op.clone()
         piece.operands[0], piece.operands[1], piece.operands[2] = begin, end, self.state
         piece.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
+        if window and unroll > 1:
+            piece.attributes["chain"] = ir.BoolAttr.get(True)
         piece.results[0].set_type(self.state.type)
-        _lower_body(piece.regions[0].blocks[0], masked)
+        _lower_body(piece.regions[0].blocks[0], window)
         self.last, self.state = piece, piece.results[0]
+
+    def add_edge(self, begin: Any, edges: _Edges, unroll: int) -> Any:
+        """Appends up to ``unroll`` accesses from ``begin`` on that a row may begin or end in; gives what is after them.
+
+        Whole ones where they lie in the array's memory; else their elements are read one by one.
+        """
+        t, window = begin.type, edges.window
+        after = arith.addi(begin, integer(t, unroll * attribute(self.op, "step")))
+        self.add(begin, arith.select(edges.inside, _once(begin, window.end), begin), unroll, window)
+        apart = arith.select(edges.inside, begin, arith.minsi(after, window.end))
+        self.add(begin, apart, 1, Window(window.first, window.end))
+        return after
 
     def close(self, t: Any) -> list[Any]:
         """The chain's result, in type ``t``."""
@@ -184,15 +254,13 @@ def _lead(op: Any, lanes: int, t: Any) -> Any:
     return lead if t == i64 else arith.trunci(t, lead)
 
 
-def _lower_body(block: Any, masked: bool) -> None:
+def _lower_body(block: Any, window: Window | None) -> None:
     """Lowers the access ops of one piece's body."""
-    ops = [o.operation for o in block.operations]
-    window = next(((o.operands[1], o.operands[2]) for o in ops if o.name == "fold.live"), None) if masked else None
-    for o in ops:
+    for o in [o.operation for o in block.operations]:
         if o.name == "fold.load":
             _lower_load(o, window)
         elif o.name == "fold.live":
-            _lower_live(o, masked)
+            _lower_live(o, window)
         elif o.name == "fold.position":
             _lower_position(o)
 
@@ -239,8 +307,8 @@ def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
-    strides = layout[sizes:]
-    if op.name == "fold.load" and string(op, "access", ("shifted",) + _ANY) in ("aligned", "shifted"):
+    strides = layout[sizes : sizes + kept_rank + reduced_rank]
+    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted"):
         inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     total = integer(kept.type, 0)
@@ -249,32 +317,35 @@ def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     return total
 
 
-def _lower_load(op: Any, window: tuple[Any, Any] | None) -> None:
-    """One vector load, or one load an element; inside ``window`` (first, end) when there is one."""
+def _lower_load(op: Any, window: Window | None) -> None:
+    """One vector load, or one load an element; as ``window`` says where there is one."""
     base, kept, reduced = list(op.operands)[:3]
-    access, t = string(op, "access", ("shifted",) + _ANY), op.results[0].type
+    access, t = string(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
+    apart = window is not None and window.last is None
     with before(op):
-        if access == "coherent" or (access in ("aligned", "shifted") and window is None):
+        if window is not None and window.last is not None:
+            reduced = arith.minsi(reduced, window.last)
+        if access == "coherent" or (access in ("aligned", "shifted") and not apart):
             value = load(
                 base, _offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
             )
         else:
             along = string(op, "axis", ("kept", "reduced"))
-            places = [_moved(kept, reduced, along, j, window) for j in range(lanes)]
+            places = [_moved(kept, reduced, along, j, window if apart else None) for j in range(lanes)]
             value = fragment([load(base, _offset(op, *p, 3), scalar, invariant=True) for p in places])
         replace(op, [value])
 
 
-def _moved(kept: Any, reduced: Any, along: str, j: int, window: tuple[Any, Any] | None) -> tuple[Any, Any]:
+def _moved(kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
     """The indices of element ``j`` of a fragment along an axis, clamped to ``window``."""
     t = kept.type
     if along == "kept":
         return (arith.addi(kept, integer(t, j)) if j else kept), reduced
     moved = arith.addi(reduced, integer(t, j)) if j else reduced
     if window is not None:
-        last = arith.subi(window[1], integer(t, 1))
-        moved = arith.maxsi(arith.minsi(moved, last), window[0])
+        last = arith.subi(window.end, integer(t, 1))
+        moved = arith.maxsi(arith.minsi(moved, last), window.first)
     return kept, moved
 
 
@@ -303,19 +374,20 @@ def _resized(x: Any, t: Any) -> Any:
     return (arith.extsi if t.width > x.type.width else arith.trunci)(t, x)
 
 
-def _lower_live(op: Any, masked: bool) -> None:
+def _lower_live(op: Any, window: Window | None) -> None:
     """The comparison where the piece is masked; elsewhere every element is wanted."""
-    t = op.results[0].type
+    t, reduced = op.results[0].type, op.operands[0]
     lanes = width(t)
     with before(op):
-        if masked:
-            reduced, first, end = op.operands
-            at = fragment([arith.addi(reduced, integer(reduced.type, j)) for j in range(lanes)])
-            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(first, lanes))
-            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(end, lanes)))
-        else:
+        if window is None:
             one = ir.BoolAttr.get(True)
             value = arith.constant(t, one if lanes == 1 else ir.DenseElementsAttr.get_splat(t, one))
+        elif window.whole:
+            value = splat(arith.cmpi(arith.CmpIPredicate.slt, reduced, window.end), lanes)
+        else:
+            at = fragment([arith.addi(reduced, integer(reduced.type, j)) for j in range(lanes)])
+            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(window.first, lanes))
+            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(window.end, lanes)))
         replace(op, [value])
 
 

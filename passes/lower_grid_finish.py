@@ -2,7 +2,8 @@
 
 ``two_kernels`` and ``last_block`` leave states in [parts][n_kept] partials. For ``last_block`` every CTA then takes a
 ticket from a counter per tile; ``atom.inc`` wraps to zero with the last one, so the counter is ready for the next
-launch. The fence before the ticket and the one after it make all partials visible to the CTA that came last.
+launch. The barriers around the ticket and its order (acquire and release) make all partials visible to the CTA that
+came last: no thread needs a fence of its own.
 ``atomic`` combines into [n_kept] cells, which the launch set to the identity.
 
 The shortest of the three, ``atomic``:
@@ -89,7 +90,6 @@ def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
 def _last_block(op: Any, counters: Any, parts: Any) -> None:
     """Runs the region ``last`` in the CTA that takes the last ticket of its tile."""
     word = ir.IntegerType.get_signless(32)
-    _fence()
     barrier()
     flag = shared_buffer(op, "ticket", 1, word)
     leader = arith.cmpi(arith.CmpIPredicate.eq, arith.index_cast(word, gpu.thread_id(gpu.Dimension.x)), i32(0))
@@ -107,7 +107,6 @@ def _last_block(op: Any, counters: Any, parts: Any) -> None:
     ticket = llvm.load(word, address(flag, i32(0), word), alignment=4)
     last = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, ticket, limit))
     with ir.InsertionPoint(last.then_block):
-        _fence()
         end = scf.YieldOp([])
     for inner in [o.operation for o in op.regions[1].blocks[0].operations]:
         if inner.name != "fold.yield":
@@ -117,10 +116,6 @@ def _last_block(op: Any, counters: Any, parts: Any) -> None:
 def _word(x: Any) -> Any:
     word = ir.IntegerType.get_signless(32)
     return x if x.type == word else arith.trunci(word, x)
-
-
-def _fence() -> None:
-    llvm.fence(llvm.AtomicOrdering.acq_rel, syncscope=DEVICE)
 
 
 PASS = Pass("lower-grid-finish", _run, ("fold.grid_finish", "fold.yield"), "bring the CTAs of the grid together")

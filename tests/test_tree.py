@@ -43,8 +43,8 @@ def walk(plan: Plan, q: int, length: int, chunk: int, lead: int, v: int) -> list
     return list(range(q * piece, min((q + 1) * piece, length)))
 
 
-def thread(x: Row, starts: Sequence[int], v: int, unroll: int) -> Any:
-    """Paragraph 3: a masked head, groups of accesses, single ones, a masked tail, then the elements of the state."""
+def thread(x: Row, starts: Sequence[int], v: int, unroll: int, shifted: bool) -> Any:
+    """Paragraph 3: of rows that begin anywhere a few accesses, groups of accesses, single ones, then the elements."""
 
     def masked(start: int) -> Row:
         found = np.zeros(v, np.float32)
@@ -53,26 +53,25 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int) -> Any:
         return found
 
     state = np.zeros(v, np.float32)
-    head = [s for s in starts if s < 0]
-    whole = [s for s in starts if s >= 0 and s + v <= len(x)]
+    head = starts[:unroll] if shifted else []
+    rest = starts[len(head) :]
+    whole = [s for s in rest if s + v <= len(x)]
     grouped = len(whole) // unroll * unroll if unroll > 1 else 0
     for s in head:
         state = state + masked(s)
     for i in range(0, grouped, unroll):
         state = state + neighbours([x[s : s + v] for s in whole[i : i + unroll]])
-    for s in whole[grouped:]:
-        state = state + x[s : s + v]
-    for s in starts[len(head) + len(whole) :]:
+    for s in rest[grouped:]:
         state = state + masked(s)
     while len(state) > 1:
         state = state[0::2] + state[1::2]
     return state[0]
 
 
-def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0) -> Any:
+def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, shifted: bool = False) -> Any:
     """Paragraphs 4 and 5: lanes by a butterfly of neighbours, then warps dealt out to lanes; or paragraph 6."""
     positions = plan.warps * plan.lanes
-    threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll) for q in range(positions)]
+    threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll, shifted) for q in range(positions)]
     if plan.cta != "shuffle":
         return in_memory(threads, plan)
     warps = [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
@@ -99,9 +98,10 @@ def tree_v1(
     """Paragraphs 1 and 7: one row through all parts, and their states through one more round; and the finish."""
     choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
-    v = plan.vector_reduced
+    v, shifted = plan.vector_reduced, choice.facts.access == ("shifted",)
     parts = [
-        cta(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead) for p in range(run.split)
+        cta(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, shifted)
+        for p in range(run.split)
     ]
     if plan.finish == "cta":
         return parts[0], plan.finish

@@ -57,7 +57,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 
     The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
-    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row), ``strided`` single elements, or
+    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
+    follows, the elements from ``base`` on that are the array's), ``strided`` single elements, or
     ``coherent`` (aligned vectors along the kept axis, of data that other CTAs have written during this kernel).
     """
 
@@ -75,9 +76,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         _pointer(op, 0, GLOBAL)
         _index(op, 1, 2)
-        _layout(op, 3, 1)
+        _layout(op, 3 + (string(op, "access", ACCESS) == "shifted"), 1)
         string(op, "axis", AXES)
-        string(op, "access", ACCESS)
 
 
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
