@@ -28,14 +28,15 @@ def check_threads(plan: Plan) -> None:
 
 
 def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int) -> None:
-    """The grid covers both axes, and no CTA is without work unless there is none."""
+    """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none."""
     assert run.chunk > 0
     assert run.chunk % plan.tile == 0
     assert run.split >= 1
+    assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
-    assert run.split == 1 or (run.split - 1) * run.chunk < n_reduced
+    assert run.split == plan.cluster or (run.split - plan.cluster) * run.chunk < n_reduced
     assert run.tiles * plan.slots >= n_kept > (run.tiles - 1) * plan.slots
-    assert run.split == 1 or plan.finish != "cta"
+    assert run.split == plan.cluster or plan.finish != "cta"
 
 
 def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> list[np.ndarray]:

@@ -31,6 +31,7 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
         lanes=draw(power(32)),
         warps=draw(power(8)),
         warps_kept=draw(power(4)),
+        cluster=draw(st.sampled_from([1, 1, 2, 8])),
         cta=draw(
             st.sampled_from(["shuffle", "shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"])
         ),
@@ -154,6 +155,8 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
             "WF412: coarsening=2 says when more CTAs share .* the plan has finish=cta: one CTA a result",
         ),
         ({"coarsening": 2, "unroll": 4, "finish": "atomic"}, "WF413: .* coarsening=2 is less than unroll=4"),
+        ({"cluster": 3}, "WF403: plan field cluster cannot be 3: expected a power of two"),
+        ({"cluster": 16}, "WF403: plan field cluster cannot be 16: expected at most 8"),
         ({"walk": "blocked", "vector": 4}, "WF406: a blocked walk reads single elements .* the plan has vector=4"),
     ],
 )
@@ -178,6 +181,45 @@ def test_the_last_cta_has_a_round_of_its_own() -> None:
     one = Plan("kept", lanes=1, warps=8)
     assert replace(one, finish="last_block").shared_bytes(8) == 2 * one.shared_bytes(8) + 16
     assert Plan().shared_bytes(8) == 0
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=str)
+def test_a_cluster_needs_a_target_that_has_them(target: Any) -> None:
+    plan = Plan(warps=4, cluster=8)
+    if target.has_clusters:
+        return check(plan, target, 8)
+    with pytest.raises(PlanError, match=f"WF414: the plan has cluster=8: {target.arch} has no clusters of CTAs"):
+        check(plan, target, 8)
+    check(replace(plan, cluster=1), target, 8)
+    return None
+
+
+def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:
+    """Warps do not meet in their own CTA, but in the second round of the cluster that comes last."""
+    plan = Plan(warps=4, cluster=8, warps_kept=2)
+    assert (plan.gathered, plan.shared_bytes(8)) == (8 * 4 * 2, 8 * 64)
+    assert replace(plan, finish="last_block").shared_bytes(8) == 8 * (64 + 8) + 16
+    assert replace(plan, cluster=1).gathered == 0
+    in_memory = replace(plan, cta="serial")
+    assert (in_memory.gathered, in_memory.shared_bytes(8)) == (8 * 2, 8 * (16 + 4 * 32 * 2))
+    assert replace(in_memory, exchange="global").shared_bytes(8) == 8 * 16
+
+
+@pytest.mark.parametrize(
+    ("n", "finish", "split", "found"),
+    [
+        (0, "cta", 1, Launch(1, 8, 32)),
+        (33, "cta", 1, Launch(1, 8, 32)),
+        (2**20, "cta", 64, Launch(1, 8, 2**17)),
+        (2**20, "last_block", 20, Launch(1, 24, 43712)),
+        (2**10, "two_kernels", 64, Launch(1, 32, 32)),
+        (2**10 + 1, "two_kernels", 64, Launch(1, 40, 32)),
+    ],
+)
+def test_ctas_come_in_whole_clusters(n: int, finish: Any, split: int, found: Launch) -> None:
+    plan = Plan(cluster=8, finish=finish)
+    assert launch(plan, 1, n, split) == found
+    assert plan.parts(found.split) == found.split // 8
 
 
 def test_threads_that_meet_in_memory_leave_a_state_each() -> None:

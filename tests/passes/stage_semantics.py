@@ -68,6 +68,13 @@ def cta_reduce(state: State, position: Any, slot: Any, combine: Combine) -> Stat
     return interwarp_accumulate(buffers, slot, width, combine)
 
 
+def cluster_reduce(state: State, number: Any, lane: Any, slot: Any, ctas: int, rows: int, combine: Combine) -> State:
+    """fold.cluster_reduce: each thread gets the states of all warps of its slot, by their ``number`` in the cluster."""
+    width = state[0].shape[1]
+    buffers = shared_store(state, number, slot, lane == 0, ctas * rows, slot.max() + width)
+    return interwarp_accumulate(buffers, slot, width, combine)
+
+
 def grid_finish(partials: State, combine: Combine) -> State:
     """fold.grid_finish: the states [parts, kept] of all CTAs, lower ones on the left."""
     return reduce(combine, (tuple(p[part] for p in partials) for part in range(len(partials[0]))))

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_harness import Outcome, compile_text, reduce_array, run_text
 from stage_semantics import (
+    cluster_reduce,
     cta_reduce,
     grid_finish,
     interwarp_accumulate,
@@ -214,6 +215,56 @@ def test_cta_reduce_alone(method: str, scratch: bool, combine: Combine) -> None:
                 np.testing.assert_array_equal(f[own][position == 0], w[position == 0])
 
 
+@pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
+def test_cluster_reduce_alone(combine: Combine) -> None:
+    """Two clusters: fewer states than lanes, as many, and more; results side by side; two rows of results a CTA."""
+    cases = [(2, 1, 32, 1), (8, 1, 1, 1), (4, 4, 8, 1), (8, 16, 32, 1), (2, 8, 4, 2), (8, 4, 2, 2)]
+    ordered = "false" if combine is ADD else "true"
+    name = "k{}_{}_{}_{}".format
+    texts = [
+        kernel(name(ctas, rows, lanes, kept), combine, 32 * rows * kept, f"""
+            %c31 = arith.constant 31 : i32
+            %lanes = arith.constant {lanes} : i32
+            %warps = arith.constant {rows} : i32
+            %ctas = arith.constant {ctas} : i32
+            %zero = arith.constant 0 : i32
+            %c32 = arith.constant 32 : i32
+            %lane_id = arith.andi %t, %c31 : i32
+            %lane = arith.remui %lane_id, %lanes : i32
+            %lane_kept = arith.divui %lane_id, %lanes : i32
+            %warp = arith.divui %t, %c32 : i32
+            %row = arith.remui %warp, %warps : i32
+            %warp_kept = arith.divui %warp, %warps : i32
+            %each = arith.constant {32 // lanes} : i32
+            %before_slot = arith.muli %warp_kept, %each : i32
+            %slot = arith.addi %before_slot, %lane_kept : i32
+            %b = arith.index_cast %bid : index to i32
+            %rank = arith.remui %b, %ctas : i32
+            %on = arith.cmpi eq, %lane, %zero : i32
+            %result{combine.suffix} = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %state{combine.suffix})
+              ({combine.region}) {{ctas = {ctas}, rows = {rows}, slots = {32 // lanes * kept}, lanes = {lanes},
+              stride = 1, ordered = {ordered}}} : (i32, i32, i32, i32, i1, {combine.state}) -> {combine.state}""")
+        .replace("kernel attributes {", f"kernel attributes {{nvvm.cluster_dim = array<i32: {ctas}, 1, 1>, ")
+        for ctas, rows, lanes, kept in cases
+    ]  # fmt: skip
+    compiled = module(*texts)
+    for ctas, rows, lanes, kept in cases:
+        threads, clusters = 32 * rows * kept, 2
+        given = states(combine, clusters * ctas * threads, ctas * rows)
+        outputs = [np.zeros_like(g) for g in given]
+        grid = (clusters * ctas, 1, 1)
+        found = run_text(compiled, name(ctas, rows, lanes, kept), given, outputs, grid, threads)
+        t = np.arange(ctas * threads)
+        warp, lane = t % threads // 32, t % 32 % lanes
+        number, slot = t // threads * rows + warp % rows, warp // rows * (32 // lanes) + t % 32 // lanes
+        for own in (slice(c * ctas * threads, (c + 1) * ctas * threads) for c in range(clusters)):
+            mine = tuple(g[own] for g in given)
+            wanted = cluster_reduce(mine, number, lane, slot, ctas, rows, combine.function)
+            for f, w, g in zip(found, wanted, mine, strict=True):
+                np.testing.assert_array_equal(f[own][number == 0], w[number == 0])
+                np.testing.assert_array_equal(f[own][number > 0], g[number > 0])
+
+
 def element(elements: Any, at: Any) -> tuple[Any, ...]:
     return (elements[at.clip(0, len(elements) - 1)],)
 
@@ -378,6 +429,19 @@ CASES: list[tuple[tuple[int, ...], Any, str]] = [
     ((64, 36), 0, "cta=interleaved,warps=4,vector=2,finish=last_block,coarsening=1"),
     ((130, 33), 0, "cta=warp_sync,finish=two_kernels,coarsening=2"),
     ((65, 64), 0, "cta=unrolled,exchange=global,warps=8,finish=last_block"),
+    ((1,), None, "cluster=8"),
+    ((5001,), None, "cluster=8,warps=4,unroll=1"),
+    ((9001,), None, "cluster=2,warps=4,unroll=1,coarsening=2"),
+    ((9001,), None, "cluster=4,warps=1,unroll=1,finish=two_kernels"),
+    ((9001,), None, "cluster=4,warps=2,unroll=1,finish=atomic"),
+    ((9, 1003), 1, "cluster=8,warps=1,warps_kept=4"),
+    ((6, 128), 1, "cluster=2,lanes=4,warps=2,vector=2"),
+    ((257, 130), 0, "cluster=4"),
+    ((65, 64), 0, "cluster=8,warps=8,vector=2,finish=last_block,coarsening=1,unroll=1"),
+    ((64, 36), 0, "cluster=2,warps=2,unroll=1,finish=two_kernels"),
+    ((3001,), None, "cluster=4,cta=serial"),
+    ((3001,), None, "cluster=2,cta=interleaved,exchange=global,finish=last_block,coarsening=2"),
+    ((65, 64), 0, "cluster=8,cta=unrolled,warps=4"),
 ]
 
 
