@@ -94,6 +94,7 @@ def examples(*lines: str) -> str:
         "warpfold profile sum --shape 2048 --plan simple",
         "warpfold sanitize sum --shape 2048 --plan simple",
         "warpfold spread sum --shape 4096",
+        "warpfold bench --cases row --out results.json",
         "warpfold doctor",
     ),
 )
@@ -376,6 +377,38 @@ def sanitize(json: bool, **work: Any) -> None:
 
     if not command(work_of(**work), json=json):
         click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    short_help="Time warpfold and its peers side by side on a GPU.",
+    epilog=examples(
+        "warpfold bench --out results.json --plot roofline.svg",
+        "warpfold bench --cases full,row --peers torch,compile",
+        "warpfold bench --cases 'row.sum.f32.1Mx64,col.*' --peers cub",
+        "warpfold bench --cases row.sum.f32.12345x678 --peers none",
+    ),
+)
+@click.option(
+    "--cases",
+    default="",
+    metavar="full,row,...",
+    help="Groups (full row col mid), plain, names, patterns, or shapes of your own. All cases by default.",
+)
+@click.option(
+    "--peers", default="", metavar="torch,...", help="Of torch compile cupy cub triton, or none; all by default."
+)
+@click.option("--out", metavar="FILE", help="Write what was measured, as JSON: whole or not at all, after every case.")
+@click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
+def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
+    """Time plain reductions by warpfold and its peers on a GPU, each answer checked against float64 first.
+
+    Device time by events, the L2 cache flushed before each call, beside the ceilings that the same GPU reaches; see
+    benchmarks/README.md. A peer that is missing or fails says so in its column. Interrupted, it keeps what it has.
+    """  # fmt: skip
+    from .commands.bench import bench as command
+
+    if not command.bench(cases, peers, out, plot):
+        click.get_current_context().exit(INTERRUPTED)
 
 
 @cli.command(

@@ -1,4 +1,4 @@
-"""``warpfold grid``: hundreds of layouts, each against the ceiling, so that no shape is slow without anybody knowing."""
+"""``warpfold grid``: hundreds of layouts, each against the ceiling, so that no slow shape goes unnoticed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...runtime.execute import backend_for
 from ...runtime.measure import Ceilings, Timing, ceilings, timed
 from .. import screen
 from ..files import Output
-from . import heat, records, regression, truth
+from . import heat, provenance, records, regression, truth
 from .bed import Bed, Work, kinds, reach
 from .cells import Cell
 from .records import PRINTED_BYTES, Record, Report
@@ -44,12 +44,14 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
     output = Output(out) if out is not None else None
     picture = heat.Picture(plot) if plot is not None else None
     before = records.read(against) if against is not None else None
-    bed, source = _bed(wanted)
-    with screen.progress("measuring the ceilings"):
-        found = ceilings(bed.backend, bed.stream)
-    report = Report(regression.environment(bed.backend), asdict(found))
+    torch, backend = _device()
+    report = Report(provenance.machine(backend), warnings=provenance.busy(backend))
     if before is not None:
         regression.comparable(against or "", before, report)
+    bed, source = _bed(torch, backend, wanted)
+    with screen.progress("measuring the ceilings"):
+        found = ceilings(backend, bed.stream)
+    report.ceilings = asdict(found)
     _measured(report, bed, source, wanted, found, output)
     if output is not None:
         report.write(output)
@@ -82,9 +84,9 @@ def listed(only: str, dtypes: str) -> None:
     """Shows the cells without measuring any; needs no GPU."""
     found = chosen(only, dtypes)
     lines = [
-        (c.name, c.op, c.dtype, "x".join(map(str, c.shape)), _numbers(c.strides), _numbers(c.axes), screen.size(c.nbytes))
+        (c.name, c.op, c.dtype, "x".join(map(str, c.shape)), *map(_numbers, (c.strides, c.axes)), screen.size(c.nbytes))
         for c in found
-    ]  # fmt: skip
+    ]
     screen.table(("layout", "op", "type", "shape", "strides", "axes", "moves"), lines, spare=("strides",))
     screen.show(f"\n{len(found)} cells of {len({c.name for c in found})} layouts")
 
@@ -93,20 +95,23 @@ def _numbers(values: Sequence[int]) -> str:
     return ",".join(map(str, values))
 
 
-def _bed(wanted: Sequence[Cell]) -> tuple[Bed, truth.Truth]:
-    """A buffer on the GPU that holds all cells, or as many as the memory has room for.
+def _device() -> tuple[Any, Any]:
+    """PyTorch, and the GPU.
 
     Raises:
         BackendError: WF750 without a GPU, WF723 without PyTorch.
     """
     if not cuda_backend.find():
         raise error("WF750")
-    torch = truth.library()
-    free = torch.cuda.mem_get_info()[0]
-    nbytes = min(reach(wanted), MOST_BYTES, free // 2)
+    return truth.library(), backend_for((), "cuda")
+
+
+def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, truth.Truth]:
+    """A buffer on the GPU that holds all cells, or as many as the memory has room for."""
+    nbytes = min(reach(wanted), MOST_BYTES, backend.memory_free()[0] // 2)
     buffer = torch.zeros(-(-nbytes // 16) * 16, dtype=torch.uint8, device="cuda")
     stream = int(torch.cuda.current_stream().cuda_stream)
-    return Bed(buffer, backend_for((), "cuda"), stream), truth.Truth(torch, buffer)
+    return Bed(buffer, backend, stream), truth.Truth(torch, buffer)
 
 
 def _measured(
@@ -127,7 +132,7 @@ def _measured(
                         report.write(output)
         report.complete = True
     except KeyboardInterrupt:
-        screen.show(f"interrupted after {len(report.cells)} of {len(wanted)} cells: what was measured is kept\n")
+        screen.show(f"interrupted after {len(report.cells)} of {len(wanted)} cells\n")
 
 
 @contextmanager
@@ -156,8 +161,8 @@ def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report)
             if records.slow(record):
                 record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)
         record["right"] = source.error(cell, work.result()) <= 1
-    except WarpfoldError as e:
-        record["error"] = f"{e.code}: {e.message}"
+    except (WarpfoldError, RuntimeError) as e:  # warpfold's, PyTorch's or the driver's: the other cells may do better
+        record["error"] = str(e).partition("\n")[0]
     return record
 
 
@@ -191,7 +196,9 @@ def plan_text(work: Work) -> str:
 
 def _show(report: Report, before: Report | None) -> bool:
     """Says what misses its gate and what became slower; gives whether anything did the latter."""
-    screen.show(f"{records.summary(report.cells)}, on {report.environment['device']}")
+    screen.show(f"{records.summary(report.cells)}, on {report.machine['gpu']}")
+    for warning in report.warnings:
+        screen.show(f"warning: {warning}")
     if report.left_out:
         screen.show(f"left out, for want of memory: {len(report.left_out)} cells")
     misses = report.misses()

@@ -200,10 +200,10 @@ def _scale(figure: Any, scale: Scale, left: float, bottom: float, height: float)
 
 def _words(figure: Any, report: Report, height: float) -> None:
     """What was measured and where, and what the colours are that are no value."""
-    title = f"Every layout against the ceiling, on {report.environment['device']}"
+    title = f"Every layout against the ceiling, on {report.machine['gpu']}"
     figure.text(MARGIN / WIDTH, 1 - 0.32 / height, title, fontsize=13, weight="bold", color=INK)
     ceiling = report.ceilings
     notes = f"{records.summary(report.cells)}; read {ceiling['read']:,.0f} GB/s, empty launch {ceiling['empty']:.2f} us"
     figure.text(MARGIN / WIDTH, 1 - 0.54 / height, notes, fontsize=8.5, color=PALE)
-    note = "grey: under 1 MB, or no such layout of this type; black: a wrong answer, or none. Beside a title: the worst cell."
+    note = "grey: under 1 MB, or no such layout of this type; black: a wrong answer, or none; beside a title: its worst"
     figure.text(MARGIN / WIDTH, 0.2 / height, note, fontsize=7.5, color=PALE)

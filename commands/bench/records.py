@@ -28,18 +28,20 @@ class Report:
     """All that one run found.
 
     Attributes:
-        environment: device, driver and versions.
+        machine: GPU, driver, versions, commit, date.
         ceilings: read and copy in GB/s, empty in us, and the plain reads by size.
         plans: every plan that some cell got, as ``--plan`` takes it.
         cells: the cells that were measured, in order.
+        warnings: what makes the numbers doubtful.
         left_out: names of cells that the memory did not hold.
         complete: whether no cell is missing because of an interruption.
     """
 
-    environment: dict[str, Any]
-    ceilings: dict[str, Any]
+    machine: dict[str, Any]
+    ceilings: dict[str, Any] = field(default_factory=dict)
     plans: list[str] = field(default_factory=list)
     cells: list[Record] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     complete: bool = False
 
@@ -60,8 +62,8 @@ class Report:
     def write(self, output: Output) -> None:
         """Writes the file, a cell a line: whole or not at all."""
         head = {
-            "format": FORMAT, "version": VERSION, "complete": self.complete, "environment": self.environment,
-            "ceilings": self.ceilings, "left_out": self.left_out, "plans": self.plans,
+            "format": FORMAT, "version": VERSION, "complete": self.complete, "machine": self.machine,
+            "warnings": self.warnings, "ceilings": self.ceilings, "left_out": self.left_out, "plans": self.plans,
         }  # fmt: skip
         lines = ",\n".join(json.dumps(r, separators=(",", ":"), allow_nan=False) for r in self.cells)
         start = json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}")
@@ -87,7 +89,7 @@ def read(path: str) -> Report:
     if found["version"] != VERSION:
         problem = f"is a grid of version {found['version']}: expected {VERSION}"
         raise error("WF751", path=path, problem=problem)
-    names = ("environment", "ceilings", "plans", "cells", "left_out", "complete")
+    names = ("machine", "warnings", "ceilings", "plans", "cells", "left_out", "complete")
     lacking = [name for name in names if name not in found]
     if lacking:
         raise error("WF751", path=path, problem=f"lacks {', '.join(lacking)}")

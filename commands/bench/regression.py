@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...compiler.errors import error
 from .. import screen
@@ -54,18 +53,13 @@ class Comparison:
     lost: list[Record]
 
 
-def environment(backend: Any) -> dict[str, Any]:
-    """Where times are taken."""
-    return {"device": backend.device_name}
-
-
 def comparable(path: str, before: Report, after: Report) -> None:
     """Refuses to compare times of different devices.
 
     Raises:
         FileError: WF752.
     """
-    found, expected = before.environment.get("device"), after.environment["device"]
+    found, expected = before.machine.get("gpu"), after.machine["gpu"]
     if found != expected:
         raise error("WF752", path=path, found=found, expected=expected)
 
@@ -82,9 +76,7 @@ def compare(before: Report, after: Report) -> Comparison:
             lost.append(record)
             continue
         compared += 1
-        change = Change(
-            *key(record), earlier["us"], record["us"], before.plan(earlier), after.plan(record)
-        )  # fmt: skip
+        change = Change(*key(record), earlier["us"], record["us"], before.plan(earlier), after.plan(record))
         if _slower(change.before, change.after):
             slower.append(change)
         elif _slower(change.after, change.before):
@@ -117,8 +109,12 @@ def show(found: Comparison, most: int) -> bool:
 
 
 def _line(c: Change) -> tuple[str, ...]:
-    """A change in words; of the plans, what differs."""
-    before, after = (text.split(",") for text in (c.plan_before, c.plan_after))
-    new = [f"{a} (was {b.partition('=')[2]})" for a, b in zip(after, before, strict=False) if a != b]
-    plan = ", ".join(new) or c.plan_after
-    return c.cell, c.dtype, f"{c.before:.2f} us", f"{c.after:.2f} us", f"{c.ratio:.2f}x", plan
+    """A change in words."""
+    return c.cell, c.dtype, f"{c.before:.2f} us", f"{c.after:.2f} us", f"{c.ratio:.2f}x", _plans(c)
+
+
+def _plans(c: Change) -> str:
+    """The plan, and of the one before what differs."""
+    before, after = c.plan_before.split(","), c.plan_after.split(",")
+    changes = ",".join(pair for pair in before if pair not in after)
+    return f"{c.plan_after}; before: {changes or 'the same'}"

@@ -79,8 +79,7 @@ class Truth:
             return 0.0 if bool((result == wanted).all()) else float("inf")
         found = result.double()
         allowed = ALLOWED[_name(result)] * wanted.abs()
-        worst = float(((found - wanted).abs() / allowed.clamp_min(1e-300)).nan_to_num(nan=float("inf")).max())
-        return worst
+        return float(((found - wanted).abs() / allowed.clamp_min(1e-300)).nan_to_num(nan=float("inf")).max())
 
     def answer(self, cell: Cell) -> Any:
         """The results, floats in float64."""
