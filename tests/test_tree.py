@@ -69,15 +69,24 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int, shifted: bool) ->
 
 
 def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, shifted: bool = False) -> Any:
-    """Paragraphs 4 and 5: lanes by a butterfly of neighbours, then warps dealt out to lanes; or paragraph 6."""
+    """One CTA's part of a row."""
+    return dealt_out(warps(x, plan, chunk, v, unroll, lead, shifted), plan)
+
+
+def warps(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int, shifted: bool) -> list[Any]:
+    """Paragraph 4: the states of a CTA's warps, lanes by a butterfly of neighbours; or the one of paragraph 6."""
     positions = plan.warps * plan.lanes
     threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll, shifted) for q in range(positions)]
     if plan.cta != "shuffle":
-        return in_memory(threads, plan)
-    warps = [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
-    groups = min(plan.warps, plan.lanes)
-    each = plan.warps // groups
-    return neighbours([neighbours(warps[g * each : (g + 1) * each]) for g in range(groups)])
+        return [in_memory(threads, plan)]
+    return [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
+
+
+def dealt_out(states: list[Any], plan: Plan) -> Any:
+    """Paragraphs 5 and 7: lanes take states that follow each other, then a butterfly."""
+    groups = min(len(states), plan.lanes)
+    each = len(states) // groups
+    return neighbours([neighbours(states[g * each : (g + 1) * each]) for g in range(groups)])
 
 
 def in_memory(states: list[Any], plan: Plan) -> Any:
@@ -95,14 +104,15 @@ def in_memory(states: list[Any], plan: Plan) -> Any:
 def tree_v1(
     x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run"
 ) -> tuple[Any, str]:
-    """Paragraphs 1 and 7: one row through all parts, and their states through one more round; and the finish."""
+    """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
     choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
     v, shifted = plan.vector_reduced, choice.facts.access == ("shifted",)
-    parts = [
-        cta(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, shifted)
+    ctas = [
+        warps(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, shifted)
         for p in range(run.split)
     ]
+    parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in range(0, run.split, plan.cluster)]
     if plan.finish == "cta":
         return parts[0], plan.finish
     unroll = min(4, plan.unroll) if plan.finish == "last_block" else 4
@@ -129,6 +139,14 @@ def random(*shape: int) -> Row:
         (30001, "cta=interleaved,coarsening=8,unroll=2", "last_block"),
         (30001, "cta=sequential,exchange=global,vector=1,coarsening=16", "last_block"),
         (5001, "cta=warp_sync,walk=blocked,warps=4,finish=two_kernels", "two_kernels"),
+        (65536, "cluster=8,warps=16,unroll=4", "cta"),
+        (4001, "cluster=4,warps=2,unroll=1,finish=cta", "cta"),
+        (7777, "cluster=8,lanes=2,warps=16,unroll=1,finish=cta", "cta"),
+        (50001, "cluster=2,warps=8,coarsening=4,unroll=2", "last_block"),
+        (50001, "cluster=4,warps=4,unroll=2,finish=two_kernels", "two_kernels"),
+        (7777, "cluster=8,walk=blocked,vector=1,warps=4,unroll=4,finish=cta", "cta"),
+        (4097, "cluster=4,cta=serial,warps=2,finish=cta", "cta"),
+        (30001, "cluster=2,cta=sequential,coarsening=8,unroll=2", "last_block"),
         *((9001, name, finish) for name, finish in LADDER),
     ],
 )
@@ -154,6 +172,7 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "options"),
     [((3001, 5), ""), ((20000, 8), ""), ((300, 64), "finish=two_kernels"), ((300, 64), "cta=sequential"),
+     ((300, 64), "cluster=4"), ((999, 8), "cluster=2,warps=4,vector=2,finish=last_block,coarsening=1,unroll=1"),
      ((999, 8), "cta=unrolled,exchange=global,finish=last_block"), ((300, 5), "simple"), ((300, 5), "two-pass-simple")],
 )  # fmt: skip
 def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
