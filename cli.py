@@ -94,6 +94,7 @@ def examples(*lines: str) -> str:
         "warpfold profile sum --shape 2048 --plan simple",
         "warpfold sanitize sum --shape 2048 --plan simple",
         "warpfold spread sum --shape 4096",
+        "warpfold tune sum --shape 32768x4096 --axis 1",
         "warpfold bench --cases row --out results.json",
         "warpfold doctor",
     ),
@@ -108,10 +109,9 @@ seed_option = click.option(
 )
 
 
-def of_what(command: F) -> F:
-    """The options that say which operation on which arrays."""
+def of_arrays(command: F) -> F:
+    """The options that say which arrays, and how they are reduced."""
     options = (
-        click.argument("op", metavar="OP"),
         click.option(
             "--input", "files", multiple=True, metavar="FILE", help="A .npy file; repeat it for several inputs."
         ),
@@ -122,6 +122,17 @@ def of_what(command: F) -> F:
             "--param", "param_texts", multiple=True, metavar="KEY=VALUE",
             help="A keyword parameter of OP, such as correction=1; repeat it for several.",
         ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def of_what(command: F) -> F:
+    """The options that say which operation on which arrays, and under which plan."""
+    options = (
+        click.argument("op", metavar="OP"),
+        of_arrays,
         click.option(
             "--plan", default="", metavar="KEY=VALUE,...",
             help="In place of the planner's own choices, which explain prints in this form; or a name of the ladder's.",
@@ -304,6 +315,41 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
 
     if not command(op, dtype=dtype, size=size, device=device, names=names, plot=plot, json=json):
         click.get_current_context().exit(WRONG)
+
+
+@cli.command(
+    short_help="Look for a plan that this GPU runs faster, and keep it.",
+    epilog=examples(
+        "warpfold tune sum --shape 32768x4096 --axis 1 --dtype bf16",
+        "warpfold tune argmax --input data.npy --axis 0 --seconds 120 --json",
+        "warpfold tune",
+        "warpfold tune --forget",
+    ),
+)
+@click.argument("op", metavar="[OP]", default="")
+@of_arrays
+@seed_option
+@click.option(
+    "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
+    help="What the calls to be tuned say; none lets plans take part that give other bits.",
+)  # fmt: skip
+@click.option("--seconds", default=30.0, show_default=True, help="After so long no further plan is tried.")
+@click.option("--forget", is_flag=True, help="Give up all that was found, in place of OP.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, json: bool, **what: Any) -> None:
+    """Look for a plan of OP on arrays of one kind that this GPU runs faster than the planner's own, and keep it.
+
+    Later calls on arrays of that kind use it, with the same answers, bit for bit. Without OP, list what was found.
+    Ctrl-C ends the search and keeps what it found. Exits with 2 when the request is wrong or there is no GPU.
+    """
+    from .commands import tune as command
+
+    if forget or not op:
+        command.kept(op, forget=forget, json=json)
+        return
+    request = request_of(op, **what, plan="", seed=seed)
+    if not command.tune(request, determinism=determinism, seconds=seconds, json=json):
+        click.get_current_context().exit(INTERRUPTED)
 
 
 @cli.command(

@@ -2,7 +2,7 @@
 
 Every mistake a user can make ends in ``error("WFnnn", ...)``: the text says what was expected, what came and what to
 do. Codes are grouped: WF1 arrays and arguments, WF2 tracing and monoids, WF3 IR and passes, WF4 plans and targets,
-WF5 files (artifacts, cache, inputs, outputs), WF6 CUDA, WF7 emulator, WF8 command line.
+WF5 files (artifacts, cache, inputs, outputs), WF6 CUDA, WF7 emulator (WF74 the benchmark), WF8 command line.
 """
 
 from __future__ import annotations
@@ -541,6 +541,23 @@ _rows(
     },
 )
 _rows(
+    ArgumentError,
+    {
+        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30"),
+        "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
+        "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
+    },
+)
+_rows(
+    BackendError,
+    {
+        "WF834": (
+            "plans are timed on a GPU, and there is none",
+            "run this where the calls will run; warpfold doctor says what a machine lacks",
+        ),
+    },
+)
+_rows(
     FileError,
     {
         "WF830": ("{path} is no picture: its name must end in one of {known}", "write --plot ladder.svg"),
@@ -689,6 +706,41 @@ _rows(
             "write a kind and a pattern, such as --only 'short.*'; --list shows all names",
         ),
         "WF754": ("the grid has no cells of type {dtype!r}: expected some of {known}", "write --dtypes f32,bf16"),
+    },
+)
+
+# --- WF74: the benchmark -----------------------------------------------------------------------------------------
+_rows(
+    ArgumentError,
+    {
+        "WF740": (
+            "the benchmark has no case {name!r}{near}: expected one of {groups}, plain, a case's name, or a pattern",
+            "name groups, row.sum.*, or a shape of your own: row.sum.f32.1000x1000; all cases stand in "
+            "commands/bench/cases.py",
+        ),
+        "WF741": ("the benchmark has no peer {name!r}{near}: expected some of {known}, or none", "name some of them"),
+    },
+)
+_rows(
+    BackendError,
+    {
+        "WF742": (
+            "the benchmark times a GPU, and there is none: {reason}",
+            "run it on a machine with a CUDA device; what the emulator counts, profile shows",
+        ),
+    },
+)
+_rows(
+    FileError,
+    {
+        "WF743": (
+            "{path} holds benchmark results of version {found}, expected {expected}",
+            "measure again: warpfold bench --out {path}",
+        ),
+        "WF744": (
+            "{path} is no benchmark's results, or damaged: {reason}",
+            "measure again: warpfold bench --out {path}",
+        ),
     },
 )
 

@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import hashlib
-import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..compiler.abi import POINTERS
-from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.artifact import Artifact
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.target import for_capability
+from . import recall
 from .backend import Call, Device, View, Workspace
 from .memory import as_array
+from .packed import Entries, Function, Packed
 
 ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
 SMALLEST = 64 << 10
+WORKSPACE = 1 << 20
+"""Bytes of a stream's workspace, of which ``SMALLEST`` are for counters. Plans of the planner need no more."""
 LOG_BYTES = 16 << 10
 FLUSH_BYTES = 1 << 30  # several times what the largest L2 cache holds, and a time in which a host queues some kernels
 NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph
@@ -130,44 +131,7 @@ def failure(driver: Any, call: str, status: Any, nbytes: int = 0, device: object
     return error("WF601", call=call, name=name, text=text, sticky=sticky, remedy=remedy)
 
 
-class _Pushed:
-    """Makes a context current inside a ``with``, and brings the caller's back."""
-
-    def __init__(self, driver: Any, context: Any) -> None:
-        self.driver, self.context = driver, context
-
-    def __enter__(self) -> None:
-        checked(self.driver, "cuCtxPushCurrent", self.context)
-
-    def __exit__(self, *_: object) -> None:
-        self.driver.cuCtxPopCurrent()
-
-
-# --- Kernels -----------------------------------------------------------------------------------------------------
-class Function:
-    """A loaded kernel and the one buffer that its arguments are packed into, where the driver reads them.
-
-    Pointers take 8 bytes, sizes and strides as many as the kernel's offsets, each aligned to its size.
-    """
-
-    def __init__(self, handle: Any, kernel: CompiledKernel) -> None:
-        self.handle = handle
-        self.names = tuple(p.name for p in kernel.params)
-        letter = "i" if kernel.facts.index_bits == 32 else "q"
-        layout, offsets = "<", []
-        for p in kernel.params:
-            code = "Q" if p.role in POINTERS else letter
-            gap = -struct.calcsize(layout) % struct.calcsize(f"<{code}")
-            offsets.append(struct.calcsize(layout) + gap)
-            layout += f"{gap}x{code}" if gap else code
-        self.pack = struct.Struct(layout).pack_into
-        self.arguments = ctypes.create_string_buffer(max(1, struct.calcsize(layout)))
-        start = ctypes.addressof(self.arguments)
-        self.pointers = (ctypes.c_void_p * len(offsets))(*(start + o for o in offsets))
-        self.address = ctypes.addressof(self.pointers)
-        self.lock = threading.Lock()  # the driver copies the arguments while other threads run
-
-
+# --- Memory ------------------------------------------------------------------------------------------------------
 class _Copies(threading.local):
     """Device copies of the host views that one thread has bound: (view, device address of the extent, written)."""
 
@@ -178,11 +142,10 @@ class _Copies(threading.local):
 
 @dataclass
 class _Buffer:
-    """Device memory that grows by doubling. Old memory is kept: queued kernels and captured graphs hold its address."""
+    """A piece of device memory."""
 
     address: int = 0
     size: int = 0
-    old: list[int] = field(default_factory=list)
 
 
 class CudaBackend:
@@ -204,6 +167,7 @@ class CudaBackend:
             raise error("WF605", number=number, found=count or "none")
         self.device = Device("cuda", number)
         self._handle = self._call("cuDeviceGet", number)
+        self.entries = Entries(self._entry)
         ask, name = d.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_"
         major, minor, self.sms = (
             int(self._call("cuDeviceGetAttribute", getattr(ask, name + what), self._handle))
@@ -212,38 +176,62 @@ class CudaBackend:
         self.target = for_capability(major, minor)
         self.device_name = self._call("cuDeviceGetName", 256, self._handle).split(b"\0")[0].decode()
         self._context = self._call("cuDevicePrimaryCtxRetain", self._handle)
-        self._context_id = int(self._context)
-        self._pushed = _Pushed(d, self._context)
+        self.context = int(self._context)
         self._lock = threading.Lock()
         self._modules: dict[str, Any] = {}
         self._functions: dict[str, dict[str, Function]] = {}
         self._scratch: dict[tuple[int, int], tuple[_Buffer, _Buffer]] = {}
+        self._held: list[int] = []  # what was allocated, grown out of or not: queued kernels and graphs hold addresses
         self._flushed = _Buffer()
         self._copies = _Copies()
 
     def close(self) -> None:
         """Frees what the backend holds; it cannot be used afterwards."""
-        if not self._context_id:
+        if not self.context:
             return
         with contextlib.suppress(WarpfoldError), self._current():
-            for pair in (*self._scratch.values(), (self._flushed,)):
-                for address in (a for b in pair for a in (*b.old, b.address) if a):
-                    self._d.cuMemFree(address)
+            for address in self._held:
+                self._d.cuMemFree(address)
             for module in self._modules.values():
                 self._d.cuModuleUnload(module)
+        recall.forget()
+        self._held.clear()
         self._scratch.clear()
         self._modules.clear()
         self._functions.clear()
-        self._context_id = 0
+        self.context = 0
         self._d.cuDevicePrimaryCtxRelease(self._handle)
 
     def _call(self, call: str, *args: Any, nbytes: int = 0) -> Any:
         return checked(self._d, call, *args, nbytes=nbytes, device=getattr(self, "device", ""))
 
+    def _entry(self, name: bytes, since: int, flags: int) -> int:
+        """The address of a function of the driver."""
+        found, *_ = self._call("cuGetProcAddress", name, since, flags)
+        if not int(found):
+            raise error("WF604", reason=f"it is older than CUDA {since // 1000}: it has no {name.decode()}")
+        return int(found)
+
+    def enter(self) -> None:
+        """Makes the device's context current."""
+        self._call("cuCtxPushCurrent", self._context)
+
+    def leave(self) -> None:
+        """Brings back the context that was current before ``enter``."""
+        self._d.cuCtxPopCurrent()
+
     def _current(self) -> AbstractContextManager[None]:
         """The device's context as the current one; nothing to do where it is already, as under PyTorch."""
         status, context = self._d.cuCtxGetCurrent()
-        return _SAME if not status and int(context) == self._context_id else self._pushed
+        return _SAME if not status and int(context) == self.context else self._inside()
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        self.enter()
+        try:
+            yield
+        finally:
+            self.leave()
 
     # --- memory --------------------------------------------------------------------------------------------------
     def reads(self, view: View) -> bool:
@@ -328,21 +316,39 @@ class CudaBackend:
                 self._call("cuStreamSynchronize", stream)
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
-        """Buffers of this stream alone, so that two streams can run at once; a captured graph gets its own."""
+        """Memory of this stream alone, so that two streams can run at once; a captured graph gets its own."""
         if not partial_bytes and not counters:
             return Workspace(0, 0)
         with self._current(), self._lock:
-            pair = self._scratch.setdefault((stream, self._capture(stream)), (_Buffer(), _Buffer()))
+            key = stream, self._capture(stream)
+            if key not in self._scratch:
+                self._scratch[key] = (_Buffer(), _Buffer()) if key[1] else self._workspace()
+            pair = self._scratch[key]
             self._grow(pair[0], partial_bytes)
             self._grow(pair[1], 4 * counters)
         return Workspace(pair[0].address, pair[1].address)
+
+    def _workspace(self) -> tuple[_Buffer, _Buffer]:
+        """The partials and the counters of a stream, allocated once."""
+        whole = _Buffer()
+        self._grow(whole, WORKSPACE)
+        return _Buffer(whole.address + SMALLEST, WORKSPACE - SMALLEST), _Buffer(whole.address, SMALLEST)
+
+    def can_capture(self, stream: int) -> bool:
+        """Whether work on ``stream`` can be captured into a graph."""
+        return stream not in NO_STREAM_CAPTURES
+
+    def captures(self, stream: int) -> bool:
+        """Whether a graph is being captured on ``stream``."""
+        with self._current():
+            return bool(self._capture(stream))
 
     def _capture(self, stream: int) -> int:
         """The number of the graph that is being captured on ``stream``, 0 for none.
 
         A graph may be replayed on any stream beside other work of this one, so it must not share scratch memory.
         """
-        if stream in NO_STREAM_CAPTURES:
+        if not self.can_capture(stream):
             return 0
         capturing, number, *_ = self._call("cuStreamGetCaptureInfo", stream)
         return int(number) if int(capturing) else 0
@@ -356,6 +362,7 @@ class CudaBackend:
         previous = self._call("cuThreadExchangeStreamCaptureMode", mode)
         try:
             address = int(self._call("cuMemAlloc", size, nbytes=size))
+            self._held.append(address)
             side = self._call("cuStreamCreate", int(self._d.CUstream_flags.CU_STREAM_NON_BLOCKING))
             try:
                 self._call("cuMemsetD32Async", address, 0, size // 4, side)
@@ -364,49 +371,26 @@ class CudaBackend:
                 self._d.cuStreamDestroy(side)
         finally:
             self._call("cuThreadExchangeStreamCaptureMode", previous)
-        if buffer.address:
-            buffer.old.append(buffer.address)
         buffer.address, buffer.size = address, size
 
-    @contextlib.contextmanager
-    def memory(self, nbytes: int) -> Iterator[int]:
-        """The address of ``nbytes`` of memory of the device, until the ``with`` ends; it then waits for the device."""
-        with self._current():
-            address = int(self._call("cuMemAlloc", nbytes, nbytes=nbytes))
-        try:
-            yield address
-        finally:
-            with self._current():
-                self._d.cuMemFree(address)
-
-    def copy(self, target: int, source: int, nbytes: int, stream: int = 0) -> None:
-        """Queues a copy within the device's memory."""
-        with self._current():
-            self._call("cuMemcpyDtoDAsync", target, source, nbytes, stream)
-
-    def memory_free(self) -> tuple[int, int]:
-        """Bytes of the device's memory that nobody uses, and all of them."""
-        with self._current():
-            free, total = self._call("cuMemGetInfo")
-        return int(free), int(total)
-
     # --- kernels -------------------------------------------------------------------------------------------------
-    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:
         """Queues the calls on ``stream``; loads the artifact's code the first time."""
         if not calls:
-            return
+            return ()
         with self._current():
             functions = self._functions.get(artifact.key) or self._load(artifact)
-            for call in calls:
-                function = functions[call.name]
-                with function.lock:
-                    function.pack(function.arguments, 0, *call.args)
-                    status = self._d.cuLaunchKernel(
-                        function.handle, *call.grid, *call.block, 0, stream, function.address, 0
-                    )[0]
+            launches = [Packed(functions[call.name], call, stream) for call in calls]
+            for packed in launches:
+                status = self.entries.launch(*packed.arguments)
                 if status:
-                    raise failure(self._d, f"cuLaunchKernel of {call.name}", status, device=self.device)
+                    raise self.refused(packed.call.name, status)
         self._copies.launched = True
+        return launches
+
+    def refused(self, kernel: str, status: int) -> WarpfoldError:
+        """The error for a launch that the driver refused."""
+        return failure(self._d, f"cuLaunchKernelEx of {kernel}", self._d.CUresult(status), device=self.device)
 
     def _load(self, artifact: Artifact) -> dict[str, Function]:
         key = artifact.key or hashlib.sha256(artifact.ptx.encode()).hexdigest()
@@ -414,7 +398,7 @@ class CudaBackend:
             if key not in self._functions:
                 self._modules[key] = module = self._module(artifact)
                 self._functions[key] = {
-                    k.name: Function(self._call("cuModuleGetFunction", module, k.name.encode()), k)
+                    k.name: Function(int(self._call("cuModuleGetFunction", module, k.name.encode())), k)
                     for k in artifact.kernels
                 }
             return self._functions[key]

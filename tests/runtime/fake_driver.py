@@ -151,6 +151,9 @@ class FakeDriver:
 
     cuMemcpyDtoHAsync = cuMemcpyDtoDAsync = cuMemcpyHtoDAsync
 
+    def cuDriverGetVersion(self) -> Any:
+        return OK, 13000
+
     def cuMemGetInfo(self) -> Any:
         return OK, 60 << 30, 80 << 30
 

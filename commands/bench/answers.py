@@ -1,0 +1,130 @@
+"""Whether an answer is right: the float64 answer of a case, and how far another may lie from it.
+
+Answers that no rounding can touch (integers, truth values, the greatest element) must be equal. A sum of ``n`` random
+elements of unit variance may be off by ``SLACK`` roundings of its own magnitude, ``sqrt(n)``, in the type that sums are
+made in, and by one rounding to the type of the result: so a lost element shows, and the order of adding does not.
+Means, variances, norms and logarithms may be off by as much relative to themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import DType
+from .cases import Case
+
+Array = np.ndarray[Any, Any]
+SLACK = 128
+EXACT = ("max", "min", "any", "count_nonzero")
+_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a case comes to.
+
+    Attributes:
+        values: in float64; of an argmax the greatest elements themselves.
+        allowed: by how much another answer may differ, everywhere.
+    """
+
+    values: Array
+    allowed: Array
+
+
+def answer(case: Case, x: Any) -> Answer:
+    """The answer of a case for ``x``, a PyTorch or a NumPy array."""
+    values = (_numpy if isinstance(x, np.ndarray) else _torch)(case, x)
+    return Answer(values, _allowed(case, values))
+
+
+def error_of(case: Case, expected: Answer, found: Array, x: Any) -> tuple[float, bool]:
+    """The greatest difference of ``found`` from the answer, and whether all differences are allowed.
+
+    Of an argmax ``found`` are positions in ``x``, and what lies there is compared.
+    """
+    if found.size != expected.values.size:
+        return math.inf, False
+    got = _at(case, x, found) if case.what == "argmax" else found.astype(np.float64).reshape(expected.values.shape)
+    off = np.abs(got - expected.values)
+    return float(off.max(initial=0)), bool((off <= expected.allowed).all())
+
+
+def _allowed(case: Case, values: Array) -> Array:
+    if case.what in (*EXACT, "argmax") or case.dtype.kind in ("int", "bool"):
+        return np.zeros_like(values)
+    made_in = unit(case.dtype) if case.dtype.bits == 64 else 2.0**-24
+    size = np.abs(values)
+    if case.what in ("sum", "mean"):
+        size = np.full_like(values, math.sqrt(case.n_reduced) / (case.n_reduced if case.what == "mean" else 1))
+    if case.what == "prod":
+        size = size * math.sqrt(case.n_reduced)
+    return SLACK * made_in * size + 2 * unit(case.result) * np.abs(values)
+
+
+def unit(t: DType) -> float:
+    """The unit roundoff of a float type."""
+    return 2.0 ** -_BITS[t.name]
+
+
+def _torch(case: Case, x: Any) -> Array:
+    """On the device, with accumulators of float64; no copy of the array where PyTorch needs none."""
+    import torch
+
+    wide, axis = torch.float64, case.axis
+    found = {
+        "sum": lambda: x.sum(axis, dtype=wide) if case.dtype.kind == "float" else x.sum(axis),
+        "mean": lambda: x.mean(axis, dtype=wide),
+        "prod": lambda: x.prod(dtype=wide) if case.group == "full" else x.prod(axis[0], dtype=wide),
+        "max": lambda: x.amax(axis),
+        "argmax": lambda: x.amax(axis),
+        "min": lambda: x.amin(axis),
+        "var": lambda: x.to(wide).var(axis, correction=0),
+        "norm": lambda: torch.linalg.vector_norm(x, dim=axis, dtype=wide),
+        "logsumexp": lambda: torch.logsumexp(x.to(wide), axis),
+        "any": lambda: x.any() if case.group == "full" else x.any(axis[0]),
+        "count_nonzero": lambda: torch.count_nonzero(x, axis),
+    }[case.what]()
+    values: Array = found.to(wide).cpu().numpy()
+    return values
+
+
+def _numpy(case: Case, x: Array) -> Array:
+    axis, wide = case.axis, x.astype(np.float64)
+    if case.what == "logsumexp":
+        top = wide.max(axis, keepdims=True)
+        found = np.log(np.exp(wide - top).sum(axis)) + top.reshape(case.kept)
+    elif case.what == "norm":
+        found = np.sqrt((wide * wide).sum(axis))
+    elif case.what == "sum" and case.dtype.kind == "int":
+        found = x.sum(axis, dtype=np.int64)
+    else:
+        name = "max" if case.what == "argmax" else case.what
+        found = getattr(np, name)(wide, axis)
+    return np.asarray(found, np.float64)
+
+
+def _at(case: Case, x: Any, found: Array) -> Array:
+    """The elements of ``x`` at the positions that an argmax found; NaN where there is no such position."""
+    at = found.astype(np.int64).reshape(case.kept)
+    inside = (at >= 0) & (at < case.n_reduced)
+    at = np.where(inside, at, 0)
+    if case.group == "full":
+        got = np.asarray(_host(x.reshape(-1)[int(at)]))
+    elif isinstance(x, np.ndarray):
+        got = np.take_along_axis(x, np.expand_dims(at, case.axis[0]), case.axis[0]).squeeze(case.axis[0])
+    else:
+        import torch
+
+        index = torch.from_numpy(at).to(x.device).unsqueeze(case.axis[0])
+        got = _host(torch.gather(x, case.axis[0], index).squeeze(case.axis[0]))
+    return np.where(inside, got.astype(np.float64), np.nan)
+
+
+def _host(x: Any) -> Array:
+    """An array or an element of one in the host's memory, in float64."""
+    return np.asarray(x.double().cpu().numpy() if hasattr(x, "cpu") else x, np.float64)

@@ -1,0 +1,124 @@
+"""``warpfold bench``: warpfold and its peers side by side on one GPU, every answer checked."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...compiler.errors import WarpfoldError, error
+from ...runtime.measure import ceilings
+from .. import screen
+from ..files import Output
+from . import cases as known
+from . import inputs, peers, provenance, report
+from .contest import Contest
+from .host import host
+from .results import Results, Row
+
+if TYPE_CHECKING:
+    from ...runtime.cuda_backend import CudaBackend
+
+
+class Run:
+    """One run: what it was asked for is checked when it is made, before anything is measured.
+
+    Args:
+        cases: as ``--cases`` says.
+        names: as ``--peers`` says.
+        out: where the results go, after every case.
+        plot: where the picture goes.
+
+    Raises:
+        ArgumentError: WF740, WF741.
+        FileError: WF505 for files that cannot be written, WF830 and WF831 for a picture that cannot be drawn.
+        BackendError: WF742 where there is no GPU.
+    """
+
+    def __init__(self, cases: str, names: str, out: str | None, plot: str | None) -> None:
+        from .roofline import Roofline
+
+        self.cases = known.select(cases)
+        self.names = peers.select(names)
+        self.output = Output(out) if out else None
+        self.picture = Roofline(plot) if plot else None
+        self.backend = device()
+        self.results: Results | None = None
+
+    def measure(self) -> Results:
+        """Measures all cases; what was measured so far is in ``results`` and, after every case, in the file."""
+        early = provenance.busy(self.backend)
+        for warning in early:
+            print(f"warning: {warning}", file=sys.stderr)
+        with screen.progress("ceilings"):
+            top = ceilings(self.backend)
+        with screen.progress("peers"):
+            opened = peers.open_peers(self.names, self.backend)
+        said = {n: p if isinstance(p, str) else p.version for n, p in opened.items()}
+        self.results = found = Results(provenance.machine(self.backend), top, said, warnings=early)
+        contest = Contest(self.backend, inputs.arrays(self.backend), opened)
+        for number, case in enumerate(self.cases, start=1):
+            with screen.progress(f"{number} of {len(self.cases)}: {case.name}"):
+                self._keep(contest.row(case))
+        with screen.progress("host"):
+            found.host = self._host()
+        found.warnings += provenance.unsteady(found.rows)
+        self.write()
+        return found
+
+    def _host(self) -> dict[str, Any]:
+        """What calls cost the host; the reason where they cannot be made."""
+        try:
+            return host(self.backend)
+        except Exception as e:
+            return {"failed": f"{type(e).__name__}: {peers.reason(e)}"}
+
+    def _keep(self, row: Row) -> None:
+        assert self.results is not None
+        self.results.rows.append(row)
+        self.backend.wait()  # an error that a kernel left behind must not pass for the next case's
+        self.write()
+
+    def write(self) -> None:
+        """Puts what was measured so far into the file."""
+        if self.output and self.results:
+            self.results.write(self.output)
+
+    def draw(self) -> None:
+        """Draws what was measured."""
+        if self.picture and self.results:
+            self.picture.write(self.results)
+
+
+def device() -> CudaBackend:
+    """The GPU; WF742 where there is none."""
+    from ...runtime.cuda_backend import backend
+
+    try:
+        return backend(0)
+    except WarpfoldError as e:
+        raise error("WF742", reason=e.message) from e
+
+
+def bench(cases: str, names: str, out: str | None, plot: str | None) -> bool:
+    """Measures, prints, writes and draws; gives whether it came to the end.
+
+    Interrupted, it shows what it has, and says where that is kept.
+    """
+    run = Run(cases, names, out, plot)
+    ended = True
+    try:
+        run.measure()
+    except KeyboardInterrupt:
+        ended = False
+    if run.results is not None:
+        report.show(run.results)
+        run.draw()
+    if not ended:
+        print(_interrupted(run, out), file=sys.stderr)
+    return ended
+
+
+def _interrupted(run: Run, out: str | None) -> str:
+    done = len(run.results.rows) if run.results else 0
+    kept = f", kept in {out}" if out and done else ""
+    return f"interrupted: {done} of {len(run.cases)} cases were measured{kept}"

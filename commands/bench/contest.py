@@ -1,0 +1,95 @@
+"""One case: its arrays, its answer, warpfold's time and its peers', each checked before it is timed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...compiler.errors import WarpfoldError
+from ...runtime.api import reduce
+from ...runtime.arrays import to_numpy
+from ...runtime.backend import View
+from ...runtime.execute import Arrays as Bound
+from ...runtime.execute import prepared
+from ...runtime.measure import Timing, timed
+from ...runtime.prepare import Request
+from .answers import Answer, answer, error_of
+from .cases import PLAIN, Case
+from .inputs import SETS, Arrays
+from .peers import Peer, UnservedError, reason
+from .results import Entry, Row
+
+if TYPE_CHECKING:
+    from ...runtime.cuda_backend import CudaBackend
+
+Call = Callable[[], Any]
+Timer = Callable[..., Timing]
+RUNS, SECONDS = 20, 1.0
+"""Timed calls, and seconds after which a slow contestant begins no further one."""
+
+
+@dataclass
+class Contest:
+    """What cases are measured with.
+
+    Attributes:
+        backend: the device.
+        arrays: who makes inputs.
+        peers: the peers, or why one is missing.
+        timer: ``measure.timed``, or a test's.
+    """
+
+    backend: CudaBackend
+    arrays: Arrays
+    peers: Mapping[str, Peer | str]
+    timer: Timer = timed
+
+    def row(self, case: Case) -> Row:
+        """Measures one case; whoever fails says why in its entry."""
+        row = Row(case.name, case.group, case.nbytes, case.name in PLAIN, Entry(), {})
+        try:
+            xs = [self.arrays.random(case, i) for i in range(SETS)]
+            out = self.arrays.empty(case.kept, case.result)
+            expected = answer(case, xs[0])
+        except Exception as e:
+            failed = Entry(word="failed", reason=f"no input: {_said(e)}")
+            return Row(**{**vars(row), "ours": failed, "peers": dict.fromkeys(self.peers, failed)})
+        chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
+        ours = [lambda x=x: reduce(x, what=case.what, axis=case.axis, out=out) for x in xs]
+        entries = {"": self._entry(case, xs, expected, lambda: ours)}
+        for name, peer in self.peers.items():
+            entries[name] = self._peer(case, xs, expected, peer)
+        facts = {"plan": chosen.plan.to_dict(), "reasons": list(chosen.reasons)}
+        return Row(**{**vars(row), "ours": entries.pop(""), "peers": entries, **facts})
+
+    def _peer(self, case: Case, xs: Sequence[Any], expected: Answer, peer: Peer | str) -> Entry:
+        if isinstance(peer, str):
+            return Entry(word="missing", reason=peer)
+        return self._entry(case, xs, expected, lambda: [peer.call(case, x) for x in xs])
+
+    def _entry(self, case: Case, xs: Sequence[Any], expected: Answer, calls: Callable[[], Sequence[Call]]) -> Entry:
+        """Checks the answer for the first array, then times; nothing that fails stops the others."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                work = calls()
+                error, right = error_of(case, expected, self._host(work[0]()), xs[0])
+                if not right:
+                    return Entry(error=error, word="wrong", reason=f"off by {error:.3g}")
+                timing = self.timer(self.backend, work, runs=RUNS, seconds=SECONDS)
+                return Entry(timing, error)
+        except UnservedError as e:
+            return Entry(word="none", reason=str(e))
+        except Exception as e:
+            return Entry(word="failed", reason=_said(e))
+
+    def _host(self, result: Any) -> np.ndarray[Any, Any]:
+        return self.backend.get(result, 0) if isinstance(result, View) else to_numpy(result)
+
+
+def _said(e: Exception) -> str:
+    return reason(e) if isinstance(e, WarpfoldError) else f"{type(e).__name__}: {reason(e)}"

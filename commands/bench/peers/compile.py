@@ -1,0 +1,37 @@
+"""torch.compile: Inductor's own kernel for each case, compiled afresh for its very shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .torch import Torch, function
+
+if TYPE_CHECKING:
+    from ....runtime.cuda_backend import CudaBackend
+    from ..cases import Case
+
+
+class Compile(Torch):
+    """Calls of a compiled function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import triton
+
+        self.version = f"{self.version}, Triton {triton.__version__}"
+        self._made: tuple[str, Any] = ("", None)
+
+    def call(self, case: Case, x: Any) -> Callable[[], Any]:
+        """The compiled function; a case's arrays share one."""
+        name, compiled = self._made
+        if name != case.name:
+            self.torch._dynamo.reset()
+            compiled = self.torch.compile(function(self.torch, case), dynamic=False, fullgraph=True)
+            self._made = (case.name, compiled)
+        return lambda: compiled(x)
+
+
+def open_peer(_: CudaBackend) -> Compile:
+    """torch.compile, if PyTorch and Triton are there."""
+    return Compile()

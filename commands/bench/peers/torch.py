@@ -1,0 +1,63 @@
+"""PyTorch, eager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import MissingError, UnservedError
+
+if TYPE_CHECKING:
+    from ....runtime.cuda_backend import CudaBackend
+    from ..cases import Case
+
+
+def function(torch: Any, case: Case) -> Callable[[Any], Any]:
+    """PyTorch's function for a case, of the array."""
+    what, axis = case.what, case.axis
+    one: tuple[int, ...] = () if case.group == "full" else axis
+    if len(one) > 1 and what in ("prod", "argmax"):
+        raise UnservedError("takes one axis")
+    found: Callable[[Any], Any] = {
+        "sum": lambda x: torch.sum(x, axis),
+        "mean": lambda x: torch.mean(x, axis),
+        "prod": lambda x: torch.prod(x, *one),
+        "max": lambda x: torch.amax(x, axis),
+        "min": lambda x: torch.amin(x, axis),
+        "argmax": lambda x: torch.argmax(x, *one),
+        "var": lambda x: torch.var(x, axis, correction=0),
+        "norm": lambda x: torch.linalg.vector_norm(x, dim=axis),
+        "logsumexp": lambda x: torch.logsumexp(x, axis),
+        "any": lambda x: torch.any(x, axis),
+        "count_nonzero": lambda x: torch.count_nonzero(x, axis),
+    }[what]
+    return found
+
+
+def module() -> Any:
+    """PyTorch with CUDA."""
+    try:
+        import torch
+    except ImportError as e:
+        raise MissingError("not installed") from e
+    if not torch.cuda.is_available():
+        raise MissingError("built without CUDA")
+    return torch
+
+
+class Torch:
+    """Eager calls."""
+
+    def __init__(self) -> None:
+        self.torch = module()
+        self.version = str(self.torch.__version__)
+
+    def call(self, case: Case, x: Any) -> Callable[[], Any]:
+        """The eager function."""
+        reduce = function(self.torch, case)
+        return lambda: reduce(x)
+
+
+def open_peer(_: CudaBackend) -> Torch:
+    """PyTorch, if it is there."""
+    return Torch()

@@ -1,0 +1,93 @@
+"""Where and with what numbers were measured: GPU, driver, versions, commit, date; and whether the GPU was busy."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import screen
+
+if TYPE_CHECKING:
+    from ...runtime.cuda_backend import CudaBackend
+    from .results import Row
+
+ROOT = Path(__file__).parent.parent.parent
+DRIVER = Path("/proc/driver/nvidia/version")
+TAKEN = 2 << 30
+"""Bytes of a GPU's memory that may be in use before anything is measured: our own context takes some."""
+SPREAD = 0.10
+"""How far the quartiles of a quiet GPU lie apart, as a fraction of the median, at most."""
+LONG = 20.0
+"""Microseconds from which that is asked of: shorter times vary by what the clock resolves."""
+
+
+def machine(backend: CudaBackend) -> dict[str, Any]:
+    """Facts that a reader of the numbers asks for."""
+    commit, dirty = revision(ROOT)
+    return {
+        "gpu": backend.device_name, "sms": backend.sms, "arch": backend.target.arch, "driver": driver(),
+        "cuda": backend.cuda_version, "python": platform.python_version(), "warpfold": _version("warpfold"),
+        "cuda-python": _version("cuda-python") or _version("cuda-bindings"), "commit": commit, "dirty": dirty,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }  # fmt: skip
+
+
+def driver() -> str:
+    """The version of the kernel driver, 580.159.04; nothing where it does not say."""
+    try:
+        found = re.search(r"\s(\d+(\.\d+)+)\s", DRIVER.read_text())
+    except OSError:
+        return ""
+    return found[1] if found else ""
+
+
+def revision(root: Path) -> tuple[str, bool]:
+    """The commit of the source tree, and whether tracked files differ from it.
+
+    ``WARPFOLD_COMMIT`` says it where the tree was copied without its repository: the commit, and ``+`` behind it when
+    files differ.
+    """
+    said = os.environ.get("WARPFOLD_COMMIT", "")
+    if said:
+        return said.rstrip("+"), said.endswith("+")
+    if not (root / ".git").exists():
+        return "", False
+    commit, status = (_git(root, *a) for a in (("rev-parse", "HEAD"), ("status", "--porcelain", "-uno")))
+    return commit, bool(status)
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def busy(backend: CudaBackend) -> list[str]:
+    """What says, before anything is measured, that others use the GPU."""
+    free, total = backend.memory_free()
+    if total - free <= TAKEN:
+        return []
+    taken = f"{screen.size(total - free)} of {screen.size(total)} of the GPU's memory are in use"
+    return [f"{taken}: if others compute there, too, the times are not the GPU's own"]
+
+
+def unsteady(rows: Iterable[Row]) -> list[str]:
+    """Cases of warpfold's whose times lie so far apart that somebody else was at work."""
+    found = [r for r in rows if r.ours.timing and r.ours.timing.median > LONG and r.ours.timing.spread > SPREAD]
+    return [f"{r.name}: the quartiles lie {r.ours.timing.spread:.0%} apart" for r in found if r.ours.timing]

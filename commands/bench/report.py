@@ -1,0 +1,91 @@
+"""What the benchmark prints: a table of the cases, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import screen
+from .results import HIGH, LARGE, LEVEL, Entry, Results, Row
+
+REASONS = 40
+"""Lines of reasons at most: one for each peer and each text."""
+
+
+def show(results: Results) -> None:
+    """Prints all of it."""
+    top, where = results.ceilings, results.machine
+    screen.show(f"{where['gpu']}, driver {where['driver'] or 'unknown'}, CUDA {where['cuda']}, {where['date']}")
+    screen.show(f"ceilings: read {top.read:.0f} GB/s, copy {top.copy:.0f} GB/s, empty kernel {top.empty:.2f} us")
+    screen.show("peers: " + "; ".join(f"{name} {text}" for name, text in results.peers.items()))
+    screen.show()
+    if results.rows:
+        columns, lines = table(results)
+        screen.table(columns, lines, spare=("% of its size",))
+        screen.show()
+    for line in (*summary(results), *_host(results), *_reasons(results.rows)):
+        screen.show(line)
+    for warning in results.warnings:
+        screen.show(f"warning: {warning}")
+
+
+def table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells: times in microseconds, of warpfold with the distance of the quartiles."""
+    names = list(results.peers)
+    columns = ["case", "MB", "warpfold us", *names, "best peer", "times", "% of read", "% of its size"]
+    return columns, [_line(results, row, names) for row in results.rows]
+
+
+def _line(results: Results, row: Row, names: Sequence[str]) -> list[str]:
+    ours, of = row.ours, row.of_ceiling(results.ceilings)
+    spread = f" ±{ours.timing.spread / 2:.1%}" if ours.timing else ""
+    return [
+        row.name, f"{row.nbytes / 1e6:.3g}", cell(ours) + spread, *(cell(row.peers[name]) for name in names),
+        row.best[0] if row.best else "", f"{row.ratio:.2f}" if row.ratio else "",
+        *(f"{100 * part:.1f}" for part in of or ()),
+    ] + [""] * (0 if of else 2)  # fmt: skip
+
+
+def cell(entry: Entry) -> str:
+    """A time in microseconds, or why there is none, in a word."""
+    return entry.word if entry.us is None else f"{entry.us:.1f}" if entry.us < 1000 else f"{entry.us:.0f}"
+
+
+def summary(results: Results) -> list[str]:
+    """The geometric means, and the cases that fall short."""
+    lines = []
+    for plain, label in ((True, "plain cases"), (False, "cases in all")):
+        mean, count = results.mean(plain=plain)
+        if count and (plain or count > results.mean(plain=True)[1]):
+            lines.append(f"{mean:.3f} times as fast as the best peer of each case, geometric mean of {count} {label}")
+    behind = [f"{r.name} {r.ratio:.3f} ({r.best[0]})" for r in results.behind if r.best]
+    lines.append(f"slower than {LEVEL} of the best peer: {', '.join(behind) or 'none'}")
+    low = [(r, r.of_ceiling(results.ceilings)) for r in results.low]
+    short = [f"{r.name} {of[0]:.1%}" for r, of in low if of]
+    lines.append(f"from {LARGE // 10**6} MB on under {HIGH:.0%} of the read ceiling: {', '.join(short) or 'none'}")
+    return lines
+
+
+def _host(results: Results) -> list[str]:
+    """What calls cost the host."""
+    if not results.host:
+        return []
+    if "failed" in results.host:
+        return [f"host: {results.host['failed']}"]
+    times = {k: v for k, v in results.host.items() if not k.startswith("allocations")}
+    counts = {k: v for k, v in results.host.items() if k.startswith("allocations")}
+    found = ["host, us a call: " + "; ".join(f"{k} {v:.2f}" for k, v in times.items())]
+    return [*found, "; ".join(f"{k}: {v:g}" for k, v in counts.items())]
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    """Why contestants failed or were wrong, each reason once with how many cases it is of."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        for name, entry in {"warpfold": row.ours, **row.peers}.items():
+            if entry.word in ("failed", "wrong"):
+                found.setdefault((name, entry.word, entry.reason), []).append(row.name)
+    lines = [
+        f"{name} {word} in {cases[0]}{f' and {len(cases) - 1} more' if len(cases) > 1 else ''}: {text}"
+        for (name, word, text), cases in found.items()
+    ]
+    return lines[:REASONS]

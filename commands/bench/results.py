@@ -1,0 +1,177 @@
+"""The results of the benchmark: what is measured of a case, and the file that keeps it all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from ...compiler.errors import error
+from ...runtime.measure import Ceilings, Timing
+from .. import screen
+from ..files import Output
+
+FORMAT = "warpfold bench"
+VERSION = 1
+LARGE = 256_000_000
+"""Bytes from which a case is to reach ``HIGH`` of the ceiling."""
+HIGH, LEVEL = 0.95, 0.98
+"""That fraction, and the least speed relative to the best peer that is no loss but noise."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one contestant in one case.
+
+    Attributes:
+        timing: device time, where the answer is right.
+        error: the greatest difference from the float64 answer, where there is an answer.
+        word: why there is no timing: ``missing``, ``none`` (it has no such function), ``failed`` or ``wrong``.
+        reason: the same in more words.
+    """
+
+    timing: Timing | None = None
+    error: float | None = None
+    word: str = ""
+    reason: str = ""
+
+    @property
+    def us(self) -> float | None:
+        """The median in microseconds."""
+        return self.timing.median if self.timing else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case, measured.
+
+    Attributes:
+        name, group: of the case.
+        nbytes: bytes that must move.
+        plain: whether it counts in the geometric mean of the plain cases.
+        ours: warpfold.
+        peers: the others, by name.
+        plan: warpfold's plan.
+        reasons: why the plan is so.
+    """
+
+    name: str
+    group: str
+    nbytes: int
+    plain: bool
+    ours: Entry
+    peers: Mapping[str, Entry]
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Sequence[str] = ()
+
+    @property
+    def best(self) -> tuple[str, float] | None:
+        """The fastest peer and its microseconds."""
+        timed = [(e.us, name) for name, e in self.peers.items() if e.us is not None]
+        return (min(timed)[1], min(timed)[0]) if timed else None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast as the best peer warpfold is."""
+        return self.best[1] / self.ours.us if self.best and self.ours.us else None
+
+    def of_ceiling(self, top: Ceilings) -> tuple[float, float] | None:
+        """Warpfold's speed as fractions: of the read of 1 GiB, and of a plain read of as many bytes."""
+        if not self.ours.us:
+            return None
+        return self.nbytes / self.ours.us / 1e3 / top.read, top.read_at(self.nbytes) / self.ours.us
+
+
+@dataclass
+class Results:
+    """A run of the benchmark.
+
+    Attributes:
+        machine: GPU, driver, versions, commit, date: labelled texts.
+        ceilings: the device's.
+        peers: each peer's version, or why it is missing.
+        rows: the cases, in order.
+        host: microseconds of the host a call, by what is called; and counters.
+        warnings: what makes the numbers doubtful.
+    """
+
+    machine: dict[str, Any]
+    ceilings: Ceilings
+    peers: dict[str, str]
+    rows: list[Row] = field(default_factory=list)
+    host: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def behind(self) -> list[Row]:
+        """Cases in which a peer is faster by more than noise."""
+        return [r for r in self.rows if r.ratio is not None and r.ratio < LEVEL]
+
+    @property
+    def low(self) -> list[Row]:
+        """Large cases that fall short of the ceiling."""
+        found = [(r, r.of_ceiling(self.ceilings)) for r in self.rows if r.nbytes >= LARGE]
+        return [r for r, of in found if of and of[0] < HIGH]
+
+    def mean(self, *, plain: bool = False) -> tuple[float, int]:
+        """The geometric mean of how many times as fast as the best peer of each case, and of how many cases."""
+        ratios = [r.ratio for r in self.rows if r.ratio and (r.plain or not plain)]
+        return (geometric_mean(ratios) if ratios else 0.0), len(ratios)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the file says."""
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+
+    def write(self, output: Output) -> None:
+        """Writes the file, whole or not at all."""
+        text = screen.as_json(self.to_dict())
+        output.write(lambda f: f.write(text.encode() + b"\n"))
+
+
+def load(path: str | Path) -> Results:
+    """The results that a file keeps.
+
+    Raises:
+        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as e:
+        raise error("WF501", path=path, reason=e.strerror) from e
+    except UnicodeDecodeError as e:
+        raise error("WF744", path=path, reason="it is no text") from e
+    try:
+        found = json.loads(text)
+    except ValueError as e:
+        raise error("WF744", path=path, reason=e) from e
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise error("WF744", path=path, reason=f"it does not say {FORMAT!r}")
+    if found.get("version") != VERSION:
+        raise error("WF743", path=path, found=found.get("version"), expected=VERSION)
+    try:
+        return _read(found)
+    except (KeyError, TypeError, ValueError) as e:
+        raise error("WF744", path=path, reason=f"{type(e).__name__} {e}") from e
+
+
+def _read(found: dict[str, Any]) -> Results:
+    top = found["ceilings"]
+    reads = tuple((int(n), float(us)) for n, us in top["reads"])
+    if not reads:
+        raise ValueError("no reads were measured")
+    ceilings = Ceilings(float(top["read"]), float(top["copy"]), float(top["empty"]), reads)
+    rows = [_row(r) for r in found["rows"]]
+    return Results(found["machine"], ceilings, found["peers"], rows, found["host"], list(found["warnings"]))
+
+
+def _row(found: dict[str, Any]) -> Row:
+    peers = {name: _entry(e) for name, e in found["peers"].items()}
+    return Row(**{**found, "ours": _entry(found["ours"]), "peers": peers})
+
+
+def _entry(found: dict[str, Any]) -> Entry:
+    timing = Timing(**found["timing"]) if found["timing"] else None
+    return Entry(**{**found, "timing": timing})
