@@ -104,7 +104,7 @@ class Launching:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
-    cluster: tuple[int, int, int]
+    cluster: tuple[int, int, int] | None
     arguments: tuple[Argument, ...]
     end: int
 
@@ -159,7 +159,7 @@ class _Reader:
         self._mark(",")
         block = self._sizes()
         shared = self._integer("the bytes of dynamic shared memory") if self._accept(",") else 0
-        cluster = self._sizes() if self._accept(",") else (1, 1, 1)
+        cluster = self._sizes() if self._accept(",") else None
         self._mark(">>>")
         self._mark("(")
         arguments: list[Argument] = []

@@ -6,6 +6,7 @@ import pytest
 from catalogue import CATALOGUE, Case
 
 from warpfold.compiler.driver import compile_program
+from warpfold.compiler.errors import PlanError
 from warpfold.compiler.ladder import RUNGS, Rung
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
@@ -22,7 +23,11 @@ def ptx(case: Case, arch: str) -> str:
 @pytest.mark.parametrize("arch", list(TARGETS))
 @pytest.mark.parametrize("case", CATALOGUE, ids=lambda c: c.name)
 def test_every_kernel_assembles_without_spills(case: Case, arch: str) -> None:
-    """On every target: no spill, no local memory, no call."""
+    """On every target: no spill, no local memory, no call. Clusters are for those that have them."""
+    if "cluster" in case.plan and not TARGETS[arch].has_clusters:
+        with pytest.raises(PlanError, match=f"WF414: .*: {arch} has no clusters of CTAs"):
+            ptx(case, arch)
+        return
     text = ptx(case, arch)
     assert ".local" not in text
     assert "call" not in text
@@ -73,6 +78,17 @@ def test_rounds_within_a_warp_wait_for_that_warp_alone() -> None:
     assert text.count("bar.sync") == 4
     assert text.count("bar.warp.sync") == 5
     assert "shfl" not in text
+
+
+def test_a_cluster_passes_its_barrier_twice() -> None:
+    """Arrives as it begins, waits before it writes to the first CTA; arrives and waits again. No barrier of a CTA."""
+    text = ptx(Case("sum", (65536,), plan="cluster=8,warps=16"), "sm_90a")
+    assert ".reqnctapercluster 1, 8, 1" in text
+    order = [text.index("barrier.cluster.arrive.relaxed"), text.index("ld.global"), text.index("barrier.cluster.wait"),
+             text.index("mapa.shared::cluster"), text.index("st.shared::cluster"), text.index("cluster.arrive.aligned"),
+             text.rindex("barrier.cluster.wait"), text.index("ld.shared")]  # fmt: skip
+    assert order == sorted(order)
+    assert (text.count("barrier.cluster"), text.count("bar.sync")) == (4, 0)
 
 
 def test_the_machine_code_reads_16_bytes_at_a_time() -> None:

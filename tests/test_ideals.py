@@ -51,6 +51,27 @@ def test_of_a_sum_by_many_ctas() -> None:
     assert found.warp_instructions["shuffle"] == 257 * 8 * (5 + 3)  # all warps do the second round
 
 
+def test_of_a_cluster() -> None:
+    """8 CTAs of 16 warps, of which each leaves its state in the first CTA, where one warp takes the 128."""
+    ((found, least),) = _profiled("sum", "65536", plan="cluster=8,warps=16,unroll=4")
+    assert found.grid == (1, 8, 1)
+    assert least == {
+        "global load": 512,
+        "global store": 1,
+        "shared store": 128,
+        "shared load": 1,
+        "float": (2**16 - 2**12) // 32 + 128 * 5 + 3 + 5,  # of threads, of lanes, and of four states a lane
+        "shuffle": 128 * 5 + 5,
+        "barrier": 4 * 128,
+        "control": 128,
+        "load": 513,
+        "store": 129,
+        "atomic": 0,
+    }
+    for kind in ("store", "barrier", "shuffle"):
+        assert found.warp_instructions[kind] == least[kind]
+
+
 def test_of_rows_of_four_lanes() -> None:
     """4096 rows of 16 elements, 4 lanes a row: nothing but two rounds of shuffles in 512 warps, of two words."""
     ((found, least),) = _profiled("argmax", "4096x16", "1")

@@ -389,7 +389,7 @@ def profile(
     memory: Memory,
     *,
     shared_bytes: int = 0,
-    cluster: tuple[int, int, int] = (1, 1, 1),
+    cluster: tuple[int, int, int] | None = None,
     max_steps: int | None = None,
 ) -> Profile:
     """Runs kernel ``entry`` of ``module`` to its end, as ``launch`` does, and gives what it did.

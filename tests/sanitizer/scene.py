@@ -38,7 +38,7 @@ class Launch:
     grid: Shape
     block: Shape
     args: tuple[At | int, ...]
-    cluster: Shape = (1, 1, 1)
+    cluster: Shape | None = None
 
     def argument(self, index: int, value: At | int) -> Launch:
         """The same with another argument."""

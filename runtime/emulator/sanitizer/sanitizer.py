@@ -130,7 +130,7 @@ def sanitize(
     memory: Memory,
     *,
     shared_bytes: int = 0,
-    cluster: tuple[int, int, int] = (1, 1, 1),
+    cluster: tuple[int, int, int] | None = None,
     max_steps: int | None = None,
     seed: int | None = None,
 ) -> list[Finding]:

@@ -92,12 +92,30 @@ def test_launches_are_refused(change: dict[str, Any], message: str) -> None:
     ("directive", "message"),
     [
         (".reqntid 64, 1, 1", r"WF708.*expected a block of \(64, 1, 1\), got \(32, 1, 1\)"),
-        (".explicitcluster .reqnctapercluster 2, 1, 1", r"WF708.*expected a cluster of \(2, 1, 1\), got \(1, 1, 1\)"),
+        (
+            ".explicitcluster .reqnctapercluster 2, 1, 1",
+            r"WF708.*expected a grid that clusters of \(2, 1, 1\) divide, got \(1, 1, 1\)",
+        ),
     ],
 )
 def test_directives_bind_the_launch(directive: str, message: str) -> None:
     with pytest.raises(EmulatorError, match=message):
         run("", after=directive)
+
+
+def test_a_kernel_that_says_its_cluster_has_no_other() -> None:
+    """As by the driver: a launch without a cluster gets the kernel's, and one with another is refused."""
+    text = (
+        f"{HEADER} .visible .entry k(.param .b64 k_out) .explicitcluster .reqnctapercluster 1, 2, 1 {{ .reg .b32 %r<2>;"
+        " .reg .b64 %rd<2>; ld.param.b64 %rd1, [k_out]; mov.u32 %r1, %cluster_nctarank; st.global.u32 [%rd1], %r1;"
+        " ret; }"
+    )
+    memory, out = emulator.Memory(), np.zeros(1, np.int32)
+    built, args = emulator.parse(text), [memory.bind(out.view(np.uint8))]
+    emulator.launch(built, "k", (1, 4, 1), (1, 1, 1), args, memory)
+    assert out[0] == 2
+    with pytest.raises(EmulatorError, match=r"WF708.*expected a cluster of \(1, 2, 1\), got \(1, 4, 1\)"):
+        emulator.launch(built, "k", (1, 4, 1), (1, 1, 1), args, memory, cluster=(1, 4, 1))
 
 
 def test_a_text_is_parsed_once() -> None:
