@@ -46,20 +46,20 @@ def _inside(value: Any) -> Iterator[object]:
     elif isinstance(value, Mapping):
         yield from (len(value), *value.keys(), *value.values())
     elif isinstance(value, FunctionType):
-        yield from () if _is_own(value) else _variables(value)
+        yield from () if is_own(value) else _variables(value)
     elif isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
     elif isinstance(value, functools.partial):
         yield from (value.func, value.args, value.keywords)
     elif not isinstance(value, type | ModuleType):
-        whole = hasattr(value, "function") and _is_own(type(value))  # a monoid, or one of its functions
+        whole = hasattr(value, "function") and is_own(type(value))  # a monoid, or one of its functions
         yield from (v for v in getattr(value, "__dict__", {}).values() if whole or isinstance(v, PLAIN))
         called = getattr(type(value), "__call__", None)  # noqa: B004 - the function, and not whether there is one
         if isinstance(called, FunctionType):
             yield called
 
 
-def _is_own(thing: Any) -> bool:
+def is_own(thing: Any) -> bool:
     return str(thing.__module__).startswith(_OWN)
 
 
@@ -70,7 +70,7 @@ def _variables(function: FunctionType) -> Iterator[object]:
             yield cell.cell_contents
         except ValueError:  # not assigned yet
             yield None
-    held, names = function.__globals__, _names(function.__code__)
+    held, names = function.__globals__, names_of(function.__code__)
     for value in (held[name] for name in names if name in held):
         yield value
         if isinstance(value, ModuleType):
@@ -78,7 +78,7 @@ def _variables(function: FunctionType) -> Iterator[object]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _names(code: CodeType) -> tuple[str, ...]:
+def names_of(code: CodeType) -> tuple[str, ...]:
     """The names that ``code`` and the functions inside it look up."""
-    inner = (n for c in code.co_consts if isinstance(c, CodeType) for n in _names(c))
+    inner = (n for c in code.co_consts if isinstance(c, CodeType) for n in names_of(c))
     return tuple(dict.fromkeys((*code.co_names, *inner)))

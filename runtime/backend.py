@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import DType
 from ..compiler.storage import parts
 from ..compiler.target import Target
+
+if TYPE_CHECKING:
+    from .packed import Packed
 
 Kind = Literal["cpu", "cuda"]
 
@@ -116,8 +119,8 @@ class Backend(Protocol):
         """Scratch memory for one launch on ``stream``; kept and reused by later launches on the same stream."""
         ...
 
-    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> None:
-        """Queues the calls in order on ``stream``."""
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed] | None:
+        """Queues the calls in order on ``stream``; gives what can repeat them, if anything can."""
         ...
 
     def synchronize(self, stream: int) -> None:

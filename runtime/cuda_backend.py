@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -372,6 +372,28 @@ class CudaBackend:
         finally:
             self._call("cuThreadExchangeStreamCaptureMode", previous)
         buffer.address, buffer.size = address, size
+
+    @contextmanager
+    def memory(self, nbytes: int) -> Iterator[int]:
+        """The address of ``nbytes`` of memory of the device, until the ``with`` ends; it then waits for the device."""
+        with self._current():
+            address = int(self._call("cuMemAlloc", nbytes, nbytes=nbytes))
+        try:
+            yield address
+        finally:
+            with self._current():
+                self._d.cuMemFree(address)
+
+    def copy(self, target: int, source: int, nbytes: int, stream: int = 0) -> None:
+        """Queues a copy within the device's memory."""
+        with self._current():
+            self._call("cuMemcpyDtoDAsync", target, source, nbytes, stream)
+
+    def memory_free(self) -> tuple[int, int]:
+        """Bytes of the device's memory that nobody uses, and all of them."""
+        with self._current():
+            free, total = self._call("cuMemGetInfo")
+        return int(free), int(total)
 
     # --- kernels -------------------------------------------------------------------------------------------------
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:

@@ -16,6 +16,26 @@ ALIGN = 256
 """Bytes on whose multiples a GPU's allocations begin, and the partials of different values."""
 
 
+class Start(int):
+    """Where an array begins, or a number of bytes ``added`` after that: what changes when a launch is repeated.
+
+    ``array`` is the number of the array among those of the call: the inputs, then the results.
+    """
+
+    array: int
+    added: int
+
+    @classmethod
+    def of(cls, address: int, array: int, added: int) -> Start:
+        """An address with what it is made of."""
+        made = cls(address)
+        made.array, made.added = array, added
+        return made
+
+    def __add__(self, nbytes: int) -> Start:
+        return Start.of(int(self) + nbytes, self.array, self.added + nbytes)
+
+
 @dataclass(frozen=True)
 class Scratch:
     """What a launch needs besides its arrays.

@@ -25,7 +25,7 @@ from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
 from ..compiler.storage import parts
 from ..compiler.target import Target
-from . import cache, finds
+from . import cache, finds, recall
 from .what import Params, What, function_of, given, hashable
 
 MANY = 2**31
@@ -176,6 +176,7 @@ def prepare(
 def forget() -> None:
     """Forgets which plans were chosen in this process: what the autotuner found, or gave up, counts from now on."""
     prepare.cache_clear()
+    recall.forget()
 
 
 def artifact(prepared: Prepared) -> Artifact:

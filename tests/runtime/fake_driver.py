@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Status(IntEnum):
@@ -19,8 +21,10 @@ class Status(IntEnum):
     CUDA_ERROR_OUT_OF_MEMORY = 2
     CUDA_ERROR_NOT_INITIALIZED = 3
     CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CUDA_ERROR_INVALID_HANDLE = 400
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
 
@@ -29,13 +33,34 @@ OK = Status.CUDA_SUCCESS
 Kernel = Callable[[tuple[int, ...]], None]
 
 
+Pointer, Int = ctypes.c_void_p, ctypes.c_int
+ENTRIES: dict[str, Any] = {
+    "cuLaunchKernelEx": ctypes.CFUNCTYPE(Int, Pointer, Pointer, Pointer, Pointer),
+    "cuStreamIsCapturing": ctypes.CFUNCTYPE(Int, Pointer, Pointer),
+}
+"""What is called by address."""
+
+
+class Launch(NamedTuple):
+    """A launch as the driver found it; the words are those of the arguments."""
+
+    name: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    stream: int
+    words: tuple[int, ...]
+    context: int
+
+
 class FakeDriver:
     """One or more devices that run Python functions as kernels.
 
     Attributes:
         calls: every call, as (name, arguments).
         fail: the status to return instead, by call name.
-        kernels: what a kernel of a name does with its argument words; ``layout`` says how wide each is.
+        kernels: what a kernel of a name does with its argument words; ``layout`` says how wide each is,
+            and ``layouts`` for kernels of a name.
+        launches: what was launched.
         current: the current context, as the caller left it.
         capturing: the graph that is being captured, by stream.
     """
@@ -59,6 +84,12 @@ class FakeDriver:
         self.log = b""
         self.kernels: dict[str, Kernel] = {}
         self.layout: tuple[int, ...] = ()
+        self.layouts: dict[str, tuple[int, ...]] = {}
+        self.functions: list[tuple[Any, str]] = []
+        self.entries: dict[str, Any] = {}
+        self.launches: list[Launch] = []
+        self.owners: dict[int, int] = {}
+        self.modules: list[Any] = []
         self.current = 0
         self.stack: list[int] = []
         self.capturing: dict[int, int] = {}
@@ -195,22 +226,46 @@ class FakeDriver:
     def cuModuleLoadDataEx(self, image: bytes, count: int, options: list[str], values: list[Any]) -> Any:
         assert count == len(options) == len(values)
         values[options.index("log")][: len(self.log)] = self.log
-        return OK, image
+        module = (image,)
+        self.owners[id(module)] = self.current
+        self.modules.append(module)
+        return OK, module
 
     def cuModuleUnload(self, _: object) -> Any:
         return (OK,)
 
-    def cuModuleGetFunction(self, _: object, name: bytes) -> Any:
-        return OK, name.decode()
+    def cuModuleGetFunction(self, module: object, name: bytes) -> Any:
+        self.functions.append((module, name.decode()))
+        return OK, len(self.functions)
 
-    def cuLaunchKernel(self, function: str, *shape: int) -> Any:
-        *_, params, extra = shape
-        assert extra == 0
-        slots = (ctypes.c_void_p * len(self.layout)).from_address(params)
+    def cuGetProcAddress(self, name: bytes, since: int, flags: int) -> Any:
+        assert (since, flags) == (12000, 1)
+        held = self.entries[name.decode()] = ENTRIES[name.decode()](partial(self.entered, name.decode()))
+        return OK, ctypes.cast(held, ctypes.c_void_p).value, 0
+
+    def entered(self, name: str, *args: Any) -> int:
+        """A call by address: pointers are read and written where they point."""
+        self.calls.append((name, args))
+        return self.fail.get(name, OK) or getattr(self, f"at_{name}")(*args)
+
+    def at_cuStreamIsCapturing(self, stream: int | None, status: int) -> int:
+        ctypes.c_int.from_address(status).value = 1 if self.capturing.get(stream or 0) else 0
+        return OK
+
+    def at_cuLaunchKernelEx(self, config: int, function: int, params: int, extra: int | None) -> int:
+        assert extra is None
+        module, name = self.functions[function - 1]
+        if self.current != self.owners[id(module)]:
+            return Status.CUDA_ERROR_INVALID_HANDLE if self.current else Status.CUDA_ERROR_INVALID_CONTEXT
+        shape = struct.unpack_from("<7I4xQQI", ctypes.string_at(config, 56))
+        assert shape[6] == shape[8] == shape[9] == 0
+        layout = self.layouts.get(name, self.layout)
+        slots = (ctypes.c_void_p * len(layout)).from_address(params)
         kinds = {8: ctypes.c_int64, 4: ctypes.c_int32}
         words = []
-        for address, width in zip(slots, self.layout, strict=True):
+        for address, width in zip(slots, layout, strict=True):
             assert address % width == 0
             words.append(kinds[width].from_address(address).value)
-        self.kernels.get(function, lambda _: None)(tuple(words))
-        return (OK,)
+        self.launches.append(Launch(name, shape[:3], shape[3:6], shape[7], tuple(words), self.current))
+        self.kernels.get(name, lambda _: None)(tuple(words))
+        return OK

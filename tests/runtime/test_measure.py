@@ -69,12 +69,11 @@ def test_before_each_call_the_cache_is_written_then_read(driver: FakeDriver, bac
     driver.names()
     timed(backend, [lambda: driver.calls.append(("call", ()))], runs=2, warmup=0, stream=3)
     order = [
-        name for name, _ in driver.calls if name in ("cuMemsetD32Async", "cuLaunchKernel", "cuEventRecord", "call")
+        name for name, _ in driver.calls if name in ("cuMemsetD32Async", "cuLaunchKernelEx", "cuEventRecord", "call")
     ]
-    order = order[order.index("cuLaunchKernel") - 1 :]
-    assert order == ["cuMemsetD32Async", "cuLaunchKernel", "cuEventRecord", "call", "cuEventRecord"] * 2
-    launched = next(args for name, args in driver.calls if name == "cuLaunchKernel")
-    grid, block = launched[1], launched[4]
+    order = order[order.index("cuLaunchKernelEx") - 1 :]
+    assert order == ["cuMemsetD32Async", "cuLaunchKernelEx", "cuEventRecord", "call", "cuEventRecord"] * 2
+    grid, block = driver.launches[0].grid[0], driver.launches[0].block[0]
     assert grid * block * measure.STEADY.unroll * measure.STEADY.steps * 16 == CLEAN_BYTES > 200 << 20
     written = [args for name, args in driver.calls if name == "cuMemsetD32Async" and args[-1] == 3]
     assert {args[0] for args in written} == {seen[0][0]}
@@ -99,10 +98,10 @@ def test_ceilings(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, backend: 
     def elapsed(fn: Any, stream: int = 0) -> float:  # noqa: ARG001
         driver.calls.clear()
         fn()
-        ((name, args),) = [c for c in driver.calls if c[0] in ("cuLaunchKernel", "cuMemcpyDtoDAsync")]
+        ((name, args),) = [c for c in driver.calls if c[0] in ("cuLaunchKernelEx", "cuMemcpyDtoDAsync")]
         if name == "cuMemcpyDtoDAsync":
             return 1000.0
-        kernel, grid, _, _, block = args[:5]
+        kernel, (grid, *_), (block, *_), *_ = driver.launches[-1]
         return {"empty": 2.0, "read2": 10.0}.get(kernel, 30.0) + grid * block / 1e6
 
     monkeypatch.setattr(backend, "elapsed", elapsed)

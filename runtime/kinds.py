@@ -1,0 +1,136 @@
+"""What of an array decides how it is reduced, read as cheaply as its library allows.
+
+Two arrays of one *kind* go the same way, from their views to the kernels: only their addresses differ, by multiples of
+16 bytes. Arrays of a CUDA library's own class have a kind; all others (host arrays, subclasses) go the long way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from operator import attrgetter
+from typing import Any
+
+Check = Callable[..., bool]
+"""Whether arrays are of the kinds that it was made for, but for their addresses."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How arrays of one class are read.
+
+    Attributes:
+        kind: what decides. Raises for an array without memory of its own, as a sparse one.
+        address: of the first element.
+        stream: for an array, what gives the caller's stream on its device; -1 where another device is the current one.
+        empty: for an array, what makes one like it.
+        check: for arrays of this class, a quick comparison of kinds; None where the library has none.
+    """
+
+    kind: Callable[[Any], Hashable]
+    address: Callable[[Any], int]
+    stream: Callable[[Any], Callable[[], int]]
+    empty: Callable[[Any], Callable[[], Any]]
+    check: Callable[[Sequence[Any]], Check | None]
+
+
+def reader_of(x: object) -> Reader | None:
+    """The reader for ``x``; None for an array of another class."""
+    kind = type(x)
+    if kind not in _READERS:
+        make = _MAKERS.get((kind.__module__.partition(".")[0], kind.__name__))
+        if make is None:
+            return None
+        _READERS[kind] = make()
+    return _READERS[kind]
+
+
+def kind_of(x: object) -> Hashable:
+    """What decides how ``x`` is reduced, the caller's stream left out.
+
+    Raises:
+        LookupError: it has no kind.
+    """
+    reader = _READERS.get(type(x)) or reader_of(x)
+    if reader is None:
+        raise LookupError
+    try:
+        return reader.kind(x)
+    except (RuntimeError, TypeError, NotImplementedError) as e:  # a tensor without strides or memory
+        raise LookupError from e
+
+
+# --- PyTorch -----------------------------------------------------------------------------------------------------
+def _torch() -> Reader:
+    torch = sys.modules["torch"]
+    return Reader(_torch_kind, torch.Tensor.data_ptr, _torch_stream, _torch_empty, _torch_check)
+
+
+def _torch_kind(x: Any) -> Hashable:
+    return (
+        x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), x.requires_grad,
+    )  # fmt: skip
+
+
+def _torch_stream(x: Any) -> Callable[[], int]:
+    """PyTorch's own compiler uses the first; an object for the stream costs ten times as much."""
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if raw is not None:
+        return partial(raw, x.get_device())
+    return lambda device=x.device: int(torch.cuda.current_stream(device).cuda_stream)  # type: ignore[misc]
+
+
+def _torch_empty(like: Any) -> Callable[[], Any]:
+    return partial(sys.modules["torch"].empty, tuple(like.shape), dtype=like.dtype, device=like.device)
+
+
+def _torch_check(xs: Sequence[Any]) -> Check | None:
+    """The guard by which torch.compile knows tensors: class, dispatch keys, type, device, sizes, strides, gradient."""
+    guards = _torch_guards()
+    if guards is None:
+        return None
+    sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
+    return guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check  # type: ignore[no-any-return]
+
+
+@cache
+def _torch_guards() -> Any:
+    """The class of the guards; None where this PyTorch has none that does what is expected of it."""
+    torch = sys.modules["torch"]
+    try:
+        guards = torch._C._dynamo.guards.TensorGuards
+        x = torch.empty((2, 3))
+        check = guards(x, x, dynamic_dims_sizes=[[2, 3]] * 2, dynamic_dims_strides=[[3, 1]] * 2).check
+        others = (
+            torch.empty((3, 2)), torch.empty((3, 2)).t(), torch.empty((2, 3), dtype=torch.int32), torch._neg_view(x),
+            torch.empty((2, 3), requires_grad=True), torch.empty((2, 3), device="meta"),
+        )  # fmt: skip
+        sound = check(x, torch.ones((2, 3))) and not any(check(x, y) or check(y, x) for y in others)
+    except (AttributeError, TypeError, RuntimeError):
+        return None
+    return guards if sound else None
+
+
+# --- CuPy --------------------------------------------------------------------------------------------------------
+def _cupy() -> Reader:
+    return Reader(_cupy_kind, attrgetter("data.ptr"), _cupy_stream, _cupy_empty, lambda _: None)
+
+
+def _cupy_kind(x: Any) -> Hashable:
+    return x.dtype, x.shape, x.strides, x.data.device_id, x.data.ptr & 15
+
+
+def _cupy_stream(x: Any) -> Callable[[], int]:
+    cuda, number = sys.modules["cupy"].cuda, x.data.device_id
+    return lambda: int(cuda.get_current_stream().ptr) if cuda.runtime.getDevice() == number else -1
+
+
+def _cupy_empty(like: Any) -> Callable[[], Any]:
+    return partial(sys.modules["cupy"].empty, like.shape, like.dtype)
+
+
+_MAKERS: dict[tuple[str, str], Callable[[], Reader]] = {("torch", "Tensor"): _torch, ("cupy", "ndarray"): _cupy}
+_READERS: dict[type, Reader] = {}
