@@ -32,6 +32,7 @@ _HOME = {
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
+    **dict.fromkeys(("Tuned", "autotune"), ".runtime.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),

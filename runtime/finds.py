@@ -1,6 +1,6 @@
 """Plans that the autotuner found faster than the planner's own: in the cache directory, one file for each reduction.
 
-A find is for exactly one program, geometry, alignment, machine and determinism, and for the sources of this warpfold. It
+A find is for exactly one program, geometry, alignment, machine, determinism and version of the sources. It
 never changes an answer: what is read is used only where it is whole, where the planner can serve it, and where it gives
 the planner's own bits. Anything else counts as not there.
 """
@@ -85,7 +85,7 @@ def for_any_size(task: Task, own: Choice) -> Choice:
 
 
 def allowed(task: Task, own: Choice, other: Choice) -> bool:
-    """Whether ``other`` may take the place of the planner's ``own`` choice: with the same bits, or if none are asked."""
+    """Whether ``other`` may take the place of the planner's ``own`` choice: with its bits, if any are asked for."""
     return task.determinism == "none" or same_bits(task.program, task.geometry.n_reduced, own, other)
 
 

@@ -22,7 +22,9 @@ from warpfold.commands.reference import depth
 from warpfold.compiler.library import FUNCTIONS
 from warpfold.compiler.planner import Task, choose
 from warpfold.compiler.target import target
+from warpfold.runtime import finds
 from warpfold.runtime.api import plan_for
+from warpfold.runtime.neighbours import neighbours
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
 TAG = re.compile(r"\s\[([a-z0-9_]+(?:, [a-z0-9_]+)*)\]\.\s+")
@@ -214,6 +216,62 @@ def test_floats_by_atomics() -> None:
     got = total(x, determinism="none", plan="finish=atomic")
     assert abs(float(got) - x.sum(dtype=F64)) <= g(4999, U32) * np.abs(x).sum(dtype=F64)
     refused("WF408", "sum", x, plan="finish=atomic")
+
+
+# --- tuning --------------------------------------------------------------------------------------------------------
+def keep(ready: Any, plan: str) -> Any:
+    """The choice for what ``ready`` is, after ``plan`` was found for it on a GPU."""
+    finds.keep(finds.Find(finds.key(ready.task, "GPU"), plan))
+    return finds.better(ready.task, ready.choice, "GPU")
+
+
+@pytest.fixture
+def no_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(finds, "machine", lambda: "GPU")
+
+
+@pytest.mark.usefixtures("no_finds")
+def test_finds_are_for_one_kind() -> None:
+    ready = plan_for("max", (64, 4096), axis=1)
+    assert keep(ready, "unroll=1").plan == ready.choice.plan.with_options("unroll=1")
+    for other in (plan_for("max", (64, 4100), axis=1), plan_for("min", (64, 4096), axis=1)):
+        assert finds.better(other.task, other.choice, "GPU") is other.choice
+    assert finds.better(ready.task, ready.choice, "another GPU") is ready.choice
+    finds.forget()
+    assert finds.better(ready.task, ready.choice, "GPU") is ready.choice
+
+
+@pytest.mark.usefixtures("no_finds")
+@pytest.mark.parametrize("determinism", ["run", "portable"])
+@pytest.mark.parametrize(("shape", "axis"), [((20000,), None), ((40, 512), 1), ((3000, 40), 0), ((40, 30), 1)])
+def test_finds_have_the_same_bits(shape: tuple[int, ...], axis: Any, determinism: str) -> None:
+    x = normal(*shape)
+    ready, own = plan_for("sum", shape, axis=axis, determinism=determinism), total(x, axis, determinism=determinism)
+    tried = list(itertools.islice(neighbours(ready.task, ready.choice, ready.choice), 0, None, 3))[:5]
+    assert tried
+    for other in tried:
+        assert keep(ready, finds.words(other.plan)).plan == other.plan
+        plan = finds.words(other.plan)
+        assert total(x, axis, determinism=determinism, plan=plan).tobytes() == own.tobytes()
+    reordered = "cta=serial" if ready.choice.plan.positions > 2 else "cta=sequential,lanes=32,warps=8"
+    assert keep(ready, reordered) is ready.choice
+
+
+@pytest.mark.usefixtures("no_finds")
+def test_finds_without_determinism() -> None:
+    ready = plan_for("sum", (20000,), determinism="none")
+    assert keep(ready, "finish=atomic").plan.finish == "atomic"
+    plans = [c.plan for c in neighbours(ready.task, ready.choice, ready.choice)]
+    assert {"atomic", "cta"} <= {p.finish for p in plans}
+
+
+@pytest.mark.usefixtures("no_finds")
+def test_finds_for_other_sizes() -> None:
+    for what, taken in (("max", True), ("argmin", True), ("sum", False)):
+        ready = plan_for(what, (64, 4096), axis=1)
+        assert keep(ready, "lanes=16,warps=16").plan != ready.choice.plan
+        assert (wf.compile(what, (64, 4096), axis=1).plan != ready.choice.plan) is taken
 
 
 # --- NaN -----------------------------------------------------------------------------------------------------------
