@@ -18,7 +18,8 @@ from warpfold.runtime.measure import Ceilings, Timing
 TOP = Ceilings(4000.0, 3900.0, 2.8, ((4096, 2.9), (1 << 20, 4.0), (1 << 30, (1 << 30) / 4000 / 1e3)))
 MACHINE = {
     "gpu": "Fake GPU", "sms": 132, "arch": "sm_90a", "driver": "580.1", "cuda": "13.0", "python": "3.12",
-    "warpfold": "1.0", "cuda-python": "13.0", "commit": "0123456789abcdef", "dirty": False, "date": "2026-01-02 03:04 UTC",
+    "warpfold": "1.0", "cuda-python": "13.0", "commit": "0123456789abcdef", "dirty": False,
+    "date": "2026-01-02 03:04 UTC",
 }  # fmt: skip
 
 
@@ -83,4 +84,4 @@ def row(name: str, nbytes: int, ours: Entry, plain: bool = True, **peers: Entry)
 
 def results(*rows: Row) -> Results:
     names = {name for r in rows for name in r.peers}
-    return Results(dict(MACHINE), TOP, {name: "1.0" for name in sorted(names)}, list(rows))
+    return Results(dict(MACHINE), TOP, dict.fromkeys(sorted(names), "1.0"), list(rows))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.errors import WarpfoldError
-from ...runtime.api import reduce
+from ...runtime import api
 from ...runtime.arrays import to_numpy
 from ...runtime.backend import View
 from ...runtime.execute import Arrays as Bound
@@ -59,7 +59,8 @@ class Contest:
             failed = Entry(word="failed", reason=f"no input: {_said(e)}")
             return Row(**{**vars(row), "ours": failed, "peers": dict.fromkeys(self.peers, failed)})
         chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
-        ours = [lambda x=x: reduce(x, what=case.what, axis=case.axis, out=out) for x in xs]
+        reduce = getattr(api, case.what)
+        ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
         entries = {"": self._entry(case, xs, expected, lambda: ours)}
         for name, peer in self.peers.items():
             entries[name] = self._peer(case, xs, expected, peer)

@@ -39,7 +39,7 @@ def _line(results: Results, row: Row, names: Sequence[str]) -> list[str]:
     ours, of = row.ours, row.of_ceiling(results.ceilings)
     spread = f" ±{ours.timing.spread / 2:.1%}" if ours.timing else ""
     return [
-        row.name, f"{row.nbytes / 1e6:.3g}", cell(ours) + spread, *(cell(row.peers[name]) for name in names),
+        row.name, megabytes(row.nbytes), cell(ours) + spread, *(cell(row.peers[name]) for name in names),
         row.best[0] if row.best else "", f"{row.ratio:.2f}" if row.ratio else "",
         *(f"{100 * part:.1f}" for part in of or ()),
     ] + [""] * (0 if of else 2)  # fmt: skip
@@ -48,6 +48,11 @@ def _line(results: Results, row: Row, names: Sequence[str]) -> list[str]:
 def cell(entry: Entry) -> str:
     """A time in microseconds, or why there is none, in a word."""
     return entry.word if entry.us is None else f"{entry.us:.1f}" if entry.us < 1000 else f"{entry.us:.0f}"
+
+
+def megabytes(nbytes: int) -> str:
+    """Bytes in MB."""
+    return f"{nbytes / 1e6:.3g}" if nbytes < 1e9 else f"{nbytes / 1e6:,.0f}"
 
 
 def summary(results: Results) -> list[str]:
@@ -74,7 +79,7 @@ def _host(results: Results) -> list[str]:
     times = {k: v for k, v in results.host.items() if not k.startswith("allocations")}
     counts = {k: v for k, v in results.host.items() if k.startswith("allocations")}
     found = ["host, us a call: " + "; ".join(f"{k} {v:.2f}" for k, v in times.items())]
-    return [*found, "; ".join(f"{k}: {v:g}" for k, v in counts.items())]
+    return found + (["; ".join(f"{k}: {v:g}" for k, v in counts.items())] if counts else [])
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:

@@ -1,4 +1,7 @@
-"""The picture of ``warpfold bench --plot``: how near to the ceilings each case comes, by the bytes that it moves."""
+"""The picture of ``warpfold bench --plot``: how near to the ceilings each case comes.
+
+On the left all cases by the bytes that they move, both axes logarithmic; on the right the large ones by name.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,13 @@ from .results import Results, Row
 
 OURS, PEER = "#1971c2", "#e8590c"
 MARKS = {"full": "o", "row": "s", "col": "^", "mid": "D"}
-GROUPS = {"full": "all", "row": "rows", "col": "columns", "mid": "middle axes"}
+GROUPS = {"full": "everything", "row": "rows", "col": "columns", "mid": "middle axes"}
 CURVE = 200
 """Points of a curve."""
+NAMED = 16_000_000
+"""Bytes from which a case is on the right, too: below, time is not a matter of bandwidth."""
+WIDTH, TALL, LINE_HEIGHT, ABOVE, BELOW = 13.5, 5.0, 0.2, 0.95, 1.05
+"""Inches: of the figure, of the left side, of a case on the right, and above and below all that."""
 
 
 class Roofline(Picture):
@@ -25,60 +32,62 @@ class Roofline(Picture):
 
 
 def draw(results: Results) -> Any:
-    """The figure: each case at its bytes, warpfold above or below the best peer, under the ceilings."""
+    """The figure."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 6.2), facecolor="white")
-    ax = figure.subplots()
-    figure.subplots_adjust(left=0.075, right=0.985, top=0.865, bottom=0.175)
     rows = [r for r in results.rows if r.ours.us]
-    low = min([4096, *(r.nbytes for r in rows)]) / 2
-    high = max([1 << 30, *(r.nbytes for r in rows)]) * 2
-    _ceilings(ax, results.ceilings, low, high)
-    for row in rows:
-        _case(ax, row)
-    _axes(ax, results.ceilings, low, high)
-    _legend(figure, rows)
-    where = results.machine
-    figure.text(0.012, 0.945, f"Plain reductions on {where['gpu']}", fontsize=13.5, weight="bold")
-    peers = ", ".join(name for name in results.peers if any(r.peers[name].us for r in rows))
-    note = f"a bar joins warpfold and the fastest of {peers}; median device time, the L2 cache flushed before each call"
-    figure.text(0.012, 0.903, note if peers else note.split("; ")[1], fontsize=9.5, color=PALE)
+    named = sorted((r for r in rows if r.nbytes >= NAMED), key=lambda r: (list(MARKS).index(r.group), -_speed(r)))
+    tall = max(TALL, LINE_HEIGHT * len(named))
+    height = tall + ABOVE + BELOW
+    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    left = figure.add_axes((0.055, 1 - (ABOVE + TALL) / height, 0.43, TALL / height))
+    right = figure.add_axes((0.68, BELOW / height, 0.305, tall / height))
+    _roof(left, results.ceilings, rows)
+    _names(right, results.ceilings, named)
+    _words(figure, results, rows, height)
     return figure
 
 
-def speed(nbytes: float, us: float) -> float:
-    """GB/s."""
-    return nbytes / us / 1e3
+def _speed(row: Row) -> float:
+    """Warpfold's GB/s."""
+    return row.nbytes / (row.ours.us or 1.0) / 1e3
+
+
+def _theirs(row: Row) -> float | None:
+    """The best peer's GB/s."""
+    return row.nbytes / row.best[1] / 1e3 if row.best else None
+
+
+# --- all cases, by bytes -------------------------------------------------------------------------------------------
+def _roof(ax: Any, top: Ceilings, rows: Sequence[Row]) -> None:
+    low = min([4096, *(r.nbytes for r in rows)]) / 2
+    high = max([1 << 30, *(r.nbytes for r in rows)]) * 2.5
+    _ceilings(ax, top, low, high)
+    for row in rows:
+        theirs = _theirs(row)
+        if theirs:
+            ax.plot([row.nbytes] * 2, [_speed(row), theirs], color=PALE, linewidth=1, zorder=3)
+            ax.plot(row.nbytes, theirs, MARKS[row.group], color="white", markeredgecolor=PEER, markersize=5, zorder=4)
+        ax.plot(row.nbytes, _speed(row), MARKS[row.group], color=OURS, markersize=5.5, markeredgewidth=0, zorder=5)
+    _axes(ax, top, low, high)
 
 
 def _ceilings(ax: Any, top: Ceilings, low: float, high: float) -> None:
-    """The two flat ceilings, what an empty kernel's time leaves of any speed, and plain reads of each size."""
+    """The two flat ceilings, what the time of an empty kernel leaves of any speed, and plain reads of each size."""
     for value, words, style in ((top.read, "read of 1 GiB", "-"), (top.copy, "copy of 1 GiB", "--")):
         ax.axhline(value, color=LINE, linewidth=1.1, linestyle=style, zorder=2)
         above = value == max(top.read, top.copy)
-        ax.annotate(f"{words}: {value:,.0f} GB/s", (low * 1.15, value), (0, 4 if above else -11),
+        ax.annotate(f"{words}: {value:,.0f} GB/s", (low * 1.2, value), (0, 5 if above else -12),
                     textcoords="offset points", fontsize=9, color=LINE)  # fmt: skip
     xs = [low * (high / low) ** (i / CURVE) for i in range(CURVE + 1)]
-    floor = [(x, speed(x, top.empty)) for x in xs if speed(x, top.empty) <= 1.2 * max(top.read, top.copy)]
-    ax.plot(*zip(*floor, strict=True), color=PALE, linewidth=1.1, linestyle=":", zorder=2)
-    at = floor[len(floor) // 3]
-    ax.annotate(f"an empty kernel: {top.empty:.2f} us", at, (-6, 6), textcoords="offset points", fontsize=9,
-                color=PALE, ha="right")  # fmt: skip
-    ax.plot(xs, [speed(x, top.read_at(x)) for x in xs], color=INK, linewidth=1.0, zorder=2)
-    middle = xs[int(CURVE * 0.3)]
-    ax.annotate("a plain read of as many bytes", (middle, speed(middle, top.read_at(middle))), (8, -12),
-                textcoords="offset points", fontsize=9, color=INK)  # fmt: skip
-
-
-def _case(ax: Any, row: Row) -> None:
-    """Warpfold's mark, the best peer's, and the bar between."""
-    mark, ours = MARKS[row.group], speed(row.nbytes, row.ours.us or 1.0)
-    if row.best:
-        theirs = speed(row.nbytes, row.best[1])
-        ax.plot([row.nbytes] * 2, [ours, theirs], color=GRID, linewidth=2.5, zorder=3, solid_capstyle="butt")
-        ax.plot(row.nbytes, theirs, mark, color="white", markeredgecolor=PEER, markersize=5.5, zorder=4)
-    ax.plot(row.nbytes, ours, mark, color=OURS, markersize=6, markeredgewidth=0, alpha=0.85, zorder=5)
+    floor = [(x, x / top.empty / 1e3) for x in xs if x / top.empty / 1e3 <= 1.2 * max(top.read, top.copy)]
+    reads = [(x, x / top.read_at(x) / 1e3) for x in xs]
+    ax.plot(*zip(*floor, strict=True), color=PALE, linewidth=1.2, linestyle=":", zorder=2)
+    ax.plot(*zip(*reads, strict=True), color=INK, linewidth=1.0, zorder=2)
+    ax.annotate(f"an empty kernel: {top.empty:.2f} us", floor[int(0.55 * len(floor))], (-8, 8),
+                textcoords="offset points", fontsize=9, color=PALE, ha="right")  # fmt: skip
+    ax.annotate("a plain read of as many bytes", reads[int(0.2 * CURVE)], (12, -12), textcoords="offset points",
+                fontsize=9, color=INK)  # fmt: skip
 
 
 def _axes(ax: Any, top: Ceilings, low: float, high: float) -> None:
@@ -88,15 +97,28 @@ def _axes(ax: Any, top: Ceilings, low: float, high: float) -> None:
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xlim(low, high)
-    ax.set_ylim(top.read / 6000, top.read * 1.9)
-    ticks = [1 << k for k in range(10, 34, 3) if low <= 1 << k <= high]
-    ax.set_xticks(ticks)
+    ax.set_ylim(low / top.empty / 1e3, top.read * 2)
+    ax.set_xticks([1 << k for k in range(12, 40, 3) if low <= 1 << k <= high])
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _size(v)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
     ax.set_xlabel("bytes that must move")
-    ax.set_ylabel("GB/s")
+    ax.set_title("GB/s, all cases", fontsize=10.5, loc="left")
+    _plain(ax)
+
+
+def _size(nbytes: float) -> str:
+    unit = 0
+    while nbytes >= 1024:
+        nbytes, unit = nbytes / 1024, unit + 1
+    return f"{nbytes:g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
+
+
+def _plain(ax: Any) -> None:
+    """No more lines than help."""
     ax.grid(color=GRID, zorder=0, linewidth=0.7)
+    ax.set_axisbelow(True)
     ax.tick_params(length=0, labelcolor=INK, labelsize=9)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -104,22 +126,40 @@ def _axes(ax: Any, top: Ceilings, low: float, high: float) -> None:
         ax.spines[side].set_color(PALE)
 
 
-def _size(nbytes: float) -> str:
-    unit = 0
-    while nbytes >= 1024:
-        nbytes, unit = nbytes / 1024, unit + 1
-    return f"{nbytes:g} {('bytes', 'KiB', 'MiB', 'GiB')[unit]}"
+# --- large cases, by name ------------------------------------------------------------------------------------------
+def _names(ax: Any, top: Ceilings, rows: Sequence[Row]) -> None:
+    """A line a case: warpfold, the best peer, a bar between them, and the speed of a plain read of as many bytes."""
+    for place, row in enumerate(rows):
+        theirs = _theirs(row)
+        if theirs:
+            ax.plot([theirs, _speed(row)], [place] * 2, color=PALE, linewidth=1.5, zorder=3)
+            ax.plot(theirs, place, MARKS[row.group], color="white", markeredgecolor=PEER, markersize=5, zorder=4)
+        ax.plot(row.nbytes / top.read_at(row.nbytes) / 1e3, place, "|", color=INK, markersize=8, zorder=3)
+        ax.plot(_speed(row), place, MARKS[row.group], color=OURS, markersize=5.5, markeredgewidth=0, zorder=5)
+    ax.axvline(top.read, color=LINE, linewidth=1.1, zorder=2)
+    ax.set_yticks(range(len(rows)), [r.name for r in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_xlim(0, top.read * 1.06)
+    ax.set_title(f"GB/s, from {NAMED // 10**6} MB on", fontsize=10.5, loc="left")
+    _plain(ax)
+    ax.tick_params(axis="y", labelsize=8)
 
 
-def _legend(figure: Any, rows: Sequence[Row]) -> None:
-    """What colours and marks mean."""
+def _words(figure: Any, results: Results, rows: Sequence[Row], height: float) -> None:
+    """What was measured and where, and what colours and marks mean."""
     from matplotlib.lines import Line2D
 
     def key(mark: str, face: str, edge: str, label: str) -> Any:
         return Line2D([], [], marker=mark, linestyle="", color=face, markeredgecolor=edge, label=label, markersize=6)
 
-    keys = [key("o", OURS, OURS, "warpfold"), key("o", "white", PEER, "the best peer of the case")]
+    where, peers = results.machine, [n for n in results.peers if any(r.peers[n].us for r in rows)]
+    figure.text(0.012, 1 - 0.33 / height, f"Plain reductions on {where['gpu']}", fontsize=13.5, weight="bold")
+    note = "median device time, the L2 cache flushed before each call"
+    note = f"the best peer is the fastest of {', '.join(peers)} in each case; {note}" if peers else note
+    figure.text(0.012, 1 - 0.58 / height, note, fontsize=9.5, color=PALE)
     groups = {r.group for r in rows}
-    keys += [key(MARKS[g], PALE, PALE, f"sums of {GROUPS[g]}, and the like") for g in MARKS if g in groups]
-    figure.legend(handles=keys, loc="lower left", bbox_to_anchor=(0.065, 0), ncols=6, frameon=False, fontsize=9,
-                  handletextpad=0.1, columnspacing=1.2)  # fmt: skip
+    tick = Line2D([], [], marker="|", linestyle="", color=INK, label="a plain read of as many bytes", markersize=8)
+    keys = [key("o", OURS, OURS, "warpfold"), *([key("o", "white", PEER, "the best peer")] if peers else [])]
+    keys += [key(MARKS[g], PALE, PALE, GROUPS[g]) for g in MARKS if g in groups] + [tick]
+    figure.legend(handles=keys, loc="lower left", bbox_to_anchor=(0.045, 0.1 / height), ncols=7, frameon=False,
+                  fontsize=9, handletextpad=0.1, columnspacing=1.2)  # fmt: skip

@@ -1,0 +1,39 @@
+"""What a call costs the host: how it is counted."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bench_fakes import Device
+
+from warpfold.commands.bench import host
+
+
+def test_calls_are_made_in_batches_between_which_the_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    now = iter(range(10_000))
+    monkeypatch.setattr(host.time, "perf_counter", lambda: next(now))
+    device = SimpleNamespace(wait=lambda: log.append("wait"))
+    found = host.microseconds(device, lambda: log.append("call"))  # type: ignore[arg-type]
+    assert log.count("call") == host.CALLS + host.BATCH
+    assert log[host.BATCH : 2 * host.BATCH + 2] == ["wait", *["call"] * host.BATCH, "wait"]
+    assert found == pytest.approx(1e6 / host.BATCH)
+
+
+def test_allocations_are_counted_by_pytorch() -> None:
+    made = [0]
+    torch = SimpleNamespace(cuda=SimpleNamespace(memory_stats=lambda: {"allocation.all.allocated": made[0]}))
+
+    def call() -> None:
+        made[0] += 2
+
+    assert host.allocations(torch, call) == 2.0
+
+
+@pytest.mark.parametrize("torch", [None, SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))])
+def test_nothing_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert host.host(Device()) == {}  # type: ignore[arg-type]
