@@ -18,9 +18,9 @@ from .target import WARP, Target
 
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
-IN_FLIGHT = 64
-"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, several times
-what latency times bandwidth asks for (about 22 KiB on an H200)."""
+IN_FLIGHT = 128
+"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 128 KiB under way, several times
+what latency times bandwidth asks for (about 35 KiB on an H200), so that few CTAs keep the memory busy."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
 STATE_LIMIT = 32
@@ -34,20 +34,27 @@ CODE_LIMIT = 48
 compile and fall out of the instruction cache."""
 UNROLL = 8
 """Accesses in flight at most."""
-UNROLL_OF_A_WARP = 4
-"""The same for rows that get a warp or less: they are short, and what is left of a walk goes one by one."""
-THREADS_A_ROW = {"wide": ((2, 1), (64, 4), (1024, WARP)), "single": ((16, 1), (256, 4), (1024, WARP))}
+UNROLL_OF_SHORT = {1: 1, 4: 2, 16: 2, WARP: 4}
+"""The same for rows that get so many threads: more would find nothing to read."""
+UNROLL_OF_SHIFTED = 2
+"""The same for rows that begin anywhere: of each the first and the last so many are masked, which costs instructions."""
+UNROLL_OF_FEW = 4
+"""The same where a thread of a full machine makes fewer than twice UNROLL accesses: more CTAs then share the work."""
+THREADS_A_ROW = {
+    "wide": ((5, 1), (32, 4), (128, 16), (1024, WARP)),
+    "single": ((12, 1), (80, 4), (512, 16), (1024, WARP)),
+}
 """(accesses, threads): rows of so many accesses at most, wide ones or single elements, get so many threads; longer ones
-a CTA. Rows of one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; a
-warp needs no shared memory."""
+a CTA. Rows of one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up
+to a warp needs no shared memory."""
 FEW = 8
 """Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
 THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
 LANES_OF_SEVERAL_DIMS = 8
 """Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
-SHIFTED = 32
-"""Accesses that a row must have before it is read in vectors from the boundary before it: head and tail cost as much as
-a few of them."""
+SHIFTED = 6
+"""Accesses that a row must have before it is read in vectors from the boundary before it: the masks at both its ends
+cost as much as reading a few elements one by one."""
 LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": (2, 2), "single": (8, 4)}
@@ -61,8 +68,20 @@ COST = {
 """Operations that stand for several instructions; those of long code for a call."""
 PORTABLE_SMS = 128
 """The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
-CTAS_PER_SM = 16
-"""CTAs per SM a split aims at: two waves, so that a late CTA costs half a wave at most."""
+CTAS_PER_SM = 4
+"""CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
+LONGEST = 64
+"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving front
+of the array, and none is left with a long part at the end."""
+TOO_FEW = 4
+"""CTAs that, to meet in global memory, take longer than one of them takes to do all."""
+WORKSPACE = 1 << 20
+"""Bytes of partial states that a launch may ask for."""
+CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
+"""Bytes of a result's elements, at least and at most, for which one cluster is faster than one CTA, and than CTAs that
+meet in global memory."""
+CLUSTER_WARPS = 16
+"""Warps of its CTAs: an SM then reads its share of CLUSTER_TO in one unrolled step."""
 MOST_PARTS = 2**16 - LARGEST_CLUSTER
 """CTAs of a grid along its second dim, at most, of whole clusters."""
 INDEX_LIMIT = 2**31 - 2**24
@@ -177,7 +196,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     plan = _fitting(task, plan, notes)
     parts = _split(task, plan, notes) if split else 1
-    plan = replace(plan, finish="last_block" if parts > 1 else "cta")
+    plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
@@ -196,8 +215,8 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
-    if chosen.cluster > 1 and "finish" not in asked:
-        clusters = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine) > chosen.cluster
+    if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
+        clusters = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
     if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
         chosen = replace(chosen, unroll=chosen.coarsening)
@@ -213,7 +232,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
         _check_atomic(task)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
-    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
+    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -281,7 +300,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    partials = g.n_kept * ctas(plan, g.n_kept, g.n_reduced, task.machine) if plan.coarsening else 0
+    partials = g.n_kept * ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes) if plan.coarsening else 0
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
@@ -384,15 +403,37 @@ def _unroll(task: Task, vector: int) -> int:
 
 
 def _reduced_plan(task: Task, notes: Notes) -> Plan:
-    """Lanes along the reduced axis: a thread, a few lanes, a warp or a CTA a result."""
+    """Lanes along the reduced axis: a thread, a few lanes, a warp, a CTA or a cluster a result."""
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
-    unroll = min(_unroll(task, vector), UNROLL if positions > WARP else UNROLL_OF_A_WARP)
+    shifted = vector > 1 and "shifted" in _planned(task, "reduced", vector)
+    most = UNROLL_OF_SHORT.get(positions, _unroll_of_many(task, vector))
+    unroll = min(_unroll(task, vector), UNROLL_OF_SHIFTED if shifted else most)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
-    rows = THREADS // 2 // WARP if warps == 1 else 1
+    rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
-    return Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
+    plan = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
+    return _clustered(task, plan, notes) if positions > WARP else plan
+
+
+def _unroll_of_many(task: Task, vector: int) -> int:
+    """Accesses in flight of a thread that shares a long result, or many of them, with others."""
+    g = task.geometry
+    accesses = g.n_kept * g.n_reduced // (vector * THREADS * CTAS_PER_SM * task.machine)
+    return UNROLL if accesses >= 2 * UNROLL else UNROLL_OF_FEW
+
+
+def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
+    g = task.geometry
+    nbytes = g.n_reduced * task.itemsize
+    room = g.n_kept * LARGEST_CLUSTER <= task.machine and CLUSTER_FROM < nbytes <= CLUSTER_TO
+    if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
+        return plan
+    words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
+    notes.because(words, "cluster", "finish", "parts", "warps")
+    return replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
 
 
 def _threads_a_row(task: Task, vector: int) -> int:
@@ -402,8 +443,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     steps: tuple[tuple[int, int], ...] = (THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW)[_kind(vector)]
     if ranks(g) != (1, 1):
         steps = ((LANES_OF_SEVERAL_DIMS if few else THREADS, LANES_OF_SEVERAL_DIMS),)
-    positions = next((threads for most, threads in steps if accesses <= most), THREADS)
-    return max(WARP, positions) if vector > 1 and "shifted" in _planned(task, "reduced", vector) else positions
+    return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:
@@ -431,8 +471,10 @@ def _split(task: Task, plan: Plan, notes: Notes) -> int:
 
     A plan for several results a CTA is one for short rows, which are not shared.
     """
+    if plan.cluster > 1:
+        return plan.cluster
     tiles = max(1, -(-task.geometry.n_kept // plan.slots))
-    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.machine)
+    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes)
     if parts == 1 or plan.warps_kept > 1:
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
@@ -455,17 +497,20 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     return plan
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int) -> int:
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
-    Others fill a machine of ``sms`` multiprocessors; there is one CTA when the results do.
+    Others fill a machine of ``sms`` multiprocessors; there is one CTA when the results do. Their partial states of
+    ``state_bytes`` fit in WORKSPACE.
     """
+    most = max(1, min(MOST_PARTS, WORKSPACE // (max(1, n_kept) * state_bytes) * plan.cluster))
+    accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
     if plan.coarsening:
-        each = plan.positions * plan.vector_reduced * plan.coarsening
-        return max(1, min(MOST_PARTS, -(-n_reduced // each)))
+        return max(1, min(most, -(-accesses // plan.coarsening)))
     tiles = max(1, -(-n_kept // plan.slots))
-    parts = min(sms * CTAS_PER_SM * THREADS // plan.threads // tiles, n_reduced // plan.tile)
-    return 1 if tiles >= 2 * sms else max(1, parts)
+    fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
+    parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)
+    return 1 if tiles >= 2 * sms or tiles * parts <= TOO_FEW else max(1, parts)
 
 
 def ceil2(n: int) -> int:

@@ -354,17 +354,25 @@ def _lower_position(op: Any) -> None:
     reduced, base = op.operands[0], op.operands[1]
     rank, layout = attribute(op, "reduced_rank"), list(op.operands)[2:]
     t = op.results[0].type
+    along = string(op, "axis", ("kept", "reduced"))
     with before(op):
-        found = []
-        for j in range(width(t)):
-            flat = _moved(reduced, reduced, string(op, "axis", ("kept", "reduced")), j, None)[1]
-            total = base
-            for place, stride in zip(
-                _coordinates(flat, layout[: rank - 1], rank), layout[max(0, rank - 1) :], strict=True
-            ):
-                total = arith.addi(total, arith.muli(place, stride))
-            found.append(_resized(total, element(t)))
+        total = _number(base, reduced, rank, layout)
+        found = [_resized(total, element(t))]
+        for j in range(1, width(t)):
+            if along == "reduced" and rank == 1:  # the multiple of the stride is the same in every round of a loop
+                other = arith.addi(total, arith.muli(integer(base.type, j), layout[0]))
+            else:
+                other = _number(base, _moved(reduced, reduced, along, j, None)[1], rank, layout)
+            found.append(_resized(other, element(t)))
         replace(op, [fragment(found)])
+
+
+def _number(base: Any, flat: Any, rank: int, layout: list[Any]) -> Any:
+    """The number of the element at ``flat``."""
+    places = _coordinates(flat, layout[: rank - 1], rank)
+    for place, stride in zip(places, layout[max(0, rank - 1) :], strict=True):
+        base = arith.addi(base, arith.muli(place, stride))
+    return base
 
 
 def _resized(x: Any, t: Any) -> Any:
@@ -385,9 +393,11 @@ def _lower_live(op: Any, window: Window | None) -> None:
         elif window.whole:
             value = splat(arith.cmpi(arith.CmpIPredicate.slt, reduced, window.end), lanes)
         else:
-            at = fragment([arith.addi(reduced, integer(reduced.type, j)) for j in range(lanes)])
-            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(window.first, lanes))
-            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(window.end, lanes)))
+            # Against constants: the differences are made once an access.
+            low, high = (arith.subi(bound, reduced) for bound in (window.first, window.end))
+            at = fragment([integer(reduced.type, j) for j in range(lanes)])
+            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(low, lanes))
+            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(high, lanes)))
         replace(op, [value])
 
 
