@@ -31,8 +31,8 @@ def where(results: Results) -> str:
     peers = ", ".join(f"{name} {text}" for name, text in results.peers.items())
     text = (
         f"One {m['gpu']}, driver {m['driver'] or 'unknown'}, CUDA {m['cuda']}, {m['date']}, {commit}, Python "
-        f"{m['python']}. Peers: {peers}. Ceilings of the same run: read {top.read:,.0f} GB/s, copy {top.copy:,.0f} GB/s, empty kernel "
-        f"{top.empty:.2f} us."
+        f"{m['python']}. Peers: {peers}. Ceilings of the same run: read {top.read:,.0f} GB/s, copy "
+        f"{top.copy:,.0f} GB/s, empty kernel {top.empty:.2f} us."
     )
     if results.warnings:
         text += f" The run warned: {'; '.join(results.warnings)}."

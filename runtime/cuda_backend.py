@@ -395,6 +395,12 @@ class CudaBackend:
             free, total = self._call("cuMemGetInfo")
         return int(free), int(total)
 
+    @property
+    def cuda_version(self) -> str:
+        """The newest CUDA that the driver serves, ``13.0``."""
+        number = int(self._call("cuDriverGetVersion"))
+        return f"{number // 1000}.{number % 1000 // 10}"
+
     # --- kernels -------------------------------------------------------------------------------------------------
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:
         """Queues the calls on ``stream``; loads the artifact's code the first time."""

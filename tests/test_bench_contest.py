@@ -34,7 +34,8 @@ def boom(_: Any) -> Any:
         "full.sum.f32.5000", "row.sum.bf16.30x100", "col.max.f16.64x33", "row.argmax.f32.20x300", "full.argmax.f32.999",
         "mid.sum.f32.4x5x6", "mid.mean.f32.NCHW.2x3x4x5", "col.argmax.f32.33x9", "full.prod.f64.500",
         "full.var.f32.700", "full.norm2.f32.300", "row.logsumexp.f32.9x80", "full.any.b1.4000",
-        "full.count_nonzero.f32.100", "full.sum.i32.1000", "row.sum.i8.16x16", "row.any.b1.10x70", "mid.sum.f32.HW.2x3x4x5",
+        "full.count_nonzero.f32.100", "full.sum.i32.1000", "row.sum.i8.16x16", "row.any.b1.10x70",
+        "mid.sum.f32.HW.2x3x4x5",
     ],
 )  # fmt: skip
 def test_warpfold_passes_the_check_of_every_reduction(name: str) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bench_fakes import Device, entry, row
 
+sys.path.insert(0, str(Path(__file__).parent / "runtime"))
+from fake_driver import FakeDriver
+
 from warpfold.commands.bench import provenance
+from warpfold.runtime.cuda_backend import CudaBackend
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -56,6 +61,12 @@ def test_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "Fake GPU", "sm_90a", "13.0", "abc", True,
     )  # fmt: skip
     assert found["date"].endswith("UTC")
+
+
+def test_what_the_backend_says_of_the_driver() -> None:
+    backend = CudaBackend(driver=FakeDriver())
+    assert backend.cuda_version == "13.0"
+    assert backend.memory_free() == (60 << 30, 80 << 30)
 
 
 def test_a_quiet_gpu_and_a_busy_one(monkeypatch: pytest.MonkeyPatch) -> None:
