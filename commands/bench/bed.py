@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +29,7 @@ class Work:
     """
 
     plan: Plan
-    launch: Callable[[], None]
+    launch: Callable[[], object]
     result: Callable[[], Any]
 
 
@@ -70,11 +70,11 @@ class Bed:
             yield Work(ready.choice.plan, launch, arrays.results[0])
 
 
-def reach(cells: list[Cell]) -> int:
+def reach(cells: Sequence[Cell]) -> int:
     """Bytes of a buffer that holds all of them."""
     return max((c.span[1] * c.dtype.itemsize for c in cells), default=0)
 
 
-def kinds(cells: list[Cell]) -> list[DType]:
+def kinds(cells: Sequence[Cell]) -> list[DType]:
     """The element types of the cells, in order."""
     return list(dict.fromkeys(c.dtype for c in cells))

@@ -95,7 +95,7 @@ def show(found: Comparison, most: int) -> bool:
     """Says what changed; gives whether anything became slower."""
     counts = f"{len(found.slower) + len(found.lost)} slower, {len(found.faster)} faster"
     screen.show(f"\ncompared with the earlier grid: {found.compared + len(found.lost)} cells, {counts}")
-    lines = [(r["cell"], r["dtype"], "-", r["error"], "-", "none") for r in found.lost]
+    lines: list[tuple[str, ...]] = [(r["cell"], r["dtype"], "-", r["error"], "-", "none") for r in found.lost]
     lines += [_line(c) for c in found.slower]
     if lines:
         screen.show()
