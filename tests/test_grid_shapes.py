@@ -9,8 +9,9 @@ import pytest
 from warpfold.commands.bench.bed import kinds
 from warpfold.commands.bench.cells import SECTOR, Cell, dense, touched
 from warpfold.commands.bench.grid import MOST_BYTES
+from warpfold.commands.bench.maker import BIG, next_prime
 from warpfold.commands.bench.reported import FLOATS_ONLY
-from warpfold.commands.bench.shapes import BIG, DTYPES, KINDS, cells, next_prime
+from warpfold.commands.bench.shapes import DTYPES, KINDS, cells
 from warpfold.compiler.dtypes import dtype
 
 SLOW_SHAPES = {
