@@ -69,7 +69,7 @@ def test_a_case_without_memory_for_its_input(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(HostArrays, "random", lambda *_: boom(0))
     found = contest(peer=Numpy()).row(case("full.sum.f32.64"))
     assert found.ours.word == found.peers["peer"].word == "failed"
-    assert "no input" in found.ours.reason
+    assert "not prepared: ZeroDivisionError: it broke" in found.ours.reason
 
 
 def test_an_interrupt_is_nobodys_failure() -> None:

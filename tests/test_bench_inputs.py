@@ -48,6 +48,13 @@ def test_bf16_needs_pytorch() -> None:
         inputs.OwnArrays(CudaBackend(driver=FakeDriver())).random(case("full.sum.bf16.64"), 0)
 
 
+def test_truth_values_that_are_true_are_few_and_the_last_of_all() -> None:
+    x = inputs.drawn(case("full.any.b1.2000000"), 0)
+    assert np.flatnonzero(x).tolist() == [1_999_999]
+    x = inputs.drawn(case("row.any.b1.31250x64"), 0)
+    assert np.flatnonzero(x).tolist() == [33, 33 + inputs.APART, 33 + 2 * inputs.APART]
+
+
 @pytest.mark.parametrize("name", ["full.any.b1.9999", "full.sum.i8.1000", "full.prod.f64.1000", "full.sum.f16.1000"])
 def test_elements_are_of_the_cases_type(name: str) -> None:
     x = inputs.drawn(case(name), 0)

@@ -47,7 +47,10 @@ def test_a_copied_tree_is_told_its_commit(
 def test_the_driver_says_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "version"
     monkeypatch.setattr(provenance, "DRIVER", place)
+    monkeypatch.setattr(provenance, "_output", lambda *_: "")
     assert provenance.driver() == ""
+    monkeypatch.setattr(provenance, "_output", lambda *command: "570.1.2" if command[0] == "nvidia-smi" else "")
+    assert provenance.driver() == "570.1.2"
     place.write_text(
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\nGCC version: 12"
     )
@@ -56,7 +59,7 @@ def test_the_driver_says_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_COMMIT", "abc+")
-    found = provenance.machine(Device())  # type: ignore[arg-type]
+    found = provenance.machine(CudaBackend(driver=FakeDriver()))
     assert (found["gpu"], found["arch"], found["cuda"], found["commit"], found["dirty"]) == (
         "Fake GPU", "sm_90a", "13.0", "abc", True,
     )  # fmt: skip
@@ -75,6 +78,14 @@ def test_a_quiet_gpu_and_a_busy_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "free", 40 << 30)
     (warning,) = provenance.busy(device)  # type: ignore[arg-type]
     assert warning.startswith("40 GiB of 80 GiB of the GPU's memory are in use")
+
+
+def test_which_gpus_committed_numbers_are_of(tmp_path: Path) -> None:
+    assert provenance.committed(tmp_path) == []
+    (tmp_path / "a.json").write_text('{"machine": {"gpu": "NVIDIA H200"}}')
+    (tmp_path / "b.json").write_text("[]")
+    (tmp_path / "c.json").write_text("{")
+    assert provenance.committed(tmp_path) == ["NVIDIA H200"]
 
 
 def test_times_far_apart() -> None:

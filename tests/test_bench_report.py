@@ -48,6 +48,15 @@ def test_all_is_said(found: Results, capsys: pytest.CaptureFixture[str]) -> None
         assert part in text
 
 
+def test_another_gpu_than_that_of_the_committed_numbers(
+    found: Results, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for others, said in (["NVIDIA H200"], True), (["Fake GPU", "NVIDIA H200"], False), ([], False):
+        monkeypatch.setattr(report.provenance, "committed", lambda others=others: others)
+        report.show(found)
+        assert ("committed numbers are of another GPU (NVIDIA H200)" in capsys.readouterr().out) == said
+
+
 def test_nothing_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
     report.show(results())
     assert "ceilings" in capsys.readouterr().out

@@ -44,11 +44,12 @@ def build(folder: Path) -> Path:
 
 
 def expected() -> set[str]:
-    """The package's files: every module of every listed package, and the type marker."""
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = [Path(*name.split(".")[1:]) for name in packages]
+    """The package's files: every module of every listed package, and what else they list."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = [Path(*name.split(".")[1:]) for name in settings["packages"]]
+    data = {Path(*name.split("."), file) for name, files in settings["package-data"].items() for file in files}
     modules = {"warpfold" / path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).glob("*.py")}
-    return {path.as_posix() for path in modules} | {"warpfold/py.typed"}
+    return {path.as_posix() for path in modules | data}
 
 
 def check_contents(wheel: Path) -> None:

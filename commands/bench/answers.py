@@ -2,8 +2,9 @@
 
 Answers that no rounding can touch (integers, truth values, the greatest element) must be equal. A sum of ``n`` random
 elements of unit variance may be off by ``SLACK`` roundings of its own magnitude, ``sqrt(n)``, in the type that sums are
-made in, and by one rounding to the type of the result: so a lost element shows, and the order of adding does not.
-Means, variances, norms and logarithms may be off by as much relative to themselves.
+made in, by those of ``CHAIN`` additions one after another, and by one rounding to the type of the result: so a lost
+element shows, and the order of adding does not. Variances, norms and logarithms may be off by ``SLACK`` roundings of
+themselves.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .cases import Case
 
 Array = np.ndarray[Any, Any]
 SLACK = 128
+CHAIN = 1 << 20
 EXACT = ("max", "min", "any", "count_nonzero")
 _BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 
@@ -60,7 +62,9 @@ def _allowed(case: Case, values: Array) -> Array:
     made_in = unit(case.dtype) if case.dtype.bits == 64 else 2.0**-24
     size = np.abs(values)
     if case.what in ("sum", "mean"):
-        size = np.full_like(values, math.sqrt(case.n_reduced) / (case.n_reduced if case.what == "mean" else 1))
+        n = case.n_reduced
+        off = (math.sqrt(n) + min(n, CHAIN) / SLACK) / (n if case.what == "mean" else 1)
+        size = np.full_like(values, off)
     if case.what == "prod":
         size = size * math.sqrt(case.n_reduced)
     return SLACK * made_in * size + 2 * unit(case.result) * np.abs(values)

@@ -55,10 +55,10 @@ class Contest:
             xs = [self.arrays.random(case, i) for i in range(SETS)]
             out = self.arrays.empty(case.kept, case.result)
             expected = answer(case, xs[0])
+            chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
         except Exception as e:
-            failed = Entry(word="failed", reason=f"no input: {_said(e)}")
+            failed = Entry(word="failed", reason=f"not prepared: {_said(e)}")
             return Row(**{**vars(row), "ours": failed, "peers": dict.fromkeys(self.peers, failed)})
-        chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
         reduce = getattr(api, case.what)
         ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
         entries = {"": self._entry(case, xs, expected, lambda: ours)}

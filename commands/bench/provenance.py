@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -40,11 +41,12 @@ def machine(backend: CudaBackend) -> dict[str, Any]:
 
 
 def driver() -> str:
-    """The version of the kernel driver, 580.159.04; nothing where it does not say."""
+    """The version of the kernel driver, 580.159.04; nothing where nobody says."""
     try:
-        found = re.search(r"\s(\d+(\.\d+)+)\s", DRIVER.read_text())
+        text = DRIVER.read_text()
     except OSError:
-        return ""
+        text = _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader") + "\n"
+    found = re.search(r"(?:^|\s)(\d+(\.\d+)+)\s", text)
     return found[1] if found else ""
 
 
@@ -59,16 +61,18 @@ def revision(root: Path) -> tuple[str, bool]:
         return said.rstrip("+"), said.endswith("+")
     if not (root / ".git").exists():
         return "", False
-    commit, status = (_git(root, *a) for a in (("rev-parse", "HEAD"), ("status", "--porcelain", "-uno")))
+    commit, status = (
+        _output("git", "-C", str(root), *a) for a in (("rev-parse", "HEAD"), ("status", "--porcelain", "-uno"))
+    )
     return commit, bool(status)
 
 
-def _git(root: Path, *arguments: str) -> str:
+def _output(*command: str) -> str:
+    """What a program prints; nothing where it is missing or fails."""
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
         return ""
-    return done.stdout.strip()
 
 
 def _version(name: str) -> str:
@@ -76,6 +80,17 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
+
+
+def committed(folder: Path = ROOT / "benchmarks" / "results") -> list[str]:
+    """The GPUs that results in the source tree are of."""
+    found = set()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.add(json.loads(path.read_text(encoding="utf-8"))["machine"]["gpu"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # not a file of the benchmark's
+    return sorted(found)
 
 
 def busy(backend: CudaBackend) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import screen
+from . import provenance
 from .results import HIGH, LARGE, LEVEL, Entry, Results, Row
 
 REASONS = 40
@@ -16,6 +17,9 @@ def show(results: Results) -> None:
     top, where = results.ceilings, results.machine
     screen.show(f"{where['gpu']}, driver {where['driver'] or 'unknown'}, CUDA {where['cuda']}, {where['date']}")
     screen.show(f"ceilings: read {top.read:.0f} GB/s, copy {top.copy:.0f} GB/s, empty kernel {top.empty:.2f} us")
+    others = provenance.committed()
+    if others and where["gpu"] not in others:
+        screen.show(f"the committed numbers are of another GPU ({', '.join(others)}): compare within this run")
     screen.show("peers: " + "; ".join(f"{name} {text}" for name, text in results.peers.items()))
     screen.show()
     if results.rows:

@@ -3,8 +3,6 @@
 # mypy: ignore-errors
 # ruff: noqa: ANN001, ANN201, N803 - Triton reads the annotations, and constants are in capitals
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 
