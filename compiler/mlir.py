@@ -103,6 +103,8 @@ def _version(distribution: str) -> str:
 
 _ROOT, BINDINGS_NAME = _choose()
 BINDINGS_VERSION = _version(BINDINGS_NAME)
+# Of each dialect the bindings import a module, and for one that has none they search the disk at every op again.
+sys.modules.setdefault(f"{_ROOT}.dialects.fold", ModuleType(f"{_ROOT}.dialects.fold"))
 
 if TYPE_CHECKING:  # the bindings carry no types: to the checker these names are Any, whichever package they come from
     from numba_cuda_mlir._mlir import ir, passmanager, rewrite

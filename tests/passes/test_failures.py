@@ -44,4 +44,4 @@ def test_a_call_of_a_library_that_nothing_links_is_refused() -> None:
         module = ir.Module.parse(text)
         run(steps(DEFAULT), module)
         with pytest.raises(CompileError, match="WF332: __nv_tanf is in the PTX"):
-            _ptx(module)
+            _ptx(module.operation)
