@@ -1,43 +1,35 @@
 """Calls of a kind seen before: one look in a table, then addresses into packed buffers and the launches.
 
 Everything between a call and its kernels follows from what is asked and from the kinds of the arrays (``kinds.py``).
-So the long way is gone once for each kind and stream, and what it queued is kept as a *recipe*: the launches with the
-places in them where addresses of arrays stand, and what makes the results. What a user's functions read from outside
-is looked at in each call (``watch.py``). A recipe gives ``MISS`` where the addresses of a call ask for the long way.
-
-Only results that stay on the device, of calls that wait for nothing, have recipes.
+So the long way is gone once for each kind and stream, and what it queued is kept as a recipe (``recipe.py``). What a
+user's functions read from outside is looked at in each call (``watch.py``). Only calls whose results stay on the
+device, and that wait for nothing, have recipes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from ..compiler.programs import Structure, nest
+import numpy as np
+
+from ..compiler.dtypes import DType
+from ..compiler.programs import Structure
 from .kinds import Check, kind_of, reader_of
-from .launch import Start
+from .recipe import MISS, Call, Recipe, recipe_of
 from .watch import Changeable, Watch
 
 if TYPE_CHECKING:
-    from .backend import View
     from .execute import Arrays
     from .packed import Packed
 
-MISS: Any = object()
-"""What a recipe gives when it does not apply."""
 KEPT = 512
 """Kinds of calls that one function remembers; the oldest goes first."""
 STREAMS = 64
 """Streams for which a kind has recipes."""
-WRONG_CONTEXT = (201, 400)
-"""``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: a launch in a thread without a context, or in another one."""
-Recipe = Callable[..., Any]
 
 
 @dataclass
@@ -47,21 +39,31 @@ class Entry:
     Attributes:
         check: whether arrays are of this kind, but for their addresses.
         stream: the stream that a call would use now.
-        watch: what the functions of the call read.
+        what: the functions of the call; kept, since their ids stand in the question.
+        watch: what they read.
         recipes: by stream.
     """
 
     check: Check
     stream: Callable[[], int]
+    what: Any
     watch: Watch
     recipes: dict[int, Recipe] = field(default_factory=dict)
+
+    def again(self, arrays: tuple[Any, ...]) -> Any:
+        """What the call gives for arrays of this kind; ``MISS`` where the long way must be gone."""
+        if self.watch.empty or self.watch.same():
+            recipe = self.recipes.get(self.stream())
+            if recipe is not None:
+                return recipe(*arrays)
+        return MISS
 
 
 class Memo:
     """What one function remembers of its calls.
 
     Attributes:
-        last: the latest entry for each question, where kinds are quickly compared.
+        last: the latest entry for each question, with whose kinds those of the next call are quickly compared.
     """
 
     def __init__(self) -> None:
@@ -74,25 +76,28 @@ class Memo:
         """What ``slow`` gives, from a recipe where there is one.
 
         Args:
-            ask: all that decides besides ``arrays`` and ``what``; None where that cannot be said.
+            ask: all that decides besides ``arrays`` and ``what``; ``UNASKED`` where that cannot be said.
             what: the functions that are traced.
             arrays: the inputs, the mask, then what takes the results.
             slow: goes the long way.
         """
-        if ask is None:
+        if ask is UNASKED:
             return slow()
+        entry = self.last.get(ask)
+        if entry is not None and entry.check(*arrays):
+            found = entry.again(arrays)
+            if found is not MISS:
+                return found
         try:
             key = (ask, *map(kind_of, arrays))
-            entry = self._table.get(key)
-        except (LookupError, TypeError):  # an array without a kind, or a question without a hash
+        except LookupError:
             return slow()
-        if entry is not None and entry.watch.same():
-            recipe = entry.recipes.get(entry.stream())
-            if recipe is not None:
-                self.last[ask] = entry
-                found = recipe(*arrays)
-                if found is not MISS:
-                    return found
+        entry = self._table.get(key)
+        if entry is not None:
+            self.last[ask] = entry
+            found = entry.again(arrays)
+            if found is not MISS:
+                return found
         return self._learn(key, what, arrays, slow)
 
     def clear(self) -> None:
@@ -110,22 +115,26 @@ class Memo:
         outer, _ear.heard = _ear.heard, []
         try:
             found = slow()
-            (call,) = _ear.heard if len(_ear.heard) == 1 else (None,)
+            calls = _ear.heard
         finally:
             _ear.heard = outer
-        recipe = recipe_of(call, arrays) if call is not None and watch.same() else None
-        if call is not None and recipe is not None:
-            with self._lock:
-                entry = self._table.pop(key, None)
-                if entry is None or not entry.watch.same() or len(entry.recipes) >= STREAMS:
-                    entry = _entry(arrays, watch)
-                entry.recipes[call.stream] = recipe
-                self._table[key] = entry
-                self.last[key[0]] = entry
-                for kept in (self._table, self.last):
-                    if len(kept) > KEPT:
-                        del kept[next(iter(kept))]
+        recipe = recipe_of(calls[0], arrays) if len(calls) == 1 and watch.same() else None
+        if recipe is not None:
+            self._keep(key, what, watch, arrays, calls[0].arrays.stream, recipe)
         return found
+
+    def _keep(
+        self, key: tuple[Hashable, ...], what: Any, watch: Watch, arrays: tuple[Any, ...], stream: int, recipe: Recipe
+    ) -> None:
+        with self._lock:
+            entry = self._table.pop(key, None)
+            if entry is None or not entry.watch.same() or len(entry.recipes) >= STREAMS:
+                entry = Entry(*_checks(arrays), what, watch)
+            entry.recipes[stream] = recipe
+            self._table[key] = self.last[key[0]] = entry
+            for kept in (self._table, self.last):
+                if len(kept) > KEPT:
+                    del kept[next(iter(kept))]
 
 
 _memos: WeakSet[Memo] = WeakSet()
@@ -137,41 +146,68 @@ def forget() -> None:
         memo.clear()
 
 
-def _entry(arrays: Sequence[Any], watch: Watch) -> Entry:
+def _checks(arrays: Sequence[Any]) -> tuple[Check, Callable[[], int]]:
+    """The quick comparison with the kinds of ``arrays``, and what gives the stream of the first one's library."""
     readers = [reader_of(x) for x in arrays]
     first = readers[0]
     assert first is not None  # noqa: S101 - all arrays have a kind
     check = first.check(arrays) if all(r is first for r in readers) else None
-    return Entry(check or _never, first.stream(arrays[0]), watch)
+    return check or _unknown, first.stream(arrays[0])
 
 
-def _never(*_: object) -> bool:
+def _unknown(*_: object) -> bool:
     return False
 
 
-# --- what the long way did -----------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Call:
-    """What one call queued.
+# --- questions -----------------------------------------------------------------------------------------------------
+UNASKED: Any = object()
+"""In place of a question that may change its meaning."""
+_FIXED = {bool, int, float, complex, str, type(None), type, DType}
+"""Types of which equal values mean the same, but for floats; types of NumPy's and PyTorch's element types join."""
+_AXES = {int, type(None)}
 
-    Attributes:
-        arrays: its arrays.
-        launches: its kernels.
-        structure: how its results nest.
-        shared: whether its kernels use the workspace of the stream.
+
+def asked(
+    what: Hashable, inputs: int, axis: Any, out: Any, where: Any, how: Mapping[str, Any]
+) -> Hashable:  # fmt: skip
+    """A question: all that decides besides the arrays.
+
+    The types of values belong to it, since 1, 1.0 and True are equal, and the text of floats, since 0.0 and -0.0 are.
     """
+    values = tuple(how.values())
+    types = tuple(map(type, values))
+    if not (_FIXED.issuperset(types) or all(map(_is_fixed, types))):
+        return UNASKED
+    if float in types or complex in types:
+        values = tuple(map(repr, values))
+    if type(axis) is not int and axis is not None and not (type(axis) is tuple and _AXES.issuperset(map(type, axis))):
+        return UNASKED
+    results = -1 if out is None else len(out) if type(out) is tuple else None
+    mask = where if where is None or where is True else False
+    return what, inputs, axis, results, mask, tuple(how), types, values
 
-    arrays: Arrays
-    launches: Sequence[Packed]
-    structure: Structure
-    shared: bool
 
-    @property
-    def stream(self) -> int:
-        """Where it was queued."""
-        return self.arrays.stream
+def _is_fixed(kind: type) -> bool:
+    if issubclass(kind, np.dtype) or (kind.__module__, kind.__name__) == ("torch", "dtype"):
+        _FIXED.add(kind)
+    return kind in _FIXED
 
 
+def named(what: Any) -> Hashable:
+    """``what`` in a question: its name, or which object it is."""
+    if type(what) is str:
+        return what
+    return tuple(map(named, what)) if type(what) is tuple else id(what)
+
+
+def arrays_of(xs: Sequence[Any], out: Any, where: Any) -> tuple[Any, ...]:
+    """The arrays of a call: the inputs, a mask if there is one, and what takes the results."""
+    mask = () if where is None or where is True else (where,)
+    outs = () if out is None else out if type(out) is tuple else (out,)
+    return (*xs, *mask, *outs)
+
+
+# --- what the long way did -----------------------------------------------------------------------------------------
 class _Ear(threading.local):
     """The calls heard in this thread since one of them began to be learnt."""
 
@@ -186,150 +222,3 @@ def heard(arrays: Arrays, launches: Sequence[Packed], structure: Structure, *, s
     """Says that a call queued ``launches``, and waits for nothing."""
     if _ear.heard is not None:
         _ear.heard.append(Call(arrays, launches, structure, shared))
-
-
-# --- recipes -------------------------------------------------------------------------------------------------------
-def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
-    """What repeats ``call`` on other arrays of the kinds of ``arrays``; None where something else would be needed."""
-    views = (*call.arrays.inputs, *call.arrays.outputs)
-    backend: Any = call.arrays.backend
-    made = [v.owner for v in views[len(arrays) :]]
-    readers = [reader_of(x) for x in (*arrays, *made)]
-    direct = all(v.owner is x and v.device == backend.device for v, x in zip(views, (*arrays, *made), strict=True))
-    if not direct or None in readers or (call.shared and backend.captures(call.stream)):
-        return None
-    inputs = len(call.arrays.inputs)
-    spans = [(o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o)]
-    values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError, "nest": nest, "structure": call.structure}
-    for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
-        values[f"address{i}"], values[f"offset{i}"] = reader.address, v.address & 15  # type: ignore[union-attr]
-    for i, x in enumerate(made, start=len(arrays)):
-        values[f"empty{i}"] = readers[i].empty(x)  # type: ignore[union-attr]
-    for o, low, high, i in spans:
-        values[f"low{o}_{i}"], values[f"high{o}_{i}"] = low, high
-    places = [_places(p) for p in call.launches]
-    for k, runs in enumerate(places):
-        for r, run in enumerate(runs):
-            values |= {f"added{k}_{r}_{i}": added for i, (_, _, added) in enumerate(run)}
-    captures = call.shared and backend.can_capture(call.stream)
-    held = _Spare(backend, call.launches, places, captures)
-    values |= held.values
-    shape = tuple(tuple(tuple((array, added != 0) for _, array, added in run) for run in runs) for runs in places)
-    pairs = tuple((o, i) for o, _, _, i in spans)
-    text = _text(len(arrays), inputs, len(made), pairs, shape, captures, call.structure == 0)
-    return _compiled(text, tuple(values))(**values)  # type: ignore[no-any-return]
-
-
-def _apart(v: View, w: View) -> tuple[int, int]:
-    """Bounds of w's address less v's between which, both exclusive, the bytes that they span meet."""
-    (low, high), (first, last) = v.extent, w.extent
-    return (low - v.address) - (last - w.address), (high - v.address) - (first - w.address)
-
-
-def _places(launch: Packed) -> list[list[tuple[int, int, int]]]:
-    """The arguments that are addresses of arrays, as (position, array, bytes added), those side by side together."""
-    found: list[list[tuple[int, int, int]]] = []
-    for position, a in enumerate(launch.call.args):
-        if isinstance(a, Start):
-            if not found or found[-1][-1][0] != position - 1:
-                found.append([])
-            found[-1].append((position, a.array, a.added))
-    return found
-
-
-class _Spare:
-    """The launches of a recipe in memory that nobody else uses: one set for each call under way at the same time."""
-
-    def __init__(
-        self, backend: Any, launches: Sequence[Packed], places: list[list[list[tuple[int, int, int]]]], captures: bool
-    ) -> None:
-        self.backend, self.launches, self.places, self.captures = backend, launches, places, captures
-        self.free: list[tuple[Any, ...]] = []
-        self.values = {
-            "pop": self.free.pop, "push": self.free.append, "spare": self.make, "launch": backend.entries.launch,
-            "capturing": backend.entries.capturing, "again": self.again,
-        }  # fmt: skip
-
-    def make(self) -> tuple[Any, ...]:
-        """What ``_text`` unpacks."""
-        from .packed import argument
-
-        found: list[Any] = []
-        if self.captures:
-            flag = ctypes.c_int()
-            found += [flag, argument(self.launches[0].stream), argument(ctypes.addressof(flag))]
-        for launch, runs in zip(self.launches, self.places, strict=True):
-            own = launch.copy()
-            found += [own.arguments, own, *(own.writer([position for position, _, _ in run]) for run in runs)]
-        return tuple(found)
-
-    def again(self, number: int, arguments: tuple[Any, ...], status: int) -> None:
-        """Launches once more, in the device's context, where the driver refused because of another one or none."""
-        if status in WRONG_CONTEXT:
-            self.backend.enter()
-            try:
-                status = self.backend.entries.launch(*arguments)
-            finally:
-                self.backend.leave()
-        if status:
-            raise self.backend.refused(self.launches[number].call.name, status)
-
-
-Runs = tuple[tuple[tuple[int, bool], ...], ...]
-
-
-@lru_cache(maxsize=256)
-def _text(
-    given: int, inputs: int, made: int, spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...], captures: bool,
-    single: bool,
-) -> str:  # fmt: skip
-    """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
-
-    Args:
-        given, inputs: arrays of the call, and how many of them are read.
-        made: results that the call allocates.
-        spans: pairs of an array that takes a result and one that it must not meet.
-        kernels: for each, and each run of arguments, the number of the array and whether bytes are added.
-        captures: whether the stream may be captured into a graph, which has a workspace of its own.
-        single: whether there is one result, and not a tuple.
-    """
-    arrays, every = [f"x{i}" for i in range(given)], range(given + made)
-    lines = [f"a{i} = address{i}(x{i})" for i in range(given)]
-    met = [f"a{i} & 15 != offset{i}" for i in range(given)]
-    met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
-    lines.append(f"if {' or '.join(met)}: return MISS")
-    lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
-    if made:
-        lines.append(f"if {' or '.join(f'a{i} & 15 != offset{i}' for i in every[given:])}: return MISS")
-    if kernels:
-        lines += _queueing(kernels, captures)
-    results = f"x{inputs}" if single else f"nest(structure, ({''.join(f'x{i}, ' for i in every[inputs:])}))"
-    body = "".join(f"    {line}\n" for line in (*lines, f"return {results}"))
-    return f"def recipe({', '.join(arrays)}):\n{body}"
-
-
-def _queueing(kernels: tuple[Runs, ...], captures: bool) -> list[str]:
-    """The lines that queue the kernels."""
-    names, lines = list[str](), list[str]()
-    if captures:
-        names += ["flag", "stream", "flag_argument"]
-        lines.append("if capturing(stream, flag_argument) or flag.value: return MISS")
-    for k, runs in enumerate(kernels):
-        names += [f"launch{k}", f"own{k}", *(f"write{k}_{r}" for r in range(len(runs)))]
-        for r, run in enumerate(runs):
-            words = (f"a{a} + added{k}_{r}_{i}" if added else f"a{a}" for i, (a, added) in enumerate(run))
-            lines.append(f"write{k}_{r}({', '.join(words)})")
-        lines.append(f"status = launch(*launch{k})")
-        lines.append(f"if status: again({k}, launch{k}, status)")
-    lines.append("push(held)")
-    take = ["try: held = pop()", "except IndexError: held = spare()", f"{', '.join(names)} = held"]
-    return take + lines
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
-    """What makes a recipe of this source from the values of its names."""
-    inner = text.replace("\n", "\n    ")
-    held: dict[str, Any] = {}
-    exec(f"def make({', '.join(names)}):\n    {inner}\n    return recipe", {}, held)  # noqa: S102 - our own text
-    return held["make"]  # type: ignore[no-any-return]

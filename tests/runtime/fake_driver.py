@@ -86,7 +86,7 @@ class FakeDriver:
         self.layout: tuple[int, ...] = ()
         self.layouts: dict[str, tuple[int, ...]] = {}
         self.functions: list[tuple[Any, str]] = []
-        self.entries: dict[str, Any] = {}
+        self.entries: list[Any] = []  # a function that is called by address must live
         self.launches: list[Launch] = []
         self.owners: dict[int, int] = {}
         self.modules: list[Any] = []
@@ -240,8 +240,8 @@ class FakeDriver:
 
     def cuGetProcAddress(self, name: bytes, since: int, flags: int) -> Any:
         assert (since, flags) == (12000, 1)
-        held = self.entries[name.decode()] = ENTRIES[name.decode()](partial(self.entered, name.decode()))
-        return OK, ctypes.cast(held, ctypes.c_void_p).value, 0
+        self.entries.append(ENTRIES[name.decode()](partial(self.entered, name.decode())))
+        return OK, ctypes.cast(self.entries[-1], ctypes.c_void_p).value, 0
 
     def entered(self, name: str, *args: Any) -> int:
         """A call by address: pointers are read and written where they point."""
