@@ -116,9 +116,9 @@ def drawn(case: Case, index: int) -> np.ndarray[Any, Any]:
     """The array of a case in the host's memory."""
     rng = np.random.default_rng(seed(case, index))
     if case.dtype.kind == "bool":
-        x = np.zeros(case.shape, np.bool_)
-        x.reshape(-1)[_true(case)] = True
-        return x
+        truth = np.zeros(case.shape, np.bool_)
+        truth.reshape(-1)[_true(case)] = True
+        return truth
     if case.dtype.kind == "int":
         return rng.integers(-100, 100, case.shape, case.dtype.numpy)
     x = rng.standard_normal(case.shape, np.float64 if case.dtype.bits == 64 else np.float32)
