@@ -279,6 +279,18 @@ def test_threads_that_meet_in_memory_are_one_level() -> None:
     assert "warps=8,warps_kept=1,cta=interleaved,exchange=global,finish=cta" in text
 
 
+def test_a_cluster_is_a_level_in_place_of_the_warps() -> None:
+    text = call("explain", "sum", "--shape", "65536", "--plan", "cluster=8,warps=16").stdout
+    assert re.search(r"^warp +16 +1 +512 +none: nothing to combine", text, re.MULTILINE)
+    assert re.search(r"^cluster +8 +1 +4,096 +fold.cluster_reduce +lower-cluster-reduce ", text, re.MULTILINE)
+    assert re.search(r"^grid +1 +1 +4,096 +none: nothing to combine", text, re.MULTILINE)
+    assert re.search(r"^finish +each result is finished by the first CTA of a cluster$", text, re.MULTILINE)
+    assert "warps_kept=1,cluster=8,finish=cta" in text
+    several = call("explain", "sum", "--shape", "65536", "--plan", "cluster=2,warps=16").stdout
+    assert re.search(r"^grid +4 +1 +4,096 +fold.grid_finish ", several, re.MULTILINE)
+    assert re.search(r"^partials +16 bytes ", several, re.MULTILINE)
+
+
 # --- doctor, help, version ---------------------------------------------------------------------------------------
 def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_PTXAS", "/no/such/ptxas")

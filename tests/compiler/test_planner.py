@@ -367,6 +367,7 @@ def test_an_order_that_matters_is_kept() -> None:
         ("cta=butterfly", "WF403: plan field cta cannot be 'butterfly': expected one of shuffle serial interleaved"),
         ("exchange=local", "WF403: plan field exchange cannot be 'local': expected one of shared global"),
         ("coarsening=3", "WF403: plan field coarsening cannot be '3': expected 0, or a power of two from 1 to 1024"),
+        ("cluster=16", "WF403: plan field cluster cannot be 16: expected at most 8"),
         ("simpel", "WF410: no plan is called 'simpel' .did you mean simple..: expected one of serial simple"),
         ("exchange=global", "WF411: cta=shuffle exchanges registers"),
         ("coarsening=2,finish=cta", "WF412: coarsening=2 says when more CTAs share a result"),
@@ -509,6 +510,38 @@ def test_a_plan_that_coarsens_says_how_many_ctas_share_a_result(n: int, parts: i
 def test_what_was_not_asked_for_gives_way_to_coarsening() -> None:
     plan = choose(simple("sum", (4096,), (0,)), "coarsening=1").plan
     assert (plan.coarsening, plan.unroll, plan.finish) == (1, 1, "last_block")
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "finish", "split"),
+    [
+        (5, "cluster=8", "cta", 8),
+        (2**16, "cluster=8,warps=16", "cta", 8),
+        (2**16, "cluster=2,warps=16", "last_block", 8),
+        (2**20, "cluster=8,finish=cta", "cta", 8),
+        (2**16, "cluster=8,warps=16,unroll=2,coarsening=8", "last_block", 8),
+        (65528 * 256, "cluster=8,vector=1,unroll=1,coarsening=1", "last_block", 65528),
+        (65535 * 256, "cluster=8,vector=1,unroll=1,coarsening=1", "last_block", 32768),
+    ],
+)
+def test_a_cluster_that_is_asked_for_does_all_where_one_is_enough(
+    n: int, options: str, finish: str, split: int
+) -> None:
+    """The grid is one of whole clusters, and no longer than a grid can be."""
+    choice = choose(simple("sum", (n,), (0,)), options)
+    assert (choice.plan.finish, choice.run.split) == (finish, split)
+
+
+def test_a_target_without_clusters_says_so() -> None:
+    with pytest.raises(PlanError, match="WF414: the plan has cluster=2: sm_89 has no clusters of CTAs"):
+        choose(replace(simple("sum", (2**16,), (0,)), target=TARGETS["sm_89"]), "cluster=2")
+
+
+def test_warps_give_way_to_what_a_cluster_gathers() -> None:
+    """40 doubles a state, for 8 results: a second round needs as many as one CTA's warps leave."""
+    task = simple("powers", (2**16,), (0,))
+    found = {n: choose(task, f"cluster={n},lanes=4").plan.warps for n in (2, 8)}
+    assert found == {2: 4, 8: 2}
 
 
 def test_warps_give_way_to_what_a_cta_exchanges() -> None:
