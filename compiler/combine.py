@@ -39,27 +39,38 @@ def unpack(state: Any) -> list[Any]:
 def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     """Clones the scalar ops of ``block`` at the insertion point, each on ``lanes`` elements at once.
 
+    Among vectors a scalar argument stands for equal elements, and what follows from such alone stays a scalar.
+
     Args:
         block: straight-line code on scalars that ends in ``fold.yield``.
-        arguments: what its block arguments become, fragments of ``lanes`` elements.
+        arguments: what its block arguments become, fragments of ``lanes`` elements, or scalars.
         lanes: 1 for scalars, else the vector length.
 
     Returns:
         What the yield's operands became.
     """
     mapping = dict(zip(block.arguments, arguments, strict=True))
+    mixed = lanes > 1 and any(width(a.type) == 1 for a in arguments)
+    constants: dict[Any, Any] = {}
     for op in block.operations:
         operation = op.operation
         if operation.name == "fold.yield":
-            values = [x for v in operation.operands for x in unpack(v)]
-            return [_splat(mapping.get(x, x), lanes) for x in values]
+            values = [mapping.get(x, x) for v in operation.operands for x in unpack(v)]
+            return values if mixed else [_splat(v, lanes) for v in values]
         if operation.name == "builtin.unrealized_conversion_cast" and len(operation.operands) > 1:
             continue  # it packs the yielded state, which the yield sees through
         if operation.name == "arith.constant":
+            constants[operation.results[0]] = operation.attributes["value"]
             mapping[operation.results[0]] = constant(operation.attributes["value"], lanes)
             continue
-        operands = [_splat(mapping.get(v, v), lanes) for v in operation.operands]
-        types = [with_shape(r.type, lanes) for r in operation.results]
+        varying = [v for v in operation.operands if v not in constants]
+        even = mixed and bool(varying) and all(width(mapping.get(v, v).type) == 1 for v in varying)
+        own = 1 if even else lanes
+        operands = [
+            constant(constants[v], 1) if even and v in constants else _splat(mapping.get(v, v), own)
+            for v in operation.operands
+        ]
+        types = [with_shape(r.type, own) for r in operation.results]
         attributes = dict(operation.attributes.items())
         new = ir.Operation.create(operation.name, types, operands, attributes, loc=operation.location)
         mapping.update(zip(operation.results, new.results, strict=True))
@@ -80,8 +91,8 @@ def constant(attribute: Any, lanes: int) -> Any:
 
 
 def combine(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-    """The combined state of two states of one shape."""
-    return clone_block(region.blocks[0], [*left, *right], width(left[0].type))
+    """The combined state of two; of fragments of one length, or scalars that stand for equal elements."""
+    return clone_block(region.blocks[0], [*left, *right], max(width(v.type) for v in (*left, *right)))
 
 
 def tree(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
@@ -96,18 +107,21 @@ def tree(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any
     return combine(region, left, tree(region, states[half:]))
 
 
-def horizontal(region: Any, state: Sequence[Any]) -> list[Any]:
-    """The elements of a state of vectors combined into scalars, neighbours first."""
+def horizontal(region: Any, state: Sequence[Any], lanes: int) -> list[Any]:
+    """The ``lanes`` elements of a state combined into scalars, neighbours first."""
     values = list(state)
-    while (lanes := width(values[0].type)) > 1:
+    while lanes > 1:
         even = [_pick(v, range(0, lanes, 2)) for v in values]
         odd = [_pick(v, range(1, lanes, 2)) for v in values]
         values = combine(region, even, odd)
+        lanes //= 2
     return values
 
 
 def _pick(v: Any, positions: range) -> Any:
-    """The elements of ``v`` at ``positions``, as a shorter fragment."""
+    """The elements of ``v`` at ``positions``, as a shorter fragment; of equal elements again the scalar."""
+    if width(v.type) == 1:
+        return v
     if len(positions) == 1:
         return vector.extract(v, [], [positions[0]])
     return vector.shuffle(v, v, list(positions))

@@ -15,11 +15,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .dtypes import BOOL, C64, C128, F32, I64, DType, accumulator, compute, floating
+from .dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator, compute, floating
 from .dtypes import dtype as as_dtype
 from .errors import error
 from .fold import count, fold, index, leaving_out, not_a_number, within
-from .functions import exp, fma, isnan, log, maximum, minimum, sqrt, where
+from .functions import bitcast, exp, fma, isnan, log, maximum, minimum, sqrt, where
 from .monoid import Monoid, monoid
 from .trace import Sym, cast, foreign
 
@@ -65,9 +65,9 @@ def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, 
     return where(takes, x, y), where(takes, i, j)
 
 
-def _numbered(x: Any) -> tuple[Sym, Sym]:
-    """An element with its number; a bool has no order in the IR's terms and is compared as a byte."""
-    return cast(x, as_dtype("u8") if _real(x).dtype == BOOL else compute(x.dtype)), index()
+def _ordered(x: Any) -> Sym:
+    """``x`` in a type whose values have an order in the IR's terms: a bool as a byte, else a whole register."""
+    return cast(x, U8 if _real(x).dtype == BOOL else compute(x.dtype))
 
 
 @monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True)
@@ -78,6 +78,12 @@ def ARGMIN(a: Any, b: Any) -> Any:
 @monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True)
 def ARGMAX(a: Any, b: Any) -> Any:
     return _first(lambda x, y: x > y, a, b)
+
+
+@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
+def PLACED(a: Any, b: Any) -> Any:
+    """A rank and a place as one integer: ``_found``."""
+    return minimum(a, b)
 
 
 def _single(x: Any) -> tuple[Any, Any, Any]:
@@ -93,16 +99,16 @@ def WELFORD(a: Any, b: Any) -> Any:
     weight = where(n == 0, 0.0, nb / n)
     delta = mb - ma
     # The weight comes first: beside an empty state it is 0, and the square of a great mean alone would overflow.
-    return n, ma + delta * weight, sa + sb + delta * (na * weight) * delta
+    return n, fma(delta, weight, ma), fma(delta * (na * weight), delta, sa + sb)
 
 
 @monoid(identity=(-math.inf, 0))
 def LOGSUMEXP(a: Any, b: Any) -> Any:
     """State (greatest exponent, sum of exponentials relative to it)."""
     (ma, sa), (mb, sb) = a, b
-    high, low = maximum(ma, mb), minimum(ma, mb)
-    e = where(low == high, 1.0, exp(low - high))
-    return high, where(ma < mb, sa * e + sb, sa + sb * e)
+    gap = where(ma == mb, 0.0, abs(ma - mb))  # of two infinities, too
+    less, e = ma < mb, exp(maximum(-gap, -87.0))  # so far off even 2^64 elements are lost beside one
+    return maximum(ma, mb), fma(where(less, sa, sb), e, where(less, sb, sa))
 
 
 @monoid(identity=(0, 0))
@@ -227,12 +233,50 @@ def ptp(x: Any) -> Sym:
 
 def argmin(x: Any) -> Sym:
     """Where the least element is: the first of equals, the first NaN if there is any."""
-    return cast(fold(ARGMIN, *_numbered(x))[1], I64)
+    return _found(x, ARGMIN)[1]
 
 
 def argmax(x: Any) -> Sym:
     """Where the greatest element is: the first of equals, the first NaN if there is any."""
-    return cast(fold(ARGMAX, *_numbered(x))[1], I64)
+    return _found(x, ARGMAX)[1]
+
+
+_SIGN = -(1 << 31)
+"""The sign bit of 32."""
+
+
+def _found(x: Any, m: Monoid) -> tuple[Sym, Sym]:
+    """The element that ``m``, ARGMIN or ARGMAX, finds, and its number.
+
+    Where both fit in 32 bits, they are one integer, the least of which is the answer: above the number a rank, which
+    falls with the element for ARGMAX and grows with it for ARGMIN. So a combine is one operation.
+    """
+    value, number = _ordered(x), index()
+    if compute(value.dtype).bits > 32 or number.dtype.bits > 32:
+        best, at = fold(m, value, number)
+        return cast(best, x.dtype), cast(at, I64)
+    falls = m is ARGMAX
+    best = fold(PLACED, cast(_rank(value, falls), I64) << 32 | cast(bitcast(number, U32), I64))
+    return cast(_of_rank(cast(best >> 32, I32), value.dtype, falls), x.dtype), cast(cast(best, U32), I64)
+
+
+def _rank(x: Sym, falls: bool) -> Sym:
+    """A 32-bit integer in the order of ``x``, or against it; the least for NaN, one for both zeros."""
+    if x.dtype.is_float:
+        bits = bitcast(x + 0.0 if falls else 0.0 - x, I32)  # of a sum: never -0 here, and 0x7fffffff for any NaN
+        return bits ^ (~(bits >> 31) | _SIGN)  # from a sign and a magnitude to a complement
+    wide = cast(x, compute(x.dtype))
+    bits = bitcast(wide, I32) ^ _SIGN if x.dtype.kind == "uint" else wide
+    return ~bits if falls else bits
+
+
+def _of_rank(rank: Sym, t: DType, falls: bool) -> Sym:
+    """The element of type ``t`` with this rank."""
+    if t.is_float:
+        x = bitcast(rank ^ (rank >> 31 | _SIGN), F32)
+        return x if falls else 0.0 - x
+    bits = ~rank if falls else rank
+    return cast(bitcast(bits ^ _SIGN, U32), t) if t.kind == "uint" else bits
 
 
 def any(x: Any) -> Sym:
@@ -364,17 +408,16 @@ def array_equal(x: Any, y: Any, *, equal_nan: bool = False) -> Sym:
 
 def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
     """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
-    low, at_low = fold(ARGMIN, *_numbered(x))
-    high, at_high = fold(ARGMAX, *_numbered(x))
+    (low, at_low), (high, at_high) = _found(x, ARGMIN), _found(x, ARGMAX)
     n, average, squares, result = _moments(x, None, None, "describe")
     variance = _variance(n, squares, correction)
     return {
         "count": count(I64),
         "nonzero": count_nonzero(x),
-        "min": cast(low, x.dtype),
-        "max": cast(high, x.dtype),
-        "argmin": cast(at_low, I64),
-        "argmax": cast(at_high, I64),
+        "min": low,
+        "max": high,
+        "argmin": at_low,
+        "argmax": at_high,
         "mean": cast(average, result),
         "var": cast(variance, result),
         "std": cast(sqrt(variance), result),

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType
+from .dtypes import F32, DType
 from .graph import Expr, MonoidGraph, walk
 
 Array = np.ndarray[Any, Any]
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """``a * b + c`` in float64 with the product exact, as the type of the operands.
+    """``a * b + c`` in float64 with the product exact, as the type of the operands; in wider types as they round.
 
     The product as a sum of two: T. J. Dekker, "A floating-point technique", Numerische Mathematik 18 (1971).
     """
+    if np.result_type(a, b, c) == np.longdouble:
+        return np.asarray(a * b + c)
     x, y, z = (np.asarray(v, np.float64) for v in (a, b, c))
     product = x * y
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
@@ -84,11 +86,19 @@ def apply(e: Expr, args: list[Array], t: np.dtype[Any]) -> Array:
     if e.op == "const":
         return np.asarray(e.value, t)
     if e.op == "bitcast":
-        return np.asarray(args[0], e.args[0].dtype.numpy).view(e.dtype.numpy).astype(t, copy=False)
+        bits = _as_computed(e.args[0], np.asarray(args[0], e.args[0].dtype.numpy))
+        return bits.view(e.dtype.numpy).astype(t, copy=False)
     value = args[0] if e.op == "cast" else _OPS[e.op](*args)
     if t.kind in "iu" and value.dtype.kind not in "iub":
         return to_integer(value, t)
     return np.asarray(value).astype(t, copy=False)
+
+
+def _as_computed(e: Expr, value: Array) -> Array:
+    """The node's value with the NaN that arithmetic on f32 makes on a GPU, which is 0x7fffffff whatever came in."""
+    if e.dtype != F32 or e.op not in ("add", "sub", "mul", "div", "fma"):
+        return value
+    return np.where(np.isnan(value), np.uint32(0x7FFFFFFF).view(np.float32), value)
 
 
 def evaluate(

@@ -1,8 +1,10 @@
 """exp, exp2, expm1 and tanh.
 
-exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r), P the Taylor polynomial (its error is
-below half an ulp at that degree). exp2 is the same with r = x - n, which is exact. Range reduction with ln2 cut in two,
-so that n times the first part is exact: W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
+exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r). P is the Taylor polynomial for f64 and, for
+f32, the one of degree 6 that begins with 1 + r and has the least relative error, 2^-28. exp2 is the same with
+r = x - n, which is exact. Range reduction with ln2 cut in two, so that n times the first part is exact: W. Cody and
+W. Waite, Software Manual for the Elementary Functions (1980). Where the code around an exponential bounds its argument,
+so that the result is a normal number, it is not bounded again, and 2^n is one factor.
 
 tanh near zero is x + x^3 T(x^2), T fitted at Chebyshev nodes; beyond, 1 - 2 / (exp(2x) + 1) loses nothing.
 """
@@ -15,10 +17,18 @@ from typing import Any
 
 from ..compiler.mlir import arith, math
 from ._arithmetic import Builder
+from ._bounds import bounds
 
 _LOG2E = 1.4426950408889634
 _LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
 _TERMS = {32: 8, 64: 14}
+_EXP = {
+    32: [1.0, 1.0, 0.49999994, 0.16666521, 0.04166839, 0.008368745, 0.001381454],
+    64: [1.0 / factorial(k) for k in range(14)],
+}
+"""P, from the constant on."""
+_NORMAL = {32: (-87.0, 88.0), 64: (-708.0, 709.0)}
+"""Between these exp is a normal number."""
 _EXP_RANGE = {32: (-110.0, 100.0), 64: (-760.0, 720.0)}
 """Arguments outside have the result of the bound: zero, or infinity."""
 _EXP2_RANGE = {32: (-160.0, 140.0), 64: (-1100.0, 1030.0)}
@@ -56,8 +66,12 @@ def _reduced(b: Builder, x: Any) -> tuple[Any, Any]:
 def exp(x: Any) -> Any:
     """The exponential."""
     b = Builder(x.type)
-    n, r = _reduced(b, _clamped(b, x, _EXP_RANGE[b.format.bits]))
-    return b.scaled(b.horner(r, [1.0 / factorial(k) for k in range(_TERMS[b.format.bits])]), n)
+    bits = b.format.bits
+    (least, most), (low, high) = _NORMAL[bits], bounds(x)
+    normal = least <= low and high <= most
+    n, r = _reduced(b, x if normal else _clamped(b, x, _EXP_RANGE[bits]))
+    value = b.horner(r, _EXP[bits])
+    return arith.mulf(value, b.power_of_two(n)) if normal else b.scaled(value, n)
 
 
 def exp2(x: Any) -> Any:
@@ -72,7 +86,7 @@ def exp2_of(b: Builder, x: Any, low: Any) -> Any:
     n_float, n = b.nearest(x, 1.0)
     r = arith.subf(x, n_float)
     r = r if low is None else arith.addf(r, low)
-    return b.scaled(b.horner(r, [_log(2.0) ** k / factorial(k) for k in range(_TERMS[b.format.bits])]), n)
+    return b.scaled(b.horner(r, [_log(2.0) ** k * c for k, c in enumerate(_EXP[b.format.bits])]), n)
 
 
 def expm1(x: Any) -> Any:

@@ -1,7 +1,11 @@
 """The register stage: a thread's own elements, combined in a loop.
 
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
-folds the tree's root into the running state. A scalar result folds the state's vector at the end, neighbours first.
+folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. A scalar
+result folds the state's vector at the end, neighbours first. Bytes are added as words (``_packed.py``).
+
+A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
+in it, is a scalar in the loop: Welford's count, and with it the division by it.
 
 Two accesses in flight, of two elements each:
 
@@ -41,14 +45,16 @@ func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
-from ..compiler.build import before, find, integer, replace
-from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack
+from ..compiler.build import before, find, integer, replace, splat
+from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
 from ..compiler.pipeline import Pass
+from ..compiler.uniform import independent, uniform
+from ._packed import lower as lower_bytes
 
 
 def _run(module: Any) -> None:
@@ -60,19 +66,37 @@ def _lower(op: Any) -> None:
     begin, end, init = op.operands
     body, region = op.regions
     step, unroll, t = attribute(op, "step"), attribute(op, "unroll"), begin.type
+    lanes, even = width(unpack(init)[0].type), _even(op)
     with before(op):
-        loop = scf.ForOp(begin, end, integer(t, step * unroll), unpack(init))
+        if state := lower_bytes(op):
+            return replace(op, state)
+        loop = scf.ForOp(begin, end, integer(t, step * unroll), _scalars(unpack(init), even))
         with ir.InsertionPoint(loop.body):
             r = loop.induction_variable
             starts = [arith.addi(r, integer(t, u * step)) if u else r for u in range(unroll)]
-            fragments = [clone_block(body.blocks[0], [start], 1) for start in starts]
-            scf.YieldOp(
-                combine(region, list(loop.inner_iter_args), tree(region, [partial(list, f) for f in fragments]))
-            )
+            fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
+            together = fragments if "chain" in op.attributes else [tree(region, [partial(list, f) for f in fragments])]
+            scf.YieldOp(reduce(partial(combine, region), together, list(loop.inner_iter_args)))
         state = list(loop.results)
         if op.results[0].type != init.type:
-            state = horizontal(region, state)
-        replace(op, [pack(state)])
+            state = horizontal(region, state, lanes)
+        else:
+            state = [splat(v, lanes) if width(v.type) < lanes else v for v in state]
+        return replace(op, [pack(state)])
+
+
+def _even(op: Any) -> set[int]:
+    """Which values of the state are equal in all elements of the fragments, and stay so."""
+    body, region = op.regions
+    values = [x for v in list(body.blocks[0].operations)[-1].operands for x in unpack(v)]
+    pairs = zip(unpack(op.operands[2]), values, strict=True)
+    return independent(region, {k for k, pair in enumerate(pairs) if all(uniform(v) is not None for v in pair)})
+
+
+def _scalars(state: list[Any], even: set[int]) -> list[Any]:
+    """The state with one scalar in place of each of the ``even`` values."""
+    makers = [uniform(v) if k in even else None for k, v in enumerate(state)]
+    return [v if make is None else make() for v, make in zip(state, makers, strict=True)]
 
 
 PASS = Pass("lower-thread-reduce", _run, ("fold.thread_reduce",), "combine each thread's own elements in registers")

@@ -111,7 +111,7 @@ def program(what: Any, dtype: str) -> Any:
     [("sum", "i32", True), ("sum", "i8", True), ("max", "f32", True), ("minmax", "f32", True), ("any", "bool", True),
      ("argmax", "f32", True), ("argmin", "i64", True), ("prod", "u64", True), ("count_nonzero", "f32", True),
      ("sum", "f32", False), ("mean", "f16", False), ("var", "f32", False), ("logsumexp", "f64", False),
-     ("describe", "f32", False), (("max", "sum"), "f32", False), (("max", "argmax"), "f32", False)],
+     ("describe", "f32", False), (("max", "sum"), "f32", False), (("max", "argmax"), "f32", True)],
 )  # fmt: skip
 def test_whose_order_does_not_show(what: Any, dtype: str, free: bool) -> None:
     """Proved from the graph: a sum of two, one of them with an order, has one; what is not proved has one, too."""

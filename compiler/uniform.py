@@ -1,0 +1,57 @@
+"""Fragments whose elements are all equal, such as a count that no element has a part in: one scalar stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .combine import unpack, width
+from .mlir import arith, ir
+
+Maker = Callable[[], Any]
+
+
+def uniform(v: Any) -> Maker | None:
+    """What makes, at the insertion point, the scalar that all elements of ``v`` equal; None where they may differ."""
+    if width(v.type) == 1:
+        return lambda: v
+    if isinstance(v, ir.BlockArgument) or len(v.owner.results) != 1:
+        return None
+    op = v.owner.operation if hasattr(v.owner, "operation") else v.owner
+    if op.name == "vector.broadcast" and width(op.operands[0].type) == 1:
+        return lambda: op.operands[0]
+    if op.name == "arith.constant":
+        return _of_constant(op)
+    if not op.name.startswith(("arith.", "math.")):
+        return None
+    makers = [uniform(x) for x in op.operands]
+    known = [m for m in makers if m is not None]
+    if len(known) != len(makers):
+        return None
+    t, attributes = v.type.element_type, dict(op.attributes.items())
+    return lambda: ir.Operation.create(op.name, [t], [m() for m in known], attributes, loc=op.location).results[0]
+
+
+def _of_constant(op: Any) -> Maker | None:
+    value = ir.DenseElementsAttr(op.attributes["value"])
+    if not value.is_splat:
+        return None
+    one = value.get_splat_value()
+    return lambda: arith.constant(one.type, one)
+
+
+def independent(region: Any, values: set[int]) -> set[int]:
+    """The greatest part of ``values``, numbers of a state's, which the combine makes of nothing else."""
+    block = region.blocks[0]
+    count = len(block.arguments) // 2
+    needs: dict[Any, frozenset[int]] = {a: frozenset([i % count]) for i, a in enumerate(block.arguments)}
+    made: Sequence[frozenset[int]] = ()
+    for op in block.operations:
+        found = [needs.get(x, frozenset()) for v in op.operation.operands for x in unpack(v)]
+        made = found
+        for result in op.operation.results:
+            needs[result] = frozenset().union(*found)
+    kept = set(values)
+    while left_out := {k for k in kept if not made[k] <= kept}:
+        kept -= left_out
+    return kept
