@@ -75,8 +75,8 @@ LONGEST = 64
 of the array, and none is left with a long part at the end."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
-WORKSPACE = 1 << 20
-"""Bytes of partial states that a launch may ask for."""
+WORKSPACE = 1000 << 10
+"""Bytes of partial states that a launch may ask for: a stream's MiB, less 16 KiB of tickets and what aligns values."""
 CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
 """Bytes of a result's elements, at least and at most, for which one cluster is faster than one CTA, and than CTAs that
 meet in global memory."""

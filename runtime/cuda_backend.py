@@ -29,8 +29,8 @@ from .packed import Entries, Function, Packed
 
 ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
 SMALLEST = 64 << 10
-WORKSPACE = 1 << 20
-"""Bytes of a stream's workspace, of which ``SMALLEST`` are for counters. Plans of the planner need no more."""
+WORKSPACE, TICKETS = 1 << 20, 16 << 10
+"""Bytes of a stream's workspace, and how many of them are for counters. What the planner chooses needs no more."""
 LOG_BYTES = 16 << 10
 FLUSH_BYTES = 1 << 30  # several times what the largest L2 cache holds, and a time in which a host queues some kernels
 NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph
@@ -332,7 +332,7 @@ class CudaBackend:
         """The partials and the counters of a stream, allocated once."""
         whole = _Buffer()
         self._grow(whole, WORKSPACE)
-        return _Buffer(whole.address + SMALLEST, WORKSPACE - SMALLEST), _Buffer(whole.address, SMALLEST)
+        return _Buffer(whole.address + TICKETS, WORKSPACE - TICKETS), _Buffer(whole.address, TICKETS)
 
     def can_capture(self, stream: int) -> bool:
         """Whether work on ``stream`` can be captured into a graph."""

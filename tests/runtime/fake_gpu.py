@@ -201,6 +201,7 @@ class Gpu:
         """``torch``."""
         torch: Any = types.ModuleType("torch")
         torch.Tensor, torch.strided, torch.empty = Tensor, "strided", self.empty
+        torch.empty_strided = lambda shape, _, **how: self.empty(shape, **how)
         for name, dtype in DTYPES.items():
             setattr(torch, name, dtype)
         current = types.SimpleNamespace(cuda_stream=0)

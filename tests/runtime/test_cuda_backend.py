@@ -305,7 +305,7 @@ def test_scratch_memory_is_kept_and_zero(driver: FakeDriver, backend: CudaBacken
     first = backend.workspace(1000, 100, 5)
     assert words(first.counters, 100) == [0] * 100
     driver.names()
-    assert backend.workspace(64 << 10, 16 << 10, 5) == first
+    assert backend.workspace(64 << 10, 4 << 10, 5) == first
     assert not {"cuMemAlloc", "cuMemsetD32Async", "cuStreamSynchronize"} & set(driver.names())
     assert backend.workspace(0, 0, 5) == Workspace(0, 0)
     assert driver.names() == []
@@ -316,10 +316,10 @@ def test_the_workspace_of_a_stream_is_allocated_once(driver: FakeDriver, backend
     assert whole == 1 << 20
     first = backend.workspace(1, 1, 5)
     assert driver.names().count("cuMemAlloc") == 1
-    assert backend.workspace(whole - cuda_backend.SMALLEST, cuda_backend.SMALLEST // 4, 5) == first
+    assert backend.workspace(whole - cuda_backend.TICKETS, cuda_backend.TICKETS // 4, 5) == first
     assert driver.names() == ["cuCtxGetCurrent", "cuCtxPushCurrent", "cuStreamGetCaptureInfo", "cuCtxPopCurrent"]
     (block,) = driver.memory.values()
-    ends = first.partials + whole - cuda_backend.SMALLEST, first.counters + cuda_backend.SMALLEST
+    ends = first.partials + whole - cuda_backend.TICKETS, first.counters + cuda_backend.TICKETS
     assert ends == (max(driver.memory) + whole, first.partials)
     assert whole <= ctypes.sizeof(block) <= whole + 256  # and what the stand-in aligns with
 
