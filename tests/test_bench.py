@@ -27,7 +27,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(command, "ceilings", lambda _: TOP)
     monkeypatch.setattr(command.inputs, "arrays", lambda _: HostArrays())
     monkeypatch.setattr(command.peers, "open_peers", lambda *_: opened)
-    monkeypatch.setattr(command, "host", lambda _: {"wf.sum(t)": 5.0})
+    monkeypatch.setattr(command, "host", lambda _: {"us of the host": {"wf.sum(t)": 5.0}})
     made = command.Contest
     monkeypatch.setattr(command, "Contest", lambda *a: made(*a, timer(*[4.0, 6.0] * 9)))
     return opened
@@ -49,7 +49,7 @@ def test_measured_printed_and_kept(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found.peers == {"torch": "1.0", "cub": "no nvcc"}
     assert found.machine["gpu"] == "Fake GPU"
-    assert found.host == {"wf.sum(t)": 5.0}
+    assert found.host == {"us of the host": {"wf.sum(t)": 5.0}}
     assert plot.read_bytes().startswith(b"<?xml")
 
 
@@ -108,7 +108,7 @@ def test_host_times_that_cannot_be_had_cost_no_case(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(command, "host", fails)
     done = run("--cases", CASES)
     assert done.exit_code == 0
-    assert "host: RuntimeError: no streams" in done.stdout
+    assert "warning: the host's costs were not measured: RuntimeError: no streams" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,45 @@ def test_allocations_are_counted_by_pytorch() -> None:
     assert host.allocations(torch, call) == 2.0
 
 
+def test_a_call_behind_a_busy_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    now = iter(range(10_000))
+    monkeypatch.setattr(host.time, "perf_counter", lambda: (log.append("clock"), next(now))[1])
+    device = SimpleNamespace(wait=lambda: log.append("wait"), flush=lambda: log.append("flush"))
+    assert host.while_busy(device, lambda: log.append("call")) == 1e6  # type: ignore[arg-type]
+    assert log[:6] == ["wait", "flush", "clock", "call", "clock", "wait"]
+
+
+class Profile:
+    """Stands in for PyTorch's profiler: remembers the one that is under way."""
+
+    now: Profile
+
+    def __init__(self, **_: Any) -> None:
+        self.seen: list[Any] = []
+
+    def __enter__(self) -> Profile:
+        Profile.now = self
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def events(self) -> list[Any]:
+        return self.seen
+
+
+def test_what_the_device_does_is_counted_by_pytorch() -> None:
+    kinds = SimpleNamespace(CUDA="cuda")
+    profiler = SimpleNamespace(profile=Profile, ProfilerActivity=kinds)
+    torch = SimpleNamespace(profiler=profiler, autograd=SimpleNamespace(DeviceType=kinds))
+
+    def call() -> None:
+        for name, where in (("sum", "cuda"), ("Memcpy DtoH", "cuda"), ("cuLaunchKernel", "cpu")):
+            Profile.now.seen.append(SimpleNamespace(name=name, device_type=where))
+
+    assert host.activities(torch, SimpleNamespace(wait=lambda: None), call) == (1.0, 1.0)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("torch", [None, SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))])
 def test_nothing_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)

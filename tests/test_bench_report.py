@@ -23,7 +23,7 @@ def found() -> Results:
         row("row.norm.f32.8x8", 300_000_000, Entry(error=3.0, word="wrong", reason="off by 3"), cub=missing,
             torch=entry(9), triton=none, plain=False),
     )  # fmt: skip
-    made.host = {"wf.sum(t)": 5.126, "allocations of a wf.sum(t)": 1.0}
+    made.host = {"us of the host": {"wf.sum(t)": 5.126, "torch.sum(t)": 5.9}, "allocations": {"wf.sum(t)": 1.0}}
     made.warnings = ["somebody else computes"]
     return made
 
@@ -41,8 +41,8 @@ def test_all_is_said(found: Results, capsys: pytest.CaptureFixture[str]) -> None
         "Fake GPU, driver 580.1, CUDA 13.0", "read 4000 GB/s, copy 3900 GB/s, empty kernel 2.80 us",
         "1.077 times as fast as the best peer of each case, geometric mean of 2 plain cases",
         "slower than 0.98 of the best peer: full.sum.f32.2^28 0.929 (triton)",
-        "from 256 MB on under 95% of the read ceiling: none", "host, us a call: wf.sum(t) 5.13",
-        "allocations of a wf.sum(t): 1", "warpfold wrong in row.norm.f32.8x8: off by 3",
+        "from 256 MB on under 95% of the read ceiling: none", "us of the host: wf.sum(t) 5.13; torch.sum(t) 5.9",
+        "allocations: wf.sum(t) 1\n", "warpfold wrong in row.norm.f32.8x8: off by 3",
         "warning: somebody else computes",
     ):  # fmt: skip
         assert part in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...compiler.errors import WarpfoldError, error
 from ...runtime.measure import ceilings
@@ -60,17 +60,17 @@ class Run:
             with screen.progress(f"{number} of {len(self.cases)}: {case.name}"):
                 self._keep(contest.row(case))
         with screen.progress("host"):
-            found.host = self._host()
+            self._host(found)
         found.warnings += provenance.unsteady(found.rows)
         self.write()
         return found
 
-    def _host(self) -> dict[str, Any]:
-        """What calls cost the host; the reason where they cannot be made."""
+    def _host(self, found: Results) -> None:
+        """What calls cost the host; why not, where it cannot be measured."""
         try:
-            return host(self.backend)
+            found.host = host(self.backend)
         except Exception as e:
-            return {"failed": f"{type(e).__name__}: {peers.reason(e)}"}
+            found.warnings.append(f"the host's costs were not measured: {type(e).__name__}: {peers.reason(e)}")
 
     def _keep(self, row: Row) -> None:
         assert self.results is not None

@@ -1,4 +1,4 @@
-"""What a call costs the host: microseconds until it returns, and what it allocates."""
+"""What a call costs the host: microseconds until it returns, what it allocates, what it makes the device do."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 ELEMENTS = 4096
 CALLS, BATCH = 10_000, 200
 """Calls in all, and how many are made before the device is waited for: a full queue would make the host wait."""
+FEW = 20
+"""Calls that are counted, or made while the device is busy."""
+TIMES, BUSY = "us of the host", "us of the host while the device is busy"
+ALLOCATIONS, KERNELS, COPIES = "allocations", "kernels", "copies and fills"
+
+Call = Callable[[], Any]
+Costs = dict[str, dict[str, float]]
 
 
-def host(backend: CudaBackend) -> dict[str, Any]:
-    """Microseconds a call by what is called, of a sum of 4,096 f32; nothing without PyTorch."""
+def host(backend: CudaBackend) -> Costs:
+    """Each cost of a call, by what is called: a sum of 4,096 f32. Nothing without PyTorch.
+
+    A call that takes no longer while the device is busy waits for nothing there.
+    """
     try:
         import torch
     except ImportError:
@@ -27,19 +37,22 @@ def host(backend: CudaBackend) -> dict[str, Any]:
         return {}
     x, out = torch.ones(ELEMENTS, device="cuda"), torch.empty((), device="cuda")
     k = api.compile("sum", (ELEMENTS,), "f32", arch=backend.target.arch)
-    calls: dict[str, Callable[[], Any]] = {
+    calls: dict[str, Call] = {
         "wf.sum(t)": lambda: api.sum(x),
         "torch.sum(t)": lambda: torch.sum(x),
+        "k(t, out=o)": lambda: k(x, out=out),
         "torch.sum(t, 0, out=o)": lambda: torch.sum(x, 0, out=out),
-        "k = wf.compile(...); k(t, out=o)": lambda: k(x, out=out),
     }
-    found: dict[str, Any] = {name: microseconds(backend, call) for name, call in calls.items()}
-    found["allocations of a wf.sum(t)"] = allocations(torch, calls["wf.sum(t)"])
-    found["allocations of a k(t, out=o)"] = allocations(torch, calls["k = wf.compile(...); k(t, out=o)"])
+    found: Costs = {TIMES: {}, BUSY: {}, ALLOCATIONS: {}, KERNELS: {}, COPIES: {}}
+    for name, call in calls.items():
+        found[TIMES][name] = microseconds(backend, call)
+        found[BUSY][name] = while_busy(backend, call)
+        found[ALLOCATIONS][name] = allocations(torch, call)
+        found[KERNELS][name], found[COPIES][name] = activities(torch, backend, call)
     return found
 
 
-def microseconds(backend: CudaBackend, call: Callable[[], Any]) -> float:
+def microseconds(backend: CudaBackend, call: Call) -> float:
     """The median over batches of the time of a call."""
     found = []
     for _ in range(BATCH):
@@ -54,9 +67,33 @@ def microseconds(backend: CudaBackend, call: Callable[[], Any]) -> float:
     return median(found)
 
 
-def allocations(torch: Any, call: Callable[[], Any], calls: int = 100) -> float:
+def while_busy(backend: CudaBackend, call: Call) -> float:
+    """The median time of a call behind work that takes the device hundreds of microseconds."""
+    found = []
+    for _ in range(FEW):
+        backend.wait()
+        backend.flush()
+        start = time.perf_counter()
+        call()
+        found.append((time.perf_counter() - start) * 1e6)
+    backend.wait()
+    return median(found)
+
+
+def allocations(torch: Any, call: Call) -> float:
     """Blocks that a call asks PyTorch's allocator for."""
     before = torch.cuda.memory_stats()["allocation.all.allocated"]
-    for _ in range(calls):
+    for _ in range(FEW):
         call()
-    return float(torch.cuda.memory_stats()["allocation.all.allocated"] - before) / calls
+    return float(torch.cuda.memory_stats()["allocation.all.allocated"] - before) / FEW
+
+
+def activities(torch: Any, backend: CudaBackend, call: Call) -> tuple[float, float]:
+    """Kernels, and copies and fills of memory, that a call makes the device do, as PyTorch's profiler sees them."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        for _ in range(FEW):
+            call()
+        backend.wait()
+    names = [e.name for e in seen.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+    moves = sum(name.startswith(("Memcpy", "Memset")) for name in names)
+    return (len(names) - moves) / FEW, moves / FEW

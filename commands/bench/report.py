@@ -75,15 +75,8 @@ def summary(results: Results) -> list[str]:
 
 
 def _host(results: Results) -> list[str]:
-    """What calls cost the host."""
-    if not results.host:
-        return []
-    if "failed" in results.host:
-        return [f"host: {results.host['failed']}"]
-    times = {k: v for k, v in results.host.items() if not k.startswith("allocations")}
-    counts = {k: v for k, v in results.host.items() if k.startswith("allocations")}
-    found = ["host, us a call: " + "; ".join(f"{k} {v:.2f}" for k, v in times.items())]
-    return found + (["; ".join(f"{k}: {v:g}" for k, v in counts.items())] if counts else [])
+    """What calls cost the host, a line for each cost."""
+    return [f"{cost}: " + "; ".join(f"{k} {v:.3g}" for k, v in by.items()) for cost, by in results.host.items()]
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:

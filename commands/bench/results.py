@@ -94,7 +94,7 @@ class Results:
         ceilings: the device's.
         peers: each peer's version, or why it is missing.
         rows: the cases, in order.
-        host: microseconds of the host a call, by what is called; and counters.
+        host: what a call costs: microseconds and counts, by cost, then by what is called.
         warnings: what makes the numbers doubtful.
     """
 
@@ -102,7 +102,7 @@ class Results:
     ceilings: Ceilings
     peers: dict[str, str]
     rows: list[Row] = field(default_factory=list)
-    host: dict[str, Any] = field(default_factory=dict)
+    host: dict[str, dict[str, float]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
