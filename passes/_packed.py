@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from ..compiler.build import i32, integer, splat
-from ..compiler.combine import clone_block, elements, horizontal, single_op, width
+from ..compiler.combine import clone_block, horizontal, single_op, width
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
 
@@ -118,8 +118,9 @@ def _sum(lift: _Lift) -> Any:
     if lift.mask is not None:
         source = arith.select(lift.mask, source, splat(integer(source.type.element_type, 0), lanes))
     word = ir.IntegerType.get_signless(32)
-    total = i32(0)
-    for w in elements(vector.bitcast(ir.VectorType.get([lanes // _BYTES], word), source)):
+    words, total = vector.bitcast(ir.VectorType.get([lanes // _BYTES], word), source), i32(0)
+    for i in range(lanes // _BYTES):
+        w = vector.extract(words, [], [i])
         if lift.counts:
             w = arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(_HIGH))
         name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"

@@ -14,8 +14,8 @@ func.func @exp_f32(%x: f32) -> f32 {
   // CHECK:      %[[MAGIC:.*]] = arith.constant 0x4B400000 : f32
   // CHECK:      %[[SHIFTED:.*]] = llvm.call_intrinsic "llvm.fma"(%[[IN]], %{{.*}}, %[[MAGIC]])
   // CHECK-NEXT: %[[N:.*]] = arith.subf %[[SHIFTED]], %[[MAGIC]] : f32
-  // r = x - n ln2, in two steps, since n times the first part is exact; then seven steps of the polynomial.
-  // CHECK-COUNT-9: llvm.call_intrinsic "llvm.fma"
+  // r = x - n ln2, in two steps, since n times the first part is exact; then six steps of the polynomial.
+  // CHECK-COUNT-8: llvm.call_intrinsic "llvm.fma"
   // 2^n in two halves: no intermediate result overflows, and a subnormal one is rounded once.
   // CHECK:         arith.shrsi
   // CHECK-COUNT-2: arith.mulf
@@ -23,6 +23,38 @@ func.func @exp_f32(%x: f32) -> f32 {
   // CHECK-NOT:     func.call
   // CHECK:         return
   %y = math.exp %x : f32
+  return %y : f32
+}
+
+// Where the argument is bounded already, so that the result is a normal number, no bounds and one factor are enough.
+// CHECK-LABEL: func.func @exp_bounded
+func.func @exp_bounded(%x: f32) -> f32 {
+  // CHECK:         llvm.call_intrinsic "llvm.maximum"
+  // CHECK-NOT:     llvm.minimum
+  // CHECK-COUNT-9: llvm.call_intrinsic "llvm.fma"
+  // CHECK-NOT:     arith.shrsi
+  // CHECK-COUNT-1: arith.mulf
+  // CHECK-NOT:     arith.mulf
+  // CHECK:         return
+  %lowest = arith.constant -87.0 : f32
+  %size = math.absf %x : f32
+  %below = arith.negf %size : f32
+  %within = arith.maximumf %below, %lowest : f32
+  %y = math.exp %within : f32
+  return %y : f32
+}
+
+// One step further it may be subnormal, and both are back.
+// CHECK-LABEL: func.func @exp_nearly_bounded
+func.func @exp_nearly_bounded(%x: f32) -> f32 {
+  // CHECK:         llvm.minimum
+  // CHECK:         arith.shrsi
+  // CHECK:         return
+  %lowest = arith.constant -88.0 : f32
+  %highest = arith.constant 0.0 : f32
+  %above = arith.maximumf %x, %lowest : f32
+  %within = arith.minimumf %above, %highest : f32
+  %y = math.exp %within : f32
   return %y : f32
 }
 
@@ -41,7 +73,7 @@ func.func @exp_f64(%x: f64) -> f64 {
 // CHECK-LABEL: func.func @exp_vector
 func.func @exp_vector(%x: vector<4xf32>) -> vector<4xf32> {
   // CHECK:         arith.constant dense<{{.*}}> : vector<4xf32>
-  // CHECK-COUNT-10: llvm.call_intrinsic "llvm.fma"({{.*}}) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+  // CHECK-COUNT-9: llvm.call_intrinsic "llvm.fma"({{.*}}) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
   // CHECK-COUNT-2: arith.mulf %{{.*}}, %{{.*}} : vector<4xf32>
   // CHECK:         return
   %y = math.exp %x : vector<4xf32>

@@ -175,15 +175,15 @@ func.func @truth_values(%x: !llvm.ptr<1>, %r: i32, %one: i32) -> vector<16xi1> {
 
 // --- numbers and results ---
 
-// Each element's number: base + coordinate times index stride, in the type of the index.
+// Each element's number: base + coordinate times index stride, in the type of the index. Beyond the first a stride more.
 // CHECK-LABEL: func.func @positions
 // CHECK-SAME:    (%[[R:.*]]: i32, %[[BASE:.*]]: i32, %[[STRIDE:.*]]: i32)
 func.func @positions(%r: i32, %base: i32, %stride: i32) -> vector<2xi64> {
   // CHECK:      %[[P0:.*]] = arith.muli %[[R]], %[[STRIDE]] : i32
   // CHECK-NEXT: %[[N0:.*]] = arith.addi %[[BASE]], %[[P0]] : i32
   // CHECK-NEXT: %[[L0:.*]] = arith.extsi %[[N0]] : i32 to i64
-  // CHECK-NEXT: %[[R1:.*]] = arith.addi %[[R]], %c1_i32 : i32
-  // CHECK:      %[[L1:.*]] = arith.extsi
+  // CHECK-NEXT: %[[N1:.*]] = arith.addi %[[N0]], %[[STRIDE]] : i32
+  // CHECK-NEXT: %[[L1:.*]] = arith.extsi %[[N1]] : i32 to i64
   // CHECK-NEXT: vector.from_elements %[[L0]], %[[L1]] : vector<2xi64>
   %i = "fold.position"(%r, %base, %stride) {reduced_rank = 1, axis = "reduced"} : (i32, i32, i32) -> vector<2xi64>
   return %i : vector<2xi64>

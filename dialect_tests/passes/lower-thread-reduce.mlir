@@ -111,3 +111,105 @@ func.func @value_and_index(%begin: i32, %end: i32, %x: vector<2xf32>, %i: vector
   }) {step = 64, unroll = 1} : (i32, i32, tuple<vector<2xf32>, vector<2xi64>>) -> tuple<f32, i64>
   return %s : tuple<f32, i64>
 }
+
+// A count beside a sum. No element has a part in the count, so it is one scalar for the vector, and so is what the
+// combine divides by it; the sum is a vector.
+// CHECK-LABEL: func.func @count_and_sum
+// CHECK-SAME:    (%{{.*}}: i32, %{{.*}}: i32, %[[X:.*]]: vector<4xf32>)
+func.func @count_and_sum(%begin: i32, %end: i32, %x: vector<4xf32>) -> tuple<vector<4xf32>, vector<4xf32>> {
+  // CHECK:      %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[N:.*]] = %{{.*}}, %[[S:.*]] = %{{.*}}) -> (f32, vector<4xf32>)
+  // CHECK-NEXT:   %[[MORE:.*]] = arith.addf %[[N]], %{{.*}} : f32
+  // CHECK-NEXT:   %[[WEIGHT:.*]] = arith.divf %{{.*}}, %[[MORE]] : f32
+  // CHECK-NEXT:   %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]] : f32 to vector<4xf32>
+  // CHECK-NEXT:   %[[PART:.*]] = arith.mulf %[[X]], %[[WEIGHTS]] : vector<4xf32>
+  // CHECK-NEXT:   %[[SUM:.*]] = arith.addf %[[S]], %[[PART]] : vector<4xf32>
+  // CHECK-NEXT:   scf.yield %[[MORE]], %[[SUM]] : f32, vector<4xf32>
+  // CHECK:      vector.broadcast %[[R]]#0 : f32 to vector<4xf32>
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %first = builtin.unrealized_conversion_cast %zeros, %zeros
+    : vector<4xf32>, vector<4xf32> to tuple<vector<4xf32>, vector<4xf32>>
+  %s = "fold.thread_reduce"(%begin, %end, %first) ({
+  ^bb0(%r: i32):
+    %all = arith.constant dense<true> : vector<4xi1>
+    %ones = arith.constant dense<1.0> : vector<4xf32>
+    %counts = arith.select %all, %ones, %zeros : vector<4xi1>, vector<4xf32>
+    %lifted = builtin.unrealized_conversion_cast %counts, %x
+      : vector<4xf32>, vector<4xf32> to tuple<vector<4xf32>, vector<4xf32>>
+    "fold.yield"(%lifted) : (tuple<vector<4xf32>, vector<4xf32>>) -> ()
+  }, {
+  ^bb0(%n: f32, %a: f32, %m: f32, %b: f32):
+    %more = arith.addf %n, %m : f32
+    %weight = arith.divf %m, %more : f32
+    %part = arith.mulf %b, %weight : f32
+    %sum = arith.addf %a, %part : f32
+    %c = builtin.unrealized_conversion_cast %more, %sum : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%c) : (tuple<f32, f32>) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, tuple<vector<4xf32>, vector<4xf32>>) -> tuple<vector<4xf32>, vector<4xf32>>
+  return %s : tuple<vector<4xf32>, vector<4xf32>>
+}
+
+// Bytes that are added up to one number: a word of them at a time, and one 64-bit addition a step.
+// CHECK-LABEL: func.func @bytes
+// CHECK-SAME:    (%{{.*}}: i32, %{{.*}}: i32, %[[X:.*]]: vector<8xi8>)
+func.func @bytes(%begin: i32, %end: i32, %x: vector<8xi8>) -> i64 {
+  // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (i64)
+  // CHECK:        %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<8xi8> to vector<2xi32>
+  // CHECK:        %[[W0:.*]] = vector.extract %[[WORDS]][0]
+  // CHECK-NEXT:   %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W0]], %c16843009_i32, %c0_i32)
+  // CHECK-NEXT:   %[[W1:.*]] = vector.extract %[[WORDS]][1]
+  // CHECK-NEXT:   %[[T1:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W1]], %c16843009_i32, %[[T0]])
+  // CHECK-NEXT:   %[[WIDE:.*]] = arith.extsi %[[T1]] : i32 to i64
+  // CHECK-NEXT:   arith.addi %[[STATE]], %[[WIDE]] : i64
+  %zeros = arith.constant dense<0> : vector<8xi64>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<8xi8> to vector<8xi64>
+    "fold.yield"(%wide) : (vector<8xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.addi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 8, unroll = 1} : (i32, i32, vector<8xi64>) -> i64
+  return %s : i64
+}
+
+// Bytes that are not zero are counted: the high bit of each such byte, 128 times as much, and shifted down at the end.
+// CHECK-LABEL: func.func @bytes_that_are_set
+func.func @bytes_that_are_set(%begin: i32, %end: i32, %x: vector<4xi8>) -> i64 {
+  // CHECK:        arith.andi %{{.*}}, %c2139062143_i32 : i32
+  // CHECK:        arith.andi %{{.*}}, %c-2139062144_i32 : i32
+  // CHECK-NEXT:   %[[COUNTS:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.u.u"
+  // CHECK-NEXT:   %[[COUNT:.*]] = arith.shrui %[[COUNTS]], %c7_i32 : i32
+  // CHECK-NEXT:   arith.extui %[[COUNT]] : i32 to i64
+  %zeros = arith.constant dense<0> : vector<4xi64>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %nothing = arith.constant dense<0> : vector<4xi8>
+    %set = arith.cmpi ne, %x, %nothing : vector<4xi8>
+    %wide = arith.extui %set : vector<4xi1> to vector<4xi64>
+    "fold.yield"(%wide) : (vector<4xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.addi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> i64
+  return %s : i64
+}
+
+// Side by side they are results of their own, and stay apart.
+// CHECK-LABEL: func.func @columns_of_bytes
+func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
+  // CHECK-NOT: idp4a
+  // CHECK:     arith.addi %{{.*}}, %{{.*}} : vector<4xi64>
+  %zeros = arith.constant dense<0> : vector<4xi64>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<4xi8> to vector<4xi64>
+    "fold.yield"(%wide) : (vector<4xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.addi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> vector<4xi64>
+  return %s : vector<4xi64>
+}
