@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
 from warpfold.commands import plots
-from warpfold.commands.bench import grid, heat, provenance, records, regression, truth
+from warpfold.commands.bench import grid, heat, provenance, records, regression, summary, truth
 from warpfold.commands.bench.cells import Cell
 from warpfold.commands.bench.records import Record, Report
 from warpfold.commands.files import Output
@@ -89,25 +89,45 @@ def test_misses_are_sorted_wrong_ones_first_then_the_worst() -> None:
 
 
 def test_what_is_printed_of_misses(capsys: pytest.CaptureFixture[str]) -> None:
-    cells = [
-        record("short.3", fraction=0.3123), small(above=2.5, us=5.35), record("short.5", error="WF601: no"), record()
-    ]  # fmt: skip
-    del cells[2]["us"], cells[2]["plan"]
-    assert grid._show(report(*cells, record("odd.9", right=False)), None) is False
+    failed = record("short.5", error="WF601: no")
+    del failed["us"], failed["plan"]
+    cells = [record("short.3", fraction=0.3123), small(above=2.5, us=5.35, plan=1), failed, record()]
+    assert summary.show(report(*cells, record("odd.9", right=False)), None) is False
     assert capsys.readouterr().out.splitlines() == [
         "5 cells, 4 of them gated: 4 miss, on NVIDIA H200",
         "",
+        "the worst of each kind, and how many miss",
+        "",
+        "kind   f32",
+        "short  31 %, 2",
+        "tiny   +2.50 us, 1",
+        "odd    90 %, 1",
+        "",
         "cell     type  gate     found                        time      plan",
         "short.5  f32   error    WF601: no                    -         none",
-        f"odd.9    f32   wrong    the answer is not float64's  37.00 us  {PLAN}",
-        f"short.3  f32   ceiling  31.2 %                       37.00 us  {PLAN}",
-        f"tiny.64  f32   launch   +2.50 us                     5.35 us   {PLAN}",
+        "odd.9    f32   wrong    the answer is not float64's  37.00 us  vector=4",
+        "short.3  f32   ceiling  31.2 %                       37.00 us  vector=4",
+        "tiny.64  f32   launch   +2.50 us                     5.35 us   vector=1",
     ]
+
+
+def test_the_worst_by_kind_and_type() -> None:
+    cells = [record(), record("odd.9", "i8", fraction=0.5), record("odd.11", fraction=0.95), record("far.3", bytes=9)]
+    assert summary._by_kind(cells) == (
+        ["kind", "f32", "i8"],
+        [["short", "90 %", "-"], ["odd", "95 %", "50 %, 1"], ["far", "-", "-"]],
+    )
+
+
+def test_a_plan_that_all_cells_share_is_shown_whole() -> None:
+    alone = report(record(fraction=0.1))
+    alone.plans = [PLAN]
+    assert summary._line(alone, alone.cells[0])[-1] == PLAN
 
 
 def test_at_most_40_misses_are_printed_with_a_count(capsys: pytest.CaptureFixture[str]) -> None:
     cells = [record(f"short.{n}", fraction=0.5 + n / 1000) for n in range(1, 51)]
-    grid._show(report(*cells), None)
+    summary.show(report(*cells), None)
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("short.") for line in lines) == 40
     assert lines[-1] == "and 10 more"
@@ -452,9 +472,10 @@ def test_what_fits_one_cta_stands_in_order_of_size() -> None:
 
 def test_a_title_says_the_worst() -> None:
     (block,) = heat.blocks([record("a.1", fraction=0.9), record("a.2", fraction=0.512), record("a.3", fraction=0.7)])
-    assert heat._worst(block, heat.LARGE) == "51 %, 2 miss"
-    assert heat._worst(heat.tiny([small(above=2.04), small("tiny.2", above=0.2)]), heat.SMALL) == "+2.0 us, 1 miss"
-    assert heat._worst(heat.blocks([record("a.1")])[0], heat.LARGE) == "90 %"
+    assert heat._worst(block) == "51 %, 2 miss"
+    assert heat._worst(heat.tiny([small(above=2.04), small("tiny.2", above=0.2)])) == "+2.04 us, 1 miss"
+    few = heat.blocks([record("a.1"), record("a.2", bytes=2_000_000, fraction=0.1)])  # which is not gated
+    assert heat._worst(few[0]) == "90 %"
 
 
 def test_the_colour_turns_at_the_gate_and_wrong_is_black() -> None:

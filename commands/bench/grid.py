@@ -15,7 +15,7 @@ from ...runtime.execute import backend_for
 from ...runtime.measure import Ceilings, Timing, ceilings, timed
 from .. import screen
 from ..files import Output
-from . import heat, provenance, records, regression, truth
+from . import heat, provenance, records, regression, summary, truth
 from .bed import Bed, Work, kinds, reach
 from .cells import Cell
 from .records import PRINTED_BYTES, Record, Report
@@ -28,8 +28,6 @@ KEPT_EVERY = 100
 """Cells after which the file is written, so that not much is lost."""
 MOST_BYTES = 8 << 30
 """The largest buffer; cells beyond it are left out."""
-SHOWN = 40
-"""Cells that a table names."""
 
 
 def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: str | None) -> End:
@@ -57,7 +55,7 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
         report.write(output)
     if picture is not None:
         picture.write(report)
-    slower = _show(report, before)
+    slower = summary.show(report, before)
     if not report.complete:
         return "interrupted"
     return "missed" if report.misses() or slower else "passed"
@@ -192,32 +190,3 @@ def _numbers_of(cell: Cell, time: Timing, found: Ceilings) -> Record:
 def plan_text(work: Work) -> str:
     """The plan as ``--plan`` takes it."""
     return ",".join(f"{k}={v}" for k, v in work.plan.to_dict().items() if k != "tree")
-
-
-def _show(report: Report, before: Report | None) -> bool:
-    """Says what misses its gate and what became slower; gives whether anything did the latter."""
-    screen.show(f"{records.summary(report.cells)}, on {report.machine['gpu']}")
-    for warning in report.warnings:
-        screen.show(f"warning: {warning}")
-    if report.left_out:
-        screen.show(f"left out, for want of memory: {len(report.left_out)} cells")
-    misses = report.misses()
-    if misses:
-        screen.show()
-        screen.table(("cell", "type", "gate", "found", "time", "plan"), [_line(report, r) for r in misses[:SHOWN]])
-    if len(misses) > SHOWN:
-        screen.show(f"and {len(misses) - SHOWN} more")
-    return before is not None and regression.show(regression.compare(before, report), SHOWN)
-
-
-def _line(report: Report, record: Record) -> tuple[str, ...]:
-    """A cell that misses, in words."""
-    gate = records.missed(record)
-    found = {
-        "error": record.get("error", ""),
-        "wrong": "the answer is not float64's",
-        "ceiling": f"{100 * record.get('fraction', 0):.1f} %",
-        "launch": f"+{record.get('above', 0):.2f} us",
-    }[gate]
-    time = f"{record['us']:.2f} us" if "us" in record else "-"
-    return record["cell"], record["dtype"], gate, found, time, report.plan(record)

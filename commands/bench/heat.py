@@ -157,7 +157,7 @@ def _block(figure: Any, block: Block, scale: Scale, left: float, top: float, hei
         spine.set_visible(False)
     title = ax.annotate(block.title, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9,
                         weight="bold", color=INK)  # fmt: skip
-    ax.annotate(_worst(block, scale), (1, 0), (5, 1), xycoords=title, textcoords="offset points", fontsize=7,
+    ax.annotate(_worst(block), (1, 0), (5, 1), xycoords=title, textcoords="offset points", fontsize=7,
                 color=PALE)  # fmt: skip
 
 
@@ -171,15 +171,10 @@ def _colour(record: Record | None, scale: Scale, norm: Any, colours: Any) -> Any
     return colours(float(norm(min(max(record[scale.key], scale.values[0]), scale.values[2]))))
 
 
-def _worst(block: Block, scale: Scale) -> str:
-    """How many cells miss, and the worst value."""
-    cells = [r for row in block.rows.values() for r in row if r is not None]
-    values = [r[scale.key] for r in cells if scale.key in r]
-    bad = sum(bool(records.missed(r)) for r in cells)
-    if not values:
-        return ""
-    worst = f"{100 * min(values):.0f} %" if scale is LARGE else f"{max(values):+.1f} us"
-    return f"{worst}, {bad} miss" if bad else worst
+def _worst(block: Block) -> str:
+    """The worst of the cells that are gated, and how many miss."""
+    text, bad = records.worst([r for row in block.rows.values() for r in row if r is not None])
+    return f"{text}, {bad} miss" if bad else text
 
 
 def _scale(figure: Any, scale: Scale, left: float, bottom: float, height: float) -> None:

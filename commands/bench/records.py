@@ -127,3 +127,11 @@ def summary(records: Sequence[Record]) -> str:
     gated = [r for r in records if "error" not in r and (r["bytes"] >= GATED_BYTES or r["one_cta"])]
     bad = [r for r in records if missed(r)]
     return f"{len(records)} cells, {len(gated)} of them gated: {len(bad)} miss"
+
+
+def worst(records: Sequence[Record]) -> tuple[str, int]:
+    """The worst of some cells that are gated, large ones if there are any, in words; and how many miss."""
+    large = [r["fraction"] for r in records if "fraction" in r and r["bytes"] >= GATED_BYTES]
+    small = [r["above"] for r in records if "above" in r]
+    text = f"{100 * min(large):.0f} %" if large else f"{max(small):+.2f} us" if small else ""
+    return text, sum(bool(missed(r)) for r in records)
