@@ -6,6 +6,7 @@ the README says anything else.
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 from warpfold.commands.bench.report import cell, megabytes
@@ -21,14 +22,18 @@ BEGIN, END = "<!-- benchmark: written by benchmarks/readme_table.py -->", "<!-- 
 def block(results: Results) -> str:
     """What stands between the marks: where it was measured, the means, the table, the picture."""
     rows = [r for r in results.rows if r.plain]
-    return "\n\n".join([where(results), means(results), table(results, rows), "![roofline](docs/roofline.svg)"])
+    texts = [
+        textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+        for text in (where(results), means(results))
+    ]
+    return "\n\n".join([*texts, table(results, rows), "![roofline](docs/roofline.svg)"])
 
 
 def where(results: Results) -> str:
     """GPU, driver, versions, commit."""
     m, top = results.machine, results.ceilings
     commit = f"commit {m['commit'][:12]}{' with changes' if m['dirty'] else ''}" if m["commit"] else "no commit named"
-    peers = ", ".join(f"{name} {text}" for name, text in results.peers.items())
+    peers = "; ".join(f"{name} {text}" for name, text in results.peers.items())
     text = (
         f"One {m['gpu']}, driver {m['driver'] or 'unknown'}, CUDA {m['cuda']}, {m['date']}, {commit}, Python "
         f"{m['python']}. Peers: {peers}. Ceilings of the same run: read {top.read:,.0f} GB/s, copy "
@@ -53,7 +58,7 @@ def means(results: Results) -> str:
 def table(results: Results, rows: list[Row]) -> str:
     """A line a case: microseconds of each, how many times as fast as the best peer, the part of the read ceiling."""
     names = list(results.peers)
-    titles = ["case", "MB", "warpfold", *names, "times", "of read"]
+    titles = ["case", "MB", "warpfold", *names, "times", "of read", "of its size"]
     lines = [titles, ["---"] * len(titles), *(_line(results, row, names) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -62,7 +67,8 @@ def _line(results: Results, row: Row, names: list[str]) -> list[str]:
     of = row.of_ceiling(results.ceilings)
     peers = [cell(row.peers[name]) for name in names]
     times = f"{row.ratio:.2f}" if row.ratio else ""
-    return [row.name, megabytes(row.nbytes), cell(row.ours), *peers, times, f"{of[0]:.1%}" if of else ""]
+    parts = [f"{part:.1%}" for part in of] if of else ["", ""]
+    return [row.name, megabytes(row.nbytes), cell(row.ours), *peers, times, *parts]
 
 
 def written(text: str, results: Results) -> str:

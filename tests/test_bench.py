@@ -14,6 +14,7 @@ from warpfold.cli import cli
 from warpfold.commands.bench import bench as command
 from warpfold.commands.bench import peers
 from warpfold.commands.bench.results import load
+from warpfold.compiler.errors import error
 from warpfold.runtime import cuda_backend
 
 CASES = "full.sum.f32.64,row.max.f32.4x8"
@@ -79,6 +80,24 @@ def test_an_interrupt_before_the_first_case(monkeypatch: pytest.MonkeyPatch, tmp
     assert not list(tmp_path.iterdir())
 
 
+def test_a_device_that_fails_keeps_the_cases_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A kernel of a peer that writes anywhere leaves an error that all later calls would have."""
+    fine = iter([True])
+
+    def wait(_: Device) -> None:
+        if not next(fine, False):
+            raise error("WF601", call="cuCtxSynchronize", name="X", text="illegal address", sticky="", remedy="restart")
+
+    monkeypatch.setattr(Device, "wait", wait)
+    out = tmp_path / "r.json"
+    done = run("--cases", CASES, "--out", str(out))
+    assert done.exit_code == 2
+    assert f"the device failed: 1 of 2 cases were measured, kept in {out}" in done.stderr
+    assert "WF601" in done.stderr
+    assert "full.sum.f32.64" in done.stdout
+    assert [r.name for r in load(out).rows] == ["full.sum.f32.64"]
+
+
 def test_the_file_is_whole_after_every_case(fake: dict[str, Any], tmp_path: Path) -> None:
     seen = []
 
@@ -130,8 +149,6 @@ def test_bad_requests_are_refused_before_anything_is_measured(
 
 
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from warpfold.compiler.errors import error
-
     def none(_: int) -> Any:
         raise error("WF605", number=0, found="none")
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from bench_fakes import Device, HostArrays, Numpy, timer
 
+from warpfold.commands.bench import contest as contests
 from warpfold.commands.bench.answers import answer, error_of
 from warpfold.commands.bench.cases import Case, parse
 from warpfold.commands.bench.contest import Contest
-from warpfold.commands.bench.inputs import drawn
+from warpfold.commands.bench.inputs import Owned, drawn
+from warpfold.compiler import planner
+from warpfold.compiler.plan import Plan
+from warpfold.runtime import api
+from warpfold.runtime.arrays import view
+from warpfold.runtime.memory import as_array
 
 
 def case(name: str) -> Case:
@@ -70,6 +77,19 @@ def test_a_case_without_memory_for_its_input(monkeypatch: pytest.MonkeyPatch) ->
     found = contest(peer=Numpy()).row(case("full.sum.f32.64"))
     assert found.ours.word == found.peers["peer"].word == "failed"
     assert "not prepared: ZeroDivisionError: it broke" in found.ours.reason
+
+
+def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where PyTorch is missing, what lies on the device comes to the host once, for the answer."""
+    x = np.arange(64, dtype=np.float32)
+    device, held = Device(), SimpleNamespace(__exit__=lambda *_: None)
+    device.get = lambda v, _: x if v.shape == (64,) else as_array(v).copy()  # type: ignore[attr-defined]
+    monkeypatch.setattr(HostArrays, "random", lambda *_: Owned(view(x), held))
+    monkeypatch.setattr(api, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype))
+    monkeypatch.setattr(contests, "prepared", lambda *_: SimpleNamespace(choice=planner.Choice(Plan(), None, None)))
+    monkeypatch.setattr(contests.Bound, "of", lambda *_: None)
+    found = Contest(device, HostArrays(), {}, timer(2.0)).row(case("full.sum.f32.64"))  # type: ignore[arg-type]
+    assert (found.ours.us, found.ours.error) == (2.0, 0.0)
 
 
 def test_an_interrupt_is_nobodys_failure() -> None:

@@ -74,8 +74,8 @@ class Run:
 
     def _keep(self, row: Row) -> None:
         assert self.results is not None
+        self.backend.wait()  # a kernel that broke the device must not spoil the cases before, nor fail the next ones
         self.results.rows.append(row)
-        self.backend.wait()  # an error that a kernel left behind must not pass for the next case's
         self.write()
 
     def write(self) -> None:
@@ -110,15 +110,23 @@ def bench(cases: str, names: str, out: str | None, plot: str | None) -> bool:
         run.measure()
     except KeyboardInterrupt:
         ended = False
-    if run.results is not None:
-        report.show(run.results)
-        run.draw()
-    if not ended:
-        print(_interrupted(run, out), file=sys.stderr)
+        print(_broken_off(run, "interrupted", out), file=sys.stderr)
+    except WarpfoldError:
+        print(_broken_off(run, "the device failed", out), file=sys.stderr)
+        _show(run)
+        raise
+    _show(run)
     return ended
 
 
-def _interrupted(run: Run, out: str | None) -> str:
+def _show(run: Run) -> None:
+    if run.results is not None:
+        report.show(run.results)
+        run.draw()
+
+
+def _broken_off(run: Run, why: str, out: str | None) -> str:
+    """What was measured until then, and where it is."""
     done = len(run.results.rows) if run.results else 0
     kept = f", kept in {out}" if out and done else ""
-    return f"interrupted: {done} of {len(run.cases)} cases were measured{kept}"
+    return f"{why}: {done} of {len(run.cases)} cases were measured{kept}"

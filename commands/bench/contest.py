@@ -19,7 +19,7 @@ from ...runtime.measure import Timing, timed
 from ...runtime.prepare import Request
 from .answers import Answer, answer, error_of
 from .cases import PLAIN, Case
-from .inputs import SETS, Arrays
+from .inputs import SETS, Arrays, Owned
 from .peers import Peer, UnservedError, reason
 from .results import Entry, Row
 
@@ -54,31 +54,30 @@ class Contest:
         try:
             xs = [self.arrays.random(case, i) for i in range(SETS)]
             out = self.arrays.empty(case.kept, case.result)
-            expected = answer(case, xs[0])
+            seen = self.backend.get(xs[0].view, 0) if isinstance(xs[0], Owned) else xs[0]
+            expected = answer(case, seen)
             chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
         except Exception as e:
             failed = Entry(word="failed", reason=f"not prepared: {_said(e)}")
             return Row(**{**vars(row), "ours": failed, "peers": dict.fromkeys(self.peers, failed)})
         reduce = getattr(api, case.what)
         ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
-        entries = {"": self._entry(case, xs, expected, lambda: ours)}
+        work: dict[str, Callable[[], Sequence[Call]] | str] = {"": lambda: ours}
         for name, peer in self.peers.items():
-            entries[name] = self._peer(case, xs, expected, peer)
+            work[name] = peer if isinstance(peer, str) else lambda peer=peer: [peer.call(case, x) for x in xs]
+        entries = {name: self._entry(case, seen, expected, calls) for name, calls in work.items()}
         facts = {"plan": chosen.plan.to_dict(), "reasons": list(chosen.reasons)}
         return Row(**{**vars(row), "ours": entries.pop(""), "peers": entries, **facts})
 
-    def _peer(self, case: Case, xs: Sequence[Any], expected: Answer, peer: Peer | str) -> Entry:
-        if isinstance(peer, str):
-            return Entry(word="missing", reason=peer)
-        return self._entry(case, xs, expected, lambda: [peer.call(case, x) for x in xs])
-
-    def _entry(self, case: Case, xs: Sequence[Any], expected: Answer, calls: Callable[[], Sequence[Call]]) -> Entry:
+    def _entry(self, case: Case, x: Any, expected: Answer, calls: Callable[[], Sequence[Call]] | str) -> Entry:
         """Checks the answer for the first array, then times; nothing that fails stops the others."""
+        if isinstance(calls, str):
+            return Entry(word="missing", reason=calls)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 work = calls()
-                error, right = error_of(case, expected, self._host(work[0]()), xs[0])
+                error, right = error_of(case, expected, self._host(work[0]()), x)
                 if not right:
                     return Entry(error=error, word="wrong", reason=f"off by {error:.3g}")
                 timing = self.timer(self.backend, work, runs=RUNS, seconds=SECONDS)
