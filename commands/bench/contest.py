@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Contest:
         ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
         work: dict[str, Callable[[], Sequence[Call]] | str] = {"": lambda: ours}
         for name, peer in self.peers.items():
-            work[name] = peer if isinstance(peer, str) else lambda peer=peer: [peer.call(case, x) for x in xs]
+            work[name] = peer if isinstance(peer, str) else partial(_calls, peer, case, xs)
         entries = {name: self._entry(case, seen, expected, calls) for name, calls in work.items()}
         facts = {"plan": chosen.plan.to_dict(), "reasons": list(chosen.reasons)}
         return Row(**{**vars(row), "ours": entries.pop(""), "peers": entries, **facts})
@@ -89,6 +90,11 @@ class Contest:
 
     def _host(self, result: Any) -> np.ndarray[Any, Any]:
         return self.backend.get(result, 0) if isinstance(result, View) else to_numpy(result)
+
+
+def _calls(peer: Peer, case: Case, xs: Sequence[Any]) -> list[Call]:
+    """A peer's call for each set of buffers."""
+    return [peer.call(case, x) for x in xs]
 
 
 def _said(e: Exception) -> str:
