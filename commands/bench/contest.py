@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +60,15 @@ class Contest:
             chosen = prepared(Request(case.what, case.axis), Bound.of([xs[0]], "auto"), out).choice
         except Exception as e:
             failed = Entry(word="failed", reason=f"not prepared: {_said(e)}")
-            return Row(**{**vars(row), "ours": failed, "peers": dict.fromkeys(self.peers, failed)})
+            return replace(row, ours=failed, peers=dict.fromkeys(self.peers, failed))
         reduce = getattr(api, case.what)
         ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
         work: dict[str, Callable[[], Sequence[Call]] | str] = {"": lambda: ours}
         for name, peer in self.peers.items():
             work[name] = peer if isinstance(peer, str) else partial(_calls, peer, case, xs)
         entries = {name: self._entry(case, seen, expected, calls) for name, calls in work.items()}
-        facts = {"plan": chosen.plan.to_dict(), "reasons": list(chosen.reasons)}
-        return Row(**{**vars(row), "ours": entries.pop(""), "peers": entries, **facts})
+        plan, reasons = chosen.plan.to_dict(), list(chosen.reasons)
+        return replace(row, ours=entries.pop(""), peers=entries, plan=plan, reasons=reasons)
 
     def _entry(self, case: Case, x: Any, expected: Answer, calls: Callable[[], Sequence[Call]] | str) -> Entry:
         """Checks the answer for the first array, then times; nothing that fails stops the others."""

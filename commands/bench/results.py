@@ -169,9 +169,9 @@ def _read(found: dict[str, Any]) -> Results:
 
 def _row(found: dict[str, Any]) -> Row:
     peers = {name: _entry(e) for name, e in found["peers"].items()}
-    return Row(**{**found, "ours": _entry(found["ours"]), "peers": peers})
+    return Row(**(found | {"ours": _entry(found["ours"]), "peers": peers}))
 
 
 def _entry(found: dict[str, Any]) -> Entry:
     timing = Timing(**found["timing"]) if found["timing"] else None
-    return Entry(**{**found, "timing": timing})
+    return Entry(**(found | {"timing": timing}))
