@@ -7,7 +7,6 @@ the first, ``mid`` the middle one, or those that letters say: ``mid.sum.f32.NCHW
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +28,8 @@ DTYPES = {
     "b1": "bool",
 }
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "mean", "var", "norm", "logsumexp", "any", "count_nonzero")
+FLOATS = ("prod", "mean", "var", "norm", "logsumexp")
+"""Reductions that cases have of floats alone."""
 _ALIASES = {"norm2": "norm"}
 _LETTERS = {"NCHW": (0, 2, 3), "HW": (2, 3)}
 _SIZE = re.compile(r"(\d+)(\^\d+|[KM])?")
@@ -89,7 +90,10 @@ def parse(name: str) -> Case | None:
     axis = _axis(group, letters, len(shape))
     if what not in REDUCTIONS or dtype not in DTYPES or not shape or axis is None:
         return None
-    return Case(name, group, what, BY_NAME[DTYPES[dtype]], shape, axis)
+    found = BY_NAME[DTYPES[dtype]]
+    if what in FLOATS and found.kind != "float":
+        return None
+    return Case(name, group, what, found, shape, axis)
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -101,7 +105,8 @@ def _shape(text: str) -> tuple[int, ...]:
 
 def _size(digits: str, suffix: str) -> int:
     if suffix.startswith("^"):
-        return int(math.pow(int(digits), min(int(suffix[1:]), 62)))
+        power: int = int(digits) ** min(int(suffix[1:]), 62)
+        return power
     return int(digits) << {"": 0, "K": 10, "M": 20}[suffix]
 
 
