@@ -66,7 +66,7 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, shifted: bool = False)
     first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
     tail = _round(plan, n_reduced % run.chunk, run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
     parts = (run.chunk, first, tail) if run.split > 1 else (first,)
-    second = _second(plan, run.split) if plan.finish != "cta" else ()
+    second = _second(plan, plan.parts(run.split)) if plan.finish != "cta" else ()
     return unknown, run.split, parts, second
 
 
@@ -89,7 +89,7 @@ def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, *, shi
     chains = plan.positions * vector
     grouped = unroll if length >= chains * unroll - (chains - 1) else 1
     whole = meeting == "neighbours" and length % vector == 0 and not shifted
-    return "interleaved", meeting, chains, grouped, 0 if whole else vector
+    return "interleaved", meeting, chains, grouped, None if whole else (vector, shifted)
 
 
 def _meeting(plan: Plan) -> str:

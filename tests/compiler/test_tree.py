@@ -20,34 +20,38 @@ from warpfold.compiler.tree import same_bits, signature, unordered
 from warpfold.runtime.api import plan_for
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from test_tree import cta
+from test_tree import cta, dealt_out, warps
 
 MEETINGS = ("shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled")
 
 
 def summed(x: Any, plan: Plan, run: Launch, lead: int = 0) -> bytes:
     """The sum of ``x`` by the model: its parts, then their states."""
-    v = plan.vector_reduced
-    parts = [cta(x[p * run.chunk :][: run.chunk], plan, run.chunk, v, plan.unroll, lead) for p in range(run.split)]
+    v, chunk = plan.vector_reduced, run.chunk
+    ctas = [warps(x[p * chunk :][:chunk], plan, chunk, v, plan.unroll, lead, lead > 0) for p in range(run.split)]
+    clusters = range(0, run.split, plan.cluster)
+    parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in clusters]
     if plan.finish == "cta":
         return np.float32(parts[0]).tobytes()
     unroll = plan.second_unroll
     tile = plan.positions * unroll
-    chunk = -(-run.split // tile) * tile if plan.finish == "two_kernels" else run.split
-    return np.float32(cta(np.array(parts, np.float32), plan, chunk, 1, unroll)).tobytes()
+    second = -(-len(parts) // tile) * tile if plan.finish == "two_kernels" else len(parts)
+    return np.float32(cta(np.array(parts, np.float32), plan, second, 1, unroll)).tobytes()
 
 
 def plans(n: int, *, few: int, seed: int) -> list[tuple[Plan, Launch]]:
     """Random plans for a row of ``n`` elements; their extents are small, so that many share a tree."""
     rng = np.random.default_rng(seed)
     found = []
-    every = list(product((1, 2, 4), (1, 2, 4), (1, 2, 4, 32), (1, 2, 4), MEETINGS, ("interleaved", "blocked")))
+    every = list(
+        product((1, 2, 4), (1, 2, 4), (1, 2, 4, 32), (1, 2, 4), MEETINGS, ("interleaved", "blocked"), (1, 1, 2))
+    )
     for i in rng.choice(len(every), few, replace=False):
-        vector, unroll, lanes, warps, meeting, walk = every[i]
+        vector, unroll, lanes, rows, meeting, walk, cluster = every[i]
         finish = ("cta", "last_block", "two_kernels")[int(rng.integers(3))]
         fast = ("reduced", "kept")[int(rng.integers(2))]
         vector = 1 if walk == "blocked" else vector
-        plan = Plan(fast, walk, vector, unroll, lanes, warps, cta=meeting, finish=finish)  # type: ignore[arg-type]
+        plan = Plan(fast, walk, vector, unroll, lanes, rows, 1, cluster, meeting, finish=finish)  # type: ignore[arg-type]
         found.append((plan, launch(plan, 1, n, int(rng.integers(1, 5)))))
     return found
 
