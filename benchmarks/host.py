@@ -1,0 +1,111 @@
+"""What a call costs the host on a CUDA device, with PyTorch's tensors: microseconds a call, allocations, the first call.
+
+    python benchmarks/host.py
+
+10,000 calls of each kind, in batches between which the device is waited for, so that its queue is never full: the
+median over the batches and the fastest one. The first call is made in a process of its own, with PyTorch imported, a
+CUDA context there, and the kernel in the cache on disk; warpfold and cuda-python are imported within its time.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+CALLS, BATCH = 10_000, 100
+FIRST = """
+import time, torch
+x = torch.ones(4096, device="cuda")
+x + 1
+torch.cuda.synchronize()
+start = time.perf_counter()
+import warpfold as wf
+wf.sum(x)
+queued = time.perf_counter()
+torch.cuda.synchronize()
+print((queued - start) * 1e3, (time.perf_counter() - start) * 1e3)
+"""
+"""A first call: milliseconds until it returns, and until its result is there."""
+
+
+def microseconds(torch: Any, call: Callable[[], Any]) -> list[float]:
+    """The mean time of a call, in each batch."""
+    for _ in range(BATCH):
+        call()
+    found = []
+    gc.disable()
+    for _ in range(CALLS // BATCH):
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(BATCH):
+            call()
+        found.append((time.perf_counter_ns() - start) / BATCH / 1e3)
+    gc.enable()
+    return found
+
+
+def allocations(torch: Any, call: Callable[[], Any], calls: int = 100) -> float:
+    """Blocks that a call takes from PyTorch's memory."""
+    before = torch.cuda.memory_stats()["allocation.all.allocated"]
+    for _ in range(calls):
+        call()
+    return float(torch.cuda.memory_stats()["allocation.all.allocated"] - before) / calls
+
+
+def calls(torch: Any) -> dict[str, Callable[[], Any]]:
+    """What is timed, by the words of the table."""
+    import warpfold as wf
+
+    @wf.monoid(identity=0)
+    def total(a: Any, b: Any) -> Any:
+        return a + b
+
+    x, y = torch.ones(4096, device="cuda"), torch.ones((64, 1024), device="cuda")
+    out, rows = torch.empty((), device="cuda"), torch.empty(64, device="cuda")
+    k, of_rows = wf.compile("sum", (4096,)), wf.compile("sum", (64, 1024), axis=1)
+    return {
+        "wf.sum(t)": lambda: wf.sum(x),
+        "wf.sum(t, 1)": lambda: wf.sum(y, 1),
+        "wf.sum(t, 1, keepdims=True)": lambda: wf.sum(y, 1, keepdims=True),
+        "wf.sum(t, dtype='f64')": lambda: wf.sum(x, dtype="f64"),
+        "wf.sum(t, 1, out=o)": lambda: wf.sum(y, 1, out=rows),
+        "wf.reduce(t, wf.MAX)": lambda: wf.reduce(x, wf.MAX),
+        "wf.reduce(t, a monoid)": lambda: wf.reduce(x, total),
+        "wf.minmax(t)": lambda: wf.minmax(x),
+        "k(t)": lambda: k(x),
+        "k(t, out=o)": lambda: k(x, out=out),
+        "k(t, out=o), rows": lambda: of_rows(y, out=rows),
+        "torch.sum(t)": lambda: torch.sum(x),
+        "torch.sum(t, 1)": lambda: torch.sum(y, 1),
+        "torch.sum(t, 0, out=o)": lambda: torch.sum(x, 0, out=out),
+        "torch.add(t, t, out=o)": lambda: torch.add(x, x, out=x),
+    }
+
+
+def first() -> list[float]:
+    """Milliseconds of a first call, until it returns and until its result is there; the fastest of three processes."""
+    texts = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True).stdout
+             for _ in range(4)]  # fmt: skip
+    return min([float(n) for n in text.split()] for text in texts[1:])
+
+
+def main() -> None:
+    """Prints the table."""
+    import torch
+
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
+    print(f"{'':30}  median    best  allocations")
+    for name, call in calls(torch).items():
+        found = microseconds(torch, call)
+        print(f"{name:30}  {statistics.median(found):6.2f}  {min(found):6.2f}  {allocations(torch, call):g}")
+    queued, done = first()
+    print(f"first call of a process: returns after {queued:.0f} ms, its result is there after {done:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
