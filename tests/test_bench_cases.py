@@ -46,7 +46,8 @@ def test_a_name_says_all(name: str, what: str, shape: tuple[int, ...], axis: tup
     [
         "", "sum", "row.sum.f32", "row.sum.f32.", "row.sum.f32.64", "col.sum.f32.x64", "mid.sum.f32.4x5",
         "row.sum.u9.4x4", "diag.sum.f32.4x4", "row.softmax.f32.4x4", "row.sum.f32.0x4", "row.sum.f32.4xx4",
-        "row.sum.f32.NCHW.1x2x3x4", "mid.sum.f32.XY.1x2x3x4", "full.sum.f32.2^", "row.mean.i32.4x4", "full.prod.b1.64", "full.sum.f32.-4",
+        "row.sum.f32.NCHW.1x2x3x4", "mid.sum.f32.XY.1x2x3x4", "full.sum.f32.2^", "row.mean.i32.4x4",
+        "full.prod.b1.64", "mid.argmax.f32.HW.1x2x3x4", "full.sum.f32.-4",
         "full.sum.f32.NCHW.extra.4",
     ],
 )  # fmt: skip

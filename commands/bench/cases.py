@@ -91,7 +91,7 @@ def parse(name: str) -> Case | None:
     if what not in REDUCTIONS or dtype not in DTYPES or not shape or axis is None:
         return None
     found = BY_NAME[DTYPES[dtype]]
-    if what in FLOATS and found.kind != "float":
+    if (what in FLOATS and found.kind != "float") or (what == "argmax" and letters):
         return None
     return Case(name, group, what, found, shape, axis)
 
