@@ -29,32 +29,38 @@ the kept axis, where all stages carry them, half as many."""
 VALUES_LIMIT = 64
 """Registers of values a thread may have in flight beside them: with the addresses that makes at most 128 or so, and
 nothing spills."""
-CODE_LIMIT = 48
-"""Operations of combines an unrolled step may hold for one element: more do not hide more latency, but take longer to
-compile and fall out of the instruction cache."""
+CODE_LIMIT = 160
+"""Operations of combines an unrolled step may hold for one element: more take long to compile and fall out of the
+instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
 UNROLL = 8
 """Accesses in flight at most."""
-UNROLL_OF_SHORT = {1: 1, 4: 2, 16: 2, WARP: 4}
-"""The same for rows that get so many threads: more would find nothing to read."""
+UNROLL_OF_SHORT = 2
+"""The same for rows that get less than a warp each: more would find nothing to read."""
 UNROLL_OF_SHIFTED = 2
-"""The same for rows that begin anywhere: of each the first and the last so many are masked, which costs instructions."""
+"""The same for rows that begin anywhere: the first and the last so many are masked, which costs instructions."""
 UNROLL_OF_FEW = 4
-"""The same where a thread of a full machine makes fewer than twice UNROLL accesses: more CTAs then share the work."""
-THREADS_A_ROW = {
-    "wide": ((5, 1), (32, 4), (128, 16), (1024, WARP)),
-    "single": ((12, 1), (80, 4), (512, 16), (1024, WARP)),
-}
-"""(accesses, threads): rows of so many accesses at most, wide ones or single elements, get so many threads; longer ones
-a CTA. Rows of one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up
-to a warp needs no shared memory."""
+"""The same for rows of at most ROW threads, and where a thread of a full machine makes fewer than twice UNROLL
+accesses: more CTAs then share the work."""
+ROW = 128
+"""Threads of a row that one CTA of four warps reads in a few steps."""
+THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
+"""(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
+one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
+needs no shared memory."""
+BYTES_A_LANE = 48
+"""Bytes of a row that is read by single elements for each thread it gets, at most up to WARP_TO elements of a warp."""
+WARP_TO = 1024
+"""Accesses up to which a row that begins anywhere, or is read by single elements, gets a warp and no more."""
 FEW = 8
 """Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
 THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
+"""The same where results are few."""
 LANES_OF_SEVERAL_DIMS = 8
 """Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
-SHIFTED = 6
-"""Accesses that a row must have before it is read in vectors from the boundary before it: the masks at both its ends
-cost as much as reading a few elements one by one."""
+SHIFTED = {1: 6, 2: 6, 4: 48, 8: 96}
+"""Accesses that a row must have, by the bytes of an element, before it is read in vectors from the boundary before it:
+the masks at both its ends cost as much as reading a few elements one by one. Loads of four bytes and more by neighbours
+fill whole sectors anyway."""
 LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": (2, 2), "single": (8, 4)}
@@ -70,9 +76,9 @@ PORTABLE_SMS = 128
 """The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
 CTAS_PER_SM = 4
 """CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-LONGEST = 64
-"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving front
-of the array, and none is left with a long part at the end."""
+LONGEST = 32
+"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
+front of the array, and none is left with a long part at the end."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -216,7 +222,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
-        clusters = ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes) > chosen.cluster
+        clusters = _ctas(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
     if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
         chosen = replace(chosen, unroll=chosen.coarsening)
@@ -232,7 +238,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
         _check_atomic(task)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
-    return chosen, ctas(chosen, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes)
+    return chosen, _ctas(task, chosen)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -300,7 +306,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    partials = g.n_kept * ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes) if plan.coarsening else 0
+    partials = g.n_kept * _ctas(task, plan) if plan.coarsening else 0
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     return Facts(
@@ -383,7 +389,7 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
     kinds = _planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
-    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED * widest
+    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
     vector = 1 if many_dims or short or "strided" in kinds else widest
     if vector < widest:
         why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
@@ -407,21 +413,22 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in _planned(task, "reduced", vector)
-    most = UNROLL_OF_SHORT.get(positions, _unroll_of_many(task, vector))
-    unroll = min(_unroll(task, vector), UNROLL_OF_SHIFTED if shifted else most)
+    unroll = min(_unroll(task, vector), UNROLL_OF_SHIFTED if shifted else _most(task, positions, vector))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
     plan = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
-    return _clustered(task, plan, notes) if positions > WARP else plan
+    return _clustered(task, plan, notes) if positions > ROW else plan
 
 
-def _unroll_of_many(task: Task, vector: int) -> int:
-    """Accesses in flight of a thread that shares a long result, or many of them, with others."""
+def _most(task: Task, positions: int, vector: int) -> int:
+    """Accesses in flight at most of a row with so many threads."""
+    if positions < WARP:
+        return 1 if positions == 1 else UNROLL_OF_SHORT
     g = task.geometry
     accesses = g.n_kept * g.n_reduced // (vector * THREADS * CTAS_PER_SM * task.machine)
-    return UNROLL if accesses >= 2 * UNROLL else UNROLL_OF_FEW
+    return UNROLL if positions > ROW and accesses >= 2 * UNROLL else UNROLL_OF_FEW
 
 
 def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
@@ -440,10 +447,18 @@ def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
     accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
-    steps: tuple[tuple[int, int], ...] = (THREADS_A_ROW_OF_FEW if few else THREADS_A_ROW)[_kind(vector)]
     if ranks(g) != (1, 1):
-        steps = ((LANES_OF_SEVERAL_DIMS if few else THREADS, LANES_OF_SEVERAL_DIMS),)
-    return next((threads for most, threads in steps if accesses <= most), THREADS)
+        several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
+        return LANES_OF_SEVERAL_DIMS if several else THREADS
+    if few:
+        steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
+        return next((threads for most, threads in steps if accesses <= most), THREADS)
+    if vector == 1:
+        lanes = ceil2(-(-g.n_reduced * task.itemsize // BYTES_A_LANE))
+        return min(WARP, lanes) if accesses <= WARP_TO else THREADS
+    shifted = "shifted" in _planned(task, "reduced", vector)
+    longest = (WARP_TO, WARP) if shifted else THREADS_A_ROW[-1]
+    return next((threads for most, threads in (*THREADS_A_ROW[:-1], longest) if accesses <= most), THREADS)
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:
@@ -455,7 +470,7 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
         lanes_kept, warps = WARP, 1
-    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes and ranks(g) == (1, 1):
+    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
     notes.because(results, "fast", "vector", "lanes", "warps")
@@ -474,7 +489,7 @@ def _split(task: Task, plan: Plan, notes: Notes) -> int:
     if plan.cluster > 1:
         return plan.cluster
     tiles = max(1, -(-task.geometry.n_kept // plan.slots))
-    parts = ctas(plan, task.geometry.n_kept, task.geometry.n_reduced, task.machine, task.state_bytes)
+    parts = _ctas(task, plan)
     if parts == 1 or plan.warps_kept > 1:
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
@@ -497,16 +512,21 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     return plan
 
 
+def _ctas(task: Task, plan: Plan) -> int:
+    g = task.geometry
+    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes)
+
+
 def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
-    Others fill a machine of ``sms`` multiprocessors; there is one CTA when the results do. Their partial states of
-    ``state_bytes`` fit in WORKSPACE.
+    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` that fit in WORKSPACE; there
+    is one CTA when the results fill it.
     """
-    most = max(1, min(MOST_PARTS, WORKSPACE // (max(1, n_kept) * state_bytes) * plan.cluster))
     accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
     if plan.coarsening:
-        return max(1, min(most, -(-accesses // plan.coarsening)))
+        return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
+    most = min(MOST_PARTS, WORKSPACE // (max(1, n_kept) * state_bytes) * plan.cluster)
     tiles = max(1, -(-n_kept // plan.slots))
     fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
     parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)
