@@ -98,6 +98,19 @@ def test_what_belongs_to_the_tree() -> None:
     assert not change(one, vector=2)
 
 
+def test_pieces_of_a_second_kernel_are_of_whole_tiles() -> None:
+    """Five states for two positions: pieces of three by the last CTA, of four by a second kernel."""
+    found = []
+    for finish in ("last_block", "two_kernels"):
+        plan = Plan(walk="blocked", unroll=2, lanes=2, finish=finish)  # type: ignore[arg-type]
+        run = launch(plan, 1, 4100, 5)
+        rows = np.random.default_rng(0).standard_normal((8, 4100)).astype(np.float32)
+        found.append((signature(plan, run, 4100), [summed(x, plan, run) for x in rows]))
+    assert run.split == 5
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+
+
 def test_atomics_have_no_tree() -> None:
     plan = Plan(finish="atomic")
     assert signature(plan, launch(plan, 1, 4096, 2), 4096) is None
