@@ -12,7 +12,7 @@ import numpy as np
 from ..compiler.artifact import Artifact
 from ..compiler.planner import Choice, Task
 from ..compiler.tree import unordered
-from . import finds
+from . import cache, finds
 from .execute import Arrays, bound
 from .launch import calls, scratch
 from .measure import Timing, timed
@@ -61,8 +61,8 @@ class Trials:
         from ..compiler.driver import compile_program
         from ..passes import steps
 
-        task = self.task
-        return compile_program(task.program, choice.facts, choice.plan, task.target, steps(task.target))
+        parts = self.task.program, choice.facts, choice.plan, self.task.target
+        return compile_program(*parts, steps(self.task.target), cache.key(*parts))
 
     def time(self, choice: Choice, runs: int) -> Timing:
         """The device time of a choice."""

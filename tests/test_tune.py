@@ -43,7 +43,7 @@ def test_a_search_is_shown(gpu: Any) -> None:
 
 def test_nothing_faster(gpu: Any) -> None:
     gpu(lambda _: 10.0)
-    text = call(*OF_ROWS, "--seconds", 2).stdout
+    text = call(*OF_ROWS, "--seconds", 1).stdout
     assert text.endswith("none is faster than the planner's own: nothing is kept\n")
 
 
@@ -77,7 +77,7 @@ def test_an_interrupted_search_says_what_it_kept(gpu: Any, monkeypatch: pytest.M
 def test_determinism_and_parameters_reach_the_search(gpu: Any) -> None:
     gpu(lambda p: 1000.0 / p.unroll)
     found = json.loads(call("var", "--shape", "2x16384", "--axis", 1, "--param", "correction=1", "--determinism",
-                            "none", "--seconds", 2, "--json").stdout)  # fmt: skip
+                            "none", "--seconds", 1, "--json").stdout)  # fmt: skip
     assert found["title"].startswith("var of f32")
     assert len(found["tried"]) > 1
 

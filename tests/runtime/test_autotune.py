@@ -87,9 +87,9 @@ def test_a_float_sum_keeps_its_tree_and_a_sum_of_integers_any(gpu: Any) -> None:
     gpu(lambda p: 1000.0 / p.unroll)
     floats = wf.autotune(rows(shape=LONG), what="sum", axis=1)
     assert floats.path is None
-    assert len(floats.tried) > 5
+    assert len(floats.tried) > 1
     assert not [t for t in floats.tried if t.verdict == "other bits"]
-    integers = wf.autotune(rows("i4", LONG), what="sum", axis=1, seconds=2)
+    integers = wf.autotune(rows("i4", LONG), what="sum", axis=1, seconds=1)
     assert integers.faster > 1
     assert not [t for t in integers.tried if t.verdict == "other bits"]
 
@@ -110,7 +110,7 @@ def fields(words: str) -> dict[str, str]:
 
 def test_without_determinism_every_plan_takes_part(gpu: Any) -> None:
     gpu(lambda p: 1000.0 / p.unroll)
-    found = wf.autotune(rows(shape=LONG), what="sum", axis=1, determinism="none", seconds=2)
+    found = wf.autotune(rows(shape=LONG), what="sum", axis=1, determinism="none", seconds=1)
     assert found.faster > 1
 
 
@@ -118,7 +118,7 @@ def test_a_plan_with_other_bits_never_wins(gpu: Any, monkeypatch: pytest.MonkeyP
     """Were the rule of the tree wrong, the answers would still tell."""
     monkeypatch.setattr(finds, "allowed", lambda *_: True)
     gpu(lambda p: 1000.0 / p.unroll)
-    found = wf.autotune(rows(shape=LONG), what="sum", axis=1, seconds=2)
+    found = wf.autotune(rows(shape=LONG), what="sum", axis=1, seconds=1)
     assert [t for t in found.tried if t.verdict == "other bits"]
     assert found.path is None
 
@@ -148,7 +148,7 @@ def test_one_lucky_time_does_not_win(gpu: Any, monkeypatch: pytest.MonkeyPatch) 
     gpu(lambda _: 100.0)
     lucky = iter([100.0, 50.0, 50.0])
     monkeypatch.setattr(tuner.Trials, "time", lambda _, c, runs: Timing(*[next(lucky, 100.0)] * 3, runs))  # noqa: ARG005
-    found = wf.autotune(rows(), what="sum", axis=1, seconds=2)
+    found = wf.autotune(rows(), what="sum", axis=1, seconds=1)
     assert [t.verdict for t in found.tried].count("faster") == 0
     assert found.path is None
     assert found.best == found.own
@@ -199,7 +199,7 @@ def test_time_is_limited(gpu: Any) -> None:
 def test_a_compiled_reduction_takes_a_find_where_no_order_shows(gpu: Any) -> None:
     gpu(by_results)
     for x, what, used in ((rows(), "max", True), (rows(), "sum", False)):
-        wf.autotune(x, what=what, axis=1, seconds=2)
+        wf.autotune(x, what=what, axis=1, seconds=1)
         own = plan_for(what, ROWS, axis=1).choice.plan
         assert (wf.compile(what, ROWS, axis=1).plan != own) is used
 
