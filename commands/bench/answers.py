@@ -83,18 +83,25 @@ def _torch(case: Case, x: Any) -> Array:
     found = {
         "sum": lambda: x.sum(axis, dtype=wide) if case.dtype.kind == "float" else x.sum(axis),
         "mean": lambda: x.mean(axis, dtype=wide),
-        "prod": lambda: x.prod(dtype=wide) if case.group == "full" else x.prod(axis[0], dtype=wide),
+        "prod": lambda: x.prod(dtype=wide) if case.group == "full" else _prod(x.to(wide), axis),
         "max": lambda: x.amax(axis),
         "argmax": lambda: x.amax(axis),
         "min": lambda: x.amin(axis),
         "var": lambda: x.to(wide).var(axis, correction=0),
         "norm": lambda: torch.linalg.vector_norm(x, dim=axis, dtype=wide),
         "logsumexp": lambda: torch.logsumexp(x.to(wide), axis),
-        "any": lambda: x.any() if case.group == "full" else x.any(axis[0]),
+        "any": lambda: torch.any(x, axis),
         "count_nonzero": lambda: torch.count_nonzero(x, axis),
     }[case.what]()
     values: Array = found.to(wide).cpu().numpy()
     return values
+
+
+def _prod(x: Any, axis: tuple[int, ...]) -> Any:
+    """PyTorch multiplies along one axis at a time."""
+    for a in sorted(axis, reverse=True):
+        x = x.prod(a)
+    return x
 
 
 def _numpy(case: Case, x: Array) -> Array:

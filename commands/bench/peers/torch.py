@@ -16,7 +16,7 @@ def function(torch: Any, case: Case) -> Callable[[Any], Any]:
     """PyTorch's function for a case, of the array."""
     what, axis = case.what, case.axis
     one: tuple[int, ...] = () if case.group == "full" else axis
-    if len(one) > 1 and what in ("prod", "argmax"):
+    if len(one) > 1 and what == "prod":
         raise UnservedError("takes one axis")
     found: Callable[[Any], Any] = {
         "sum": lambda x: torch.sum(x, axis),
