@@ -1,9 +1,11 @@
-"""Bytes added four at a time: sums of 8-bit integers, and counts of bytes that are not zero.
+"""Bytes combined four at a time: sums of 8-bit integers, counts of bytes that are not zero, and whether any or all are.
 
-Where a thread adds up bytes and the elements of its vector are combined in the end, any order gives the same integer.
-So the bytes of an access are added as words, ``dp4a`` with a one for each byte, instead of widened one by one. Of a
-byte that is not zero the highest bit is set first, and the others cleared, which counts 128: ((w & 0x7f) + 0x7f) | w
-has it for each byte of w, and no carry leaves its byte.
+The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
+for each byte; where neighbours are results of their own, with a one for the byte of the result: either way in 32 bits
+for one step, in the state's type beyond. Truth values are words that are joined as they are.
+
+Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
+cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7.
 """
 
 from __future__ import annotations
@@ -12,62 +14,87 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..compiler.build import i32, integer, splat
-from ..compiler.combine import clone_block, horizontal, single_op, width
+from ..compiler.build import i32, integer
+from ..compiler.combine import clone_block, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
 
 _BYTES = 4
 _LOW, _HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
 _COUNT_BITS = 7
-"""A byte that is not zero counts 2^7."""
+_NEUTRAL = {"arith.addi": 0, "arith.ori": 0, "arith.andi": 1}
+"""The combines, with the number that all elements outside a mask are."""
 
 
 @dataclass(frozen=True)
 class _Lift:
-    """How an element is made of a byte.
+    """How the elements of an access are made of bytes.
 
     Attributes:
-        source: the bytes of an access.
-        mask: which of them count; None for all.
+        combine: the name of the op that combines them.
+        source: the bytes.
+        masks: which of them count: those for which all of these hold.
         signed: whether they are signed.
-        counts: whether an element is one for each byte that is not zero, else the byte.
+        truth: whether an element says that its byte is not zero, else it is the byte's number.
     """
 
+    combine: str
     source: Any
-    mask: Any
+    masks: tuple[Any, ...]
     signed: bool
-    counts: bool
+    truth: bool
+
+    @property
+    def lanes(self) -> int:
+        return width(self.source.type)
+
+    def words(self) -> list[Any]:
+        """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
+        found = _as_words(self.source)
+        for mask in self.masks:
+            inside = _mask_words(mask, len(found))
+            if _NEUTRAL[self.combine]:
+                found = [arith.ori(w, arith.xori(m, i32(-1))) for w, m in zip(found, inside, strict=True)]
+            else:
+                found = [arith.andi(w, m) for w, m in zip(found, inside, strict=True)]
+        return [_high_bits(w) for w in found] if self.truth and self.combine != "arith.ori" else found
 
 
 def lower(op: Any) -> list[Any] | None:
-    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it does not add bytes."""
-    begin, end, init = op.operands
-    body, region = op.regions
-    if not _folds(op) or single_op(region) != "arith.addi" or _lift(_yielded(body.blocks[0])) is None:
+    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it combines no bytes."""
+    region, init = op.regions[1], op.operands[2]
+    combine = single_op(region)
+    if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
         return None
+    truths = str(_scalar(init.type)) == "i1"
+    if truths is (combine == "arith.addi") or _lift(_yielded(op), combine) is None:
+        return None
+    sums = _total if _folds(op) else _totals
+    state = _truths(op, combine) if truths else sums(op)
+    return [state] if op.results[0].type == init.type else horizontal(region, [state], width(init.type))
+
+
+def _yielded(op: Any) -> Any:
+    return list(op.regions[0].blocks[0].operations)[-1].operands[0]
+
+
+def _loop(op: Any, first: list[Any], combine: str, step_of: Any) -> list[Any]:
+    """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
+    begin, end, _ = op.operands
     step, unroll, t = attribute(op, "step"), attribute(op, "unroll"), begin.type
-    first = vector.extract(init, [], [0])
-    loop = scf.ForOp(begin, end, integer(t, step * unroll), [first])
+    loop = scf.ForOp(begin, end, integer(t, step * unroll), first)
     with ir.InsertionPoint(loop.body):
         r = loop.induction_variable
         starts = [arith.addi(r, integer(t, u * step)) if u else r for u in range(unroll)]
-        lifts = [_lift(clone_block(body.blocks[0], [start], 1)[0]) for start in starts]
-        scf.YieldOp([arith.addi(loop.inner_iter_args[0], _widened([x for x in lifts if x], first.type))])
-    state = [vector.insert(loop.results[0], init, [], [0])]
-    return state if op.results[0].type == init.type else horizontal(region, state, width(init.type))
+        lifts = [_lift(clone_block(op.regions[0].blocks[0], [start], 1)[0], combine) for start in starts]
+        scf.YieldOp(step_of(list(loop.inner_iter_args), lifts))
+    return list(loop.results)
 
 
-def _yielded(block: Any) -> Any:
-    return list(block.operations)[-1].operands[0]
-
-
+# --- sums ----------------------------------------------------------------------------------------------------------
 def _folds(op: Any) -> bool:
-    """Whether the state is one vector, whose elements are combined here or in a later piece of the walk."""
-    init = op.operands[2]
-    if isinstance(init.type, ir.TupleType) or width(init.type) == 1:
-        return False
-    while op.results[0].type == init.type:
+    """Whether the elements of the state are combined, here or in a later piece of the walk."""
+    while op.results[0].type == op.operands[2].type:
         users = [u.owner for u in op.results[0].uses]
         if len(users) != 1 or users[0].name != "fold.thread_reduce":
             return False
@@ -75,21 +102,159 @@ def _folds(op: Any) -> bool:
     return True
 
 
-def _lift(v: Any) -> _Lift | None:
+def _total(op: Any) -> Any:
+    """A sum of all bytes, in the first element of the state."""
+    init = op.operands[2]
+
+    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+        total = reduce(arith.addi, [_sum(x) for x in lifts])
+        return [arith.addi(state[0], _widened(total, lifts[0], state[0].type))]
+
+    (total,) = _loop(op, [vector.extract(init, [], [0])], "arith.addi", step)
+    return vector.insert(total, init, [], [0])
+
+
+def _totals(op: Any) -> Any:
+    """A sum for each place of the access."""
+
+    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+        words = [x.words() for x in lifts]
+        totals = [i32(0)] * lifts[0].lanes
+        for access in words:
+            totals = [_dot(lifts[0], access[j // _BYTES], 1 << (8 * (j % _BYTES)), t) for j, t in enumerate(totals)]
+        return [arith.addi(state[0], _widened(fragment(totals), lifts[0], state[0].type))]
+
+    return _loop(op, [op.operands[2]], "arith.addi", step)[0]
+
+
+def _sum(lift: _Lift) -> Any:
+    """The sum of the bytes of an access."""
+    total = i32(0)
+    for word in lift.words():
+        total = _dot(lift, word, _ONES, total)
+    return total
+
+
+def _dot(lift: _Lift, word: Any, ones: int, total: Any) -> Any:
+    """``total`` plus the bytes of ``word`` for which there is a one."""
+    name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
+    return llvm.call_intrinsic(ir.IntegerType.get_signless(32), name, [word, i32(ones), total], [], [])
+
+
+def _widened(total: Any, lift: _Lift, t: Any) -> Any:
+    """What a step adds to the state of type ``t``."""
+    if lift.truth:
+        places = ir.IntegerAttr.get(_scalar(total.type), _COUNT_BITS)
+        lanes = isinstance(total.type, ir.VectorType)
+        by = ir.DenseElementsAttr.get_splat(total.type, places) if lanes else places
+        total = arith.shrui(total, arith.constant(total.type, by))
+    if t == total.type:
+        return total
+    return (arith.extsi if lift.signed else arith.extui)(t, total)
+
+
+# --- truth values ----------------------------------------------------------------------------------------------------
+def _truths(op: Any, combine: str) -> Any:
+    """Whether any byte, or each, is not zero, for each place of the access."""
+    join = arith.ori if combine == "arith.ori" else arith.andi
+
+    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+        return [reduce(join, ws) for ws in zip(state, *(x.words() for x in lifts), strict=True)]
+
+    words = _loop(op, _words_of_truths(op.operands[2]), combine, step)
+    return _is_set(_as_bytes(words))
+
+
+def _words_of_truths(state: Any) -> list[Any]:
+    """Words whose bytes are zero where the state is false; those that it was made of, if it was made here."""
+    if _is(state, "arith.cmpi") and _is(state.owner.operands[0], "vector.bitcast"):
+        made = state.owner.operands[0].owner.operands[0]
+        if _is(made, "vector.from_elements"):
+            return list(made.owner.operands)
+    eight = ir.IntegerType.get_signless(8)
+    return _as_words(arith.extsi(with_shape(eight, width(state.type)), state))
+
+
+def _is_set(source: Any) -> Any:
+    zero = ir.DenseElementsAttr.get_splat(source.type, ir.IntegerAttr.get(_scalar(source.type), 0))
+    return arith.cmpi(arith.CmpIPredicate.ne, source, arith.constant(source.type, zero))
+
+
+# --- words and what they are made of ---------------------------------------------------------------------------------
+def _as_words(source: Any) -> list[Any]:
+    count = width(source.type) // _BYTES
+    words = vector.bitcast(ir.VectorType.get([count], ir.IntegerType.get_signless(32)), source)
+    return [vector.extract(words, [], [i]) for i in range(count)]
+
+
+def _mask_words(mask: Any, count: int) -> list[Any]:
+    """Words with all bits of a byte set where the mask holds: an end of the walk is found once a word."""
+    if _is(mask, "vector.broadcast"):
+        return _mask_words(mask.owner.operands[0], count)
+    if width(mask.type) == 1:
+        return [arith.extsi(ir.IntegerType.get_signless(32), mask)] * count
+    if _is(mask, "arith.andi"):
+        return [arith.andi(a, b) for a, b in zip(*(_mask_words(m, count) for m in mask.owner.operands), strict=True)]
+    if (
+        _is(mask, "arith.cmpi")
+        and _counts_up(mask.owner.operands[0])
+        and _is(mask.owner.operands[1], "vector.broadcast")
+    ):
+        predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
+        below = [_below(mask.owner.operands[1].owner.operands[0], i * _BYTES) for i in range(count)]
+        if predicate == int(arith.CmpIPredicate.slt):
+            return below
+        if predicate == int(arith.CmpIPredicate.sge):
+            return [arith.xori(w, i32(-1)) for w in below]
+    return _as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * _BYTES), mask))
+
+
+def _counts_up(v: Any) -> bool:
+    """Whether the elements are the constants 0, 1, 2 and so on."""
+    return _is(v, "vector.from_elements") and all(_is_number(x, j) for j, x in enumerate(v.owner.operands))
+
+
+def _below(bound: Any, first: int) -> Any:
+    """All bits of the bytes of a word, which are number ``first`` and the next, whose number is less than ``bound``."""
+    t = bound.type
+    count = arith.minsi(arith.maxsi(arith.subi(bound, integer(t, first)), integer(t, 0)), integer(t, _BYTES))
+    count = count if t.width == 32 else arith.trunci(ir.IntegerType.get_signless(32), count)
+    all_of_it = arith.cmpi(arith.CmpIPredicate.eq, count, i32(_BYTES))
+    some = arith.subi(arith.shli(i32(1), arith.andi(arith.shli(count, i32(3)), i32(31))), i32(1))
+    return arith.select(all_of_it, i32(-1), some)
+
+
+def _as_bytes(words: list[Any]) -> Any:
+    together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
+    return vector.bitcast(ir.VectorType.get([len(words) * _BYTES], ir.IntegerType.get_signless(8)), together)
+
+
+def _high_bits(w: Any) -> Any:
+    """For each byte of a word the highest bit, set where the byte is not zero."""
+    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(_HIGH))
+
+
+def _lift(v: Any, combine: str) -> Any:
     """How the fragment ``v`` is made of bytes; None where it is not."""
-    mask = None
-    if _is(v, "arith.select") and _is_number(v.owner.operands[2], 0):
+    masks: tuple[Any, ...] = ()
+    while _is(v, "arith.select") and _is_number(v.owner.operands[2], _NEUTRAL[combine]):
         mask, v = v.owner.operands[0], v.owner.operands[1]
-        mask = None if _is_number(mask, 1) else mask
-    if not _is(v, "arith.extsi", "arith.extui"):
-        return None
-    signed, source = v.owner.name == "arith.extsi", v.owner.operands[0]
-    counts = not signed and _is(source, "arith.cmpi") and _tests_for_zero(source.owner)
-    if counts:
-        source = source.owner.operands[0]
-        source = source.owner.operands[0] if _is(source, "arith.extsi", "arith.extui") else source
-    known = str(source.type.element_type) == "i8" and width(source.type) % _BYTES == 0
-    return _Lift(source, mask, signed, counts) if known else None
+        masks += () if _is_number(mask, 1) else (mask,)
+    signed = False
+    if str(_scalar(v.type)) != "i1":
+        if not _is(v, "arith.extsi", "arith.extui"):
+            return None
+        signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
+    truth = not signed and _is(v, "arith.cmpi") and _tests_for_zero(v.owner)
+    if truth:
+        v = v.owner.operands[0]
+        v = v.owner.operands[0] if _is(v, "arith.extsi", "arith.extui") else v
+    known = str(_scalar(v.type)) == "i8" and width(v.type) % _BYTES == 0
+    return _Lift(combine, v, masks, signed, truth) if known else None
+
+
+def _scalar(t: Any) -> Any:
+    return t.element_type if isinstance(t, ir.VectorType) else t
 
 
 def _is(v: Any, *names: str) -> bool:
@@ -108,31 +273,5 @@ def _is_number(v: Any, number: int) -> bool:
     if not _is(v, "arith.constant"):
         return False
     value = v.owner.attributes["value"]
-    values = [value.value] if isinstance(value, ir.IntegerAttr) else list(ir.DenseIntElementsAttr(value))
+    values = list(ir.DenseIntElementsAttr(value)) if isinstance(v.type, ir.VectorType) else [value.value]
     return all(abs(int(x)) == number for x in values)  # a true is -1 to MLIR
-
-
-def _sum(lift: _Lift) -> Any:
-    """The sum over one access, of counts 128 times as much, as an i32."""
-    lanes, source = width(lift.source.type), lift.source
-    if lift.mask is not None:
-        source = arith.select(lift.mask, source, splat(integer(source.type.element_type, 0), lanes))
-    word = ir.IntegerType.get_signless(32)
-    words, total = vector.bitcast(ir.VectorType.get([lanes // _BYTES], word), source), i32(0)
-    for i in range(lanes // _BYTES):
-        w = vector.extract(words, [], [i])
-        if lift.counts:
-            w = arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(_HIGH))
-        name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
-        total = llvm.call_intrinsic(word, name, [w, i32(_ONES), total], [], [])
-    return total
-
-
-def _widened(lifts: list[_Lift], t: Any) -> Any:
-    """What the accesses of a step add to the state of type ``t``."""
-    total = reduce(arith.addi, [_sum(x) for x in lifts])
-    if lifts[0].counts:
-        total = arith.shrui(total, i32(_COUNT_BITS))
-    if t.width == total.type.width:
-        return total
-    return (arith.extsi if lifts[0].signed else arith.extui)(t, total)

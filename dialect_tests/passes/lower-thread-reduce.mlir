@@ -155,8 +155,8 @@ func.func @bytes(%begin: i32, %end: i32, %x: vector<8xi8>) -> i64 {
   // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (i64)
   // CHECK:        %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<8xi8> to vector<2xi32>
   // CHECK:        %[[W0:.*]] = vector.extract %[[WORDS]][0]
-  // CHECK-NEXT:   %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W0]], %c16843009_i32, %c0_i32)
   // CHECK-NEXT:   %[[W1:.*]] = vector.extract %[[WORDS]][1]
+  // CHECK-NEXT:   %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W0]], %c16843009_i32, %c0_i32)
   // CHECK-NEXT:   %[[T1:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W1]], %c16843009_i32, %[[T0]])
   // CHECK-NEXT:   %[[WIDE:.*]] = arith.extsi %[[T1]] : i32 to i64
   // CHECK-NEXT:   arith.addi %[[STATE]], %[[WIDE]] : i64
@@ -196,11 +196,16 @@ func.func @bytes_that_are_set(%begin: i32, %end: i32, %x: vector<4xi8>) -> i64 {
   return %s : i64
 }
 
-// Side by side they are results of their own, and stay apart.
+// Side by side they are results of their own: each takes its byte of the word.
 // CHECK-LABEL: func.func @columns_of_bytes
 func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
-  // CHECK-NOT: idp4a
-  // CHECK:     arith.addi %{{.*}}, %{{.*}} : vector<4xi64>
+  // CHECK:      %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W:.*]], %c1_i32, %c0_i32)
+  // CHECK-NEXT: %[[T1:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W]], %c256_i32, %c0_i32)
+  // CHECK-NEXT: %[[T2:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W]], %c65536_i32, %c0_i32)
+  // CHECK-NEXT: %[[T3:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W]], %c16777216_i32, %c0_i32)
+  // CHECK-NEXT: %[[FOUR:.*]] = vector.from_elements %[[T0]], %[[T1]], %[[T2]], %[[T3]] : vector<4xi32>
+  // CHECK-NEXT: %[[WIDE:.*]] = arith.extsi %[[FOUR]] : vector<4xi32> to vector<4xi64>
+  // CHECK-NEXT: arith.addi %{{.*}}, %[[WIDE]] : vector<4xi64>
   %zeros = arith.constant dense<0> : vector<4xi64>
   %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
   ^bb0(%r: i32):
@@ -209,6 +214,56 @@ func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<
   }, {
   ^bb0(%a: i64, %b: i64):
     %c = arith.addi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> vector<4xi64>
+  return %s : vector<4xi64>
+}
+
+// Whether any byte is set: words are joined as they are. What lies past the end is masked a word at a time.
+// CHECK-LABEL: func.func @any_byte
+func.func @any_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i1 {
+  // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (i32)
+  // CHECK:        %[[INSIDE:.*]] = arith.select %{{.*}}, %c-1_i32, %{{.*}} : i32
+  // CHECK-NEXT:   %[[MASKED:.*]] = arith.andi %{{.*}}, %[[INSIDE]] : i32
+  // CHECK-NEXT:   %[[NEXT:.*]] = arith.ori %[[STATE]], %[[MASKED]] : i32
+  // CHECK-NEXT:   scf.yield %[[NEXT]] : i32
+  // CHECK:      arith.cmpi ne, %{{.*}}, %{{.*}} : vector<4xi8>
+  %none = arith.constant dense<false> : vector<4xi1>
+  %s = "fold.thread_reduce"(%begin, %end, %none) ({
+  ^bb0(%r: i32):
+    %nothing = arith.constant dense<0> : vector<4xi8>
+    %set = arith.cmpi ne, %x, %nothing : vector<4xi8>
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c3 = arith.constant 3 : i32
+    %number = vector.from_elements %c0, %c1, %c2, %c3 : vector<4xi32>
+    %left = arith.subi %end, %r : i32
+    %bound = vector.broadcast %left : i32 to vector<4xi32>
+    %live = arith.cmpi slt, %number, %bound : vector<4xi32>
+    %wanted = arith.select %live, %set, %none : vector<4xi1>, vector<4xi1>
+    "fold.yield"(%wanted) : (vector<4xi1>) -> ()
+  }, {
+  ^bb0(%a: i1, %b: i1):
+    %c = arith.ori %a, %b : i1
+    "fold.yield"(%c) : (i1) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi1>) -> i1
+  return %s : i1
+}
+
+// A union of bytes as wide integers is neither a sum nor a truth value: it stays as it is.
+// CHECK-LABEL: func.func @union_of_bytes
+func.func @union_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
+  // CHECK-NOT: idp4a
+  // CHECK:     arith.ori %{{.*}}, %{{.*}} : vector<4xi64>
+  %zeros = arith.constant dense<0> : vector<4xi64>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<4xi8> to vector<4xi64>
+    "fold.yield"(%wide) : (vector<4xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.ori %a, %b : i64
     "fold.yield"(%c) : (i64) -> ()
   }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> vector<4xi64>
   return %s : vector<4xi64>
