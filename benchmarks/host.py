@@ -1,4 +1,4 @@
-"""What a call costs the host on a CUDA device, with PyTorch's tensors: microseconds a call, allocations, the first call.
+"""What a call costs the host on a CUDA device, with PyTorch's tensors: microseconds, allocations, the first call.
 
     python benchmarks/host.py
 

@@ -24,7 +24,8 @@ from .compiled import Compiled, load
 from .dlpack import contiguous
 from .execute import Arrays, prepared, run
 from .prepare import Request, Shape, all_parts, artifact, prepare, traced
-from .recall import MISS, Memo, arrays_of, asked, named
+from .recall import Memo, arrays_of, asked, named
+from .recipe import MISS
 from .what import params_of
 
 Axis = int | Sequence[int] | None
@@ -84,8 +85,10 @@ def reduce(
             raise error("WF130", kind="NoneType")
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
-    ask, given = asked(named(what), len(xs), axis, out, where, how), arrays_of(xs, out, where)
-    return _reductions(ask, what, given, lambda: _reduced(xs, what, axis, out=out, where=where, **how))
+    ask = asked(named(what), len(xs), axis, out, where, how)
+    return _reductions(
+        ask, what, arrays_of(tuple(xs), out, where), lambda: _reduced(xs, what, axis, out=out, where=where, **how)
+    )
 
 
 _reductions = Memo()
@@ -163,8 +166,9 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 ask: Hashable = axis
             else:
                 ask = asked(name, 1, axis, out, where, how)
-            given = (x,) if out is None and where is None else arrays_of((x,), out, where)
-            return memo(ask, name, given, lambda: _reduced((x,), name, axis, out=out, where=where, **how))
+            return memo(
+                ask, name, arrays_of((x,), out, where), lambda: _reduced((x,), name, axis, out=out, where=where, **how)
+            )
 
     else:
 

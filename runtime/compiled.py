@@ -17,7 +17,8 @@ from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan, launch
 from ..compiler.target import target
 from .execute import Arrays, run
-from .recall import MISS, Memo, arrays_of, asked
+from .recall import Memo, arrays_of, asked
+from .recipe import MISS
 
 if TYPE_CHECKING:
     from ..compiler.pipeline import Stage

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -20,7 +21,7 @@ from ..compiler.dtypes import DType
 from ..compiler.programs import Structure
 from .kinds import Check, kind_of, reader_of
 from .recipe import MISS, Call, Recipe, recipe_of
-from .watch import Changeable, Watch
+from .watch import ChangeableError, Watch
 
 if TYPE_CHECKING:
     from .execute import Arrays
@@ -32,7 +33,7 @@ STREAMS = 64
 """Streams for which a kind has recipes."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One kind of call.
 
@@ -110,7 +111,7 @@ class Memo:
         """Goes the long way and keeps what it queued."""
         try:
             watch = Watch(what)
-        except Changeable:
+        except ChangeableError:
             return slow()
         outer, _ear.heard = _ear.heard, []
         try:
@@ -150,7 +151,7 @@ def _checks(arrays: Sequence[Any]) -> tuple[Check, Callable[[], int]]:
     """The quick comparison with the kinds of ``arrays``, and what gives the stream of the first one's library."""
     readers = [reader_of(x) for x in arrays]
     first = readers[0]
-    assert first is not None  # noqa: S101 - all arrays have a kind
+    assert first is not None
     check = first.check(arrays) if all(r is first for r in readers) else None
     return check or _unknown, first.stream(arrays[0])
 
@@ -160,37 +161,39 @@ def _unknown(*_: object) -> bool:
 
 
 # --- questions -----------------------------------------------------------------------------------------------------
-UNASKED: Any = object()
+UNASKED: Hashable = object()
 """In place of a question that may change its meaning."""
-_FIXED = {bool, int, float, complex, str, type(None), type, DType}
-"""Types of which equal values mean the same, but for floats; types of NumPy's and PyTorch's element types join."""
+_FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
+"""Types of which equal values mean the same, but for floats; PyTorch's element types are another."""
 _AXES = {int, type(None)}
 
 
-def asked(
-    what: Hashable, inputs: int, axis: Any, out: Any, where: Any, how: Mapping[str, Any]
-) -> Hashable:  # fmt: skip
+def asked(what: Hashable, inputs: int, axis: Any, out: Any, where: Any, how: Mapping[str, Any]) -> Hashable:
     """A question: all that decides besides the arrays.
 
     The types of values belong to it, since 1, 1.0 and True are equal, and the text of floats, since 0.0 and -0.0 are.
     """
-    values = tuple(how.values())
-    types = tuple(map(type, values))
-    if not (_FIXED.issuperset(types) or all(map(_is_fixed, types))):
-        return UNASKED
-    if float in types or complex in types:
-        values = tuple(map(repr, values))
-    if type(axis) is not int and axis is not None and not (type(axis) is tuple and _AXES.issuperset(map(type, axis))):
+    types = tuple(map(type, how.values()))
+    fixed, spelled = _are_fixed(types)
+    if not fixed or (axis is not None and type(axis) is not int and not _are_axes(axis)):
         return UNASKED
     results = -1 if out is None else len(out) if type(out) is tuple else None
     mask = where if where is None or where is True else False
-    return what, inputs, axis, results, mask, tuple(how), types, values
+    values = tuple(map(repr, how.values())) if spelled else tuple(how.values())
+    return what, inputs, axis, results, mask, types, tuple(how), values
 
 
-def _is_fixed(kind: type) -> bool:
-    if issubclass(kind, np.dtype) or (kind.__module__, kind.__name__) == ("torch", "dtype"):
-        _FIXED.add(kind)
-    return kind in _FIXED
+@lru_cache(maxsize=256)
+def _are_fixed(types: tuple[type, ...]) -> tuple[bool, bool]:
+    """Whether equal values of these types mean the same, and whether their text must be compared."""
+    exact = all(
+        t in _FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
+    )
+    return exact, float in types or complex in types
+
+
+def _are_axes(axis: Any) -> bool:
+    return type(axis) is tuple and _AXES.issuperset(map(type, axis))
 
 
 def named(what: Any) -> Hashable:
@@ -200,8 +203,10 @@ def named(what: Any) -> Hashable:
     return tuple(map(named, what)) if type(what) is tuple else id(what)
 
 
-def arrays_of(xs: Sequence[Any], out: Any, where: Any) -> tuple[Any, ...]:
+def arrays_of(xs: tuple[Any, ...], out: Any, where: Any) -> tuple[Any, ...]:
     """The arrays of a call: the inputs, a mask if there is one, and what takes the results."""
+    if where is None and type(out) is not tuple:
+        return xs if out is None else (*xs, out)
     mask = () if where is None or where is True else (where,)
     outs = () if out is None else out if type(out) is tuple else (out,)
     return (*xs, *mask, *outs)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.programs import Structure, nest
+from ..compiler.programs import Structure, named
 from .kinds import reader_of
 from .launch import Start
 from .packed import argument
@@ -56,7 +56,8 @@ def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
         return None
     inputs = len(call.arrays.inputs)
     spans = [(o, *_apart(views[i], views[o]), i) for o in range(inputs, len(arrays)) for i in range(o)]
-    values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError, "nest": nest, "structure": call.structure}
+    values: dict[str, Any] = {"MISS": MISS, "IndexError": IndexError}
+    result = _nested(call.structure, inputs, values)
     for i, (v, reader) in enumerate(zip(views, readers, strict=True)):
         values[f"address{i}"], values[f"offset{i}"] = reader.address, v.address & 15  # type: ignore[union-attr]
     for i, x in enumerate(made, start=len(arrays)):
@@ -72,8 +73,21 @@ def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
     values |= held.values
     shape = tuple(tuple(tuple((array, added != 0) for _, array, added in run) for run in runs) for runs in places)
     pairs = tuple((o, i) for o, _, _, i in spans)
-    text = _text(len(arrays), inputs, len(made), pairs, shape, captures, call.structure == 0)
-    return _compiled(text, tuple(values))(**values)  # type: ignore[no-any-return]
+    text = _text(len(arrays), len(made), pairs, shape, captures, result)
+    return _compiled(text, tuple(values))(**values)
+
+
+def _nested(structure: Structure, first: int, values: dict[str, Any]) -> str:
+    """The text of what the caller gets; the arrays that hold results are numbered from ``first`` on."""
+    if isinstance(structure, int):
+        return f"x{first + structure}"
+    name, fields, members = structure
+    inner = "".join(f"{_nested(m, first, values)}, " for m in members)
+    if not fields:
+        return f"({inner})"
+    kind = f"kind{len(values)}"
+    values[kind] = named(name, tuple(fields))
+    return f"{kind}({inner})"
 
 
 def _apart(v: View, w: View) -> tuple[int, int]:
@@ -134,18 +148,17 @@ Runs = tuple[tuple[tuple[int, bool], ...], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    given: int, inputs: int, made: int, spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...], captures: bool,
-    single: bool,
+    given: int, made: int, spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...], captures: bool, result: str
 ) -> str:  # fmt: skip
     """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
 
     Args:
-        given, inputs: arrays of the call, and how many of them are read.
+        given: arrays of the call.
         made: results that the call allocates.
         spans: pairs of an array that takes a result and one that it must not meet.
         kernels: for each, and each run of arguments, the number of the array and whether bytes are added.
         captures: whether the stream may be captured into a graph, which has a workspace of its own.
-        single: whether there is one result, and not a tuple.
+        result: what the caller gets.
     """
     arrays, every = [f"x{i}" for i in range(given)], range(given + made)
     lines = [f"a{i} = address{i}(x{i})" for i in range(given)]
@@ -157,8 +170,7 @@ def _text(
         lines.append(f"if {' or '.join(f'a{i} & 15 != offset{i}' for i in every[given:])}: return MISS")
     if kernels:
         lines += _queueing(kernels, captures)
-    results = f"x{inputs}" if single else f"nest(structure, ({''.join(f'x{i}, ' for i in every[inputs:])}))"
-    body = "".join(f"    {line}\n" for line in (*lines, f"return {results}"))
+    body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))
     return f"def recipe({', '.join(arrays)}):\n{body}"
 
 
@@ -185,5 +197,5 @@ def _compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
     """What makes a recipe of this source from the values of its names."""
     inner = text.replace("\n", "\n    ")
     held: dict[str, Any] = {}
-    exec(f"def make({', '.join(names)}):\n    {inner}\n    return recipe", {}, held)  # noqa: S102 - our own text
+    exec(f"def make({', '.join(names)}):\n    {inner}\n    return recipe", {}, held)
     return held["make"]  # type: ignore[no-any-return]

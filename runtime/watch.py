@@ -21,7 +21,7 @@ _ABSENT = object()
 _CONTENTS = attrgetter("cell_contents")
 
 
-class Changeable(Exception):
+class ChangeableError(Exception):
     """What is read can change where it stands, so a look at the variables says nothing."""
 
 
@@ -29,7 +29,7 @@ class Watch:
     """The variables that the functions of ``what`` read.
 
     Raises:
-        Changeable: what they hold is no number, string, tuple, function or frozen object of these.
+        ChangeableError: what they hold is no number, string, tuple, function or frozen object of these.
     """
 
     def __init__(self, what: object) -> None:
@@ -52,7 +52,7 @@ class Watch:
             return False
 
     def _walk(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or isinstance(value, np.generic) or id(value) in self._seen:
+        if isinstance(value, (*PLAIN, np.generic)) or id(value) in self._seen:
             return
         self._seen.add(id(value))
         for inner in self._inside(value):
@@ -66,7 +66,9 @@ class Watch:
             yield from (value.__func__, value.__self__)
         elif type(value) is tuple:
             yield from value
-        elif isinstance(value, functools.partial) and not value.keywords:
+        elif isinstance(value, functools.partial):
+            if value.keywords:  # a dict
+                raise ChangeableError
             yield from (value.func, value.args)
         elif not isinstance(value, type | ModuleType):
             yield from self._fields(value)
@@ -75,7 +77,7 @@ class Watch:
         frozen = getattr(getattr(type(value), "__dataclass_params__", None), "frozen", False)
         fields = getattr(value, "__dict__", {})
         if isinstance(value, list | dict | set | tuple | np.ndarray) or (fields and not frozen):
-            raise Changeable
+            raise ChangeableError
         yield from fields.values()
         called = getattr(type(value), "__call__", None)  # noqa: B004 - the function, and not whether there is one
         if isinstance(called, FunctionType):
@@ -86,7 +88,7 @@ class Watch:
             try:
                 found = cell.cell_contents
             except ValueError:
-                raise Changeable from None
+                raise ChangeableError from None
             self._cells.append(cell)
             self._contents.append(found)
             yield found

@@ -1,4 +1,4 @@
-"""A GPU that is not there: the stand-in driver runs PTX on the emulator, and tensors like PyTorch's lie in its memory."""
+"""A GPU that is not there: a driver that runs PTX on the emulator, and tensors like PyTorch's in its memory."""
 
 # ruff: noqa: N802 - the driver's own names
 

@@ -98,7 +98,7 @@ def test_ceilings(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, backend: 
     def elapsed(fn: Any, stream: int = 0) -> float:  # noqa: ARG001
         driver.calls.clear()
         fn()
-        ((name, args),) = [c for c in driver.calls if c[0] in ("cuLaunchKernelEx", "cuMemcpyDtoDAsync")]
+        ((name, _),) = [c for c in driver.calls if c[0] in ("cuLaunchKernelEx", "cuMemcpyDtoDAsync")]
         if name == "cuMemcpyDtoDAsync":
             return 1000.0
         kernel, (grid, *_), (block, *_), *_ = driver.launches[-1]

@@ -172,7 +172,7 @@ def test_a_function_that_took_anothers_place_is_another(gpu: Gpu) -> None:
         def program(v: Any, factor: int = factor) -> Any:
             return wf.fold(wf.SUM, v * factor)
 
-        made = wf.monoid(identity=0, lift=eval(f"lambda x: x * {factor}"))(lambda a, b: a + b)  # noqa: S307
+        made = wf.monoid(identity=0, lift=eval(f"lambda x: x * {factor}"))(lambda a, b: a + b)
         assert wf.reduce(x, made).a == ROWS.sum() * factor
         del made, program
 
@@ -380,7 +380,7 @@ def test_what_is_remembered_is_bounded_and_can_be_forgotten(gpu: Gpu, monkeypatc
     recall.forget()
     assert not k._memo._table
     x = gpu.tensor(ROWS[0])
-    assert LAUNCH != gpu.launched(lambda: k(x))[1][0]
+    assert gpu.launched(lambda: k(x))[1][0] != LAUNCH
     assert gpu.launched(lambda: k(x))[1] == [LAUNCH]
 
 

@@ -1,0 +1,102 @@
+"""Recipes: their source, the places of addresses, and where arrays must not lie."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fake_gpu import Gpu, gpu
+
+import warpfold as wf
+from warpfold.compiler.dtypes import F32
+from warpfold.runtime import recipe
+from warpfold.runtime.backend import Device, View
+
+__all__ = ["gpu"]
+ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
+
+
+def test_the_source_of_the_simplest() -> None:
+    text = recipe._text(1, 1, (), ((((0, False), (1, False)),),), captures=False, result="x1")
+    assert text.splitlines() == [
+        "def recipe(x0):",
+        "    a0 = address0(x0)",
+        "    if a0 & 15 != offset0: return MISS",
+        "    x1 = empty1(); a1 = address1(x1)",
+        "    if a1 & 15 != offset1: return MISS",
+        "    try: held = pop()",
+        "    except IndexError: held = spare()",
+        "    launch0, own0, write0_0 = held",
+        "    write0_0(a0, a1)",
+        "    status = launch(*launch0)",
+        "    if status: again(0, launch0, status)",
+        "    push(held)",
+        "    return x1",
+    ]
+
+
+def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -> None:
+    text = recipe._text(2, 0, ((1, 0),), ((((0, True),),), (((1, False),),)), captures=True, result="x1")
+    for line in (
+        "if a0 & 15 != offset0 or a1 & 15 != offset1 or low1_0 < a1 - a0 < high1_0: return MISS",
+        "if capturing(stream, flag_argument) or flag.value: return MISS",
+        "write0_0(a0 + added0_0_0)",
+        "if status: again(1, launch1, status)",
+    ):
+        assert f"    {line}\n" in text
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(-6, 6)), min_size=2, max_size=2), st.integers(-40, 40))
+def test_arrays_meet_between_the_bounds_alone(dims: list[tuple[int, int]], distance: int) -> None:
+    """The bounds are of the bytes that arrays span; whether they share one is for the long way."""
+    (n, s), (m, t) = dims
+    v = View(4000, (n,), (s,), F32, Device("cuda"))
+    w = View(4000 + 4 * distance, (m,), (t,), F32, Device("cuda"))
+    low, high = recipe._apart(v, w)
+    (first, last), (begin, end) = v.extent, w.extent
+    assert (low < w.address - v.address < high) == (max(first, begin) < min(last, end))
+
+
+def test_kernels_after_the_first_find_their_arrays(gpu: Gpu) -> None:
+    for finish in ("two_kernels", "atomic"):
+        how: dict[str, Any] = {"plan": f"finish={finish},coarsening=1", "determinism": "none"}
+        for factor in (1, 2, 3):
+            x = gpu.tensor(np.full(5000, factor, np.int32))
+            got, calls = gpu.launched(lambda: wf.sum(x, **how))  # noqa: B023
+            assert got.a == 5000 * factor
+        assert calls == ["cuLaunchKernelEx"] * (2 if finish == "two_kernels" else 3)
+
+
+def test_parts_and_axes_from_the_other_end_add_bytes(gpu: Gpu) -> None:
+    for factor in (1, 2):
+        z = gpu.tensor((ROWS * (1 - 2j) * factor).astype(np.complex64))[:, ::-1]
+        got, calls = gpu.launched(lambda: wf.sum(z, 1))  # noqa: B023
+        np.testing.assert_array_equal(got.a, z.a.sum(1))
+        out = gpu.tensor(np.zeros(5, np.float32))[::-1]
+        wf.max(gpu.tensor(ROWS * factor), 1, out=out)
+        np.testing.assert_array_equal(out.a, (ROWS * factor).max(1))
+    assert calls == ["cuLaunchKernelEx"]
+
+
+def test_results_nest_as_before(gpu: Gpu) -> None:
+    def program(x: Any) -> Any:
+        return {"low": wf.fold(wf.MIN, x), "both": (wf.fold(wf.SUM, x), wf.fold(wf.MAX, x))}
+
+    x = gpu.tensor(ROWS)
+    cold, warm = (wf.reduce(x, (program, "minmax")) for _ in range(2))
+    assert type(cold) is type(warm)
+    assert [type(c) for c in cold] == [type(w) for w in warm]
+    assert repr(type(warm[0]).__name__) == repr(type(cold[0]).__name__)
+    assert (warm[0].low.a, warm[0].both[1].a, warm[1][0].a) == (0, 59, 0)
+
+
+def test_nothing_to_launch(gpu: Gpu) -> None:
+    x = gpu.tensor(np.zeros((0, 7), np.float32))
+    assert [wf.sum(x, 1).shape for _ in range(3)] == [(0,)] * 3
+    assert gpu.launched(lambda: wf.sum(x, 1))[1] == []

@@ -1,0 +1,127 @@
+"""Variables that functions read: a change is never missed, and what may change unseen is refused."""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from typing import Any
+
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.outside import outside
+from warpfold.runtime.watch import ChangeableError, Watch
+
+number, pair, helper, module = 2.0, (1, 2), None, types.ModuleType("m")
+module.factor = 3.0  # type: ignore[attr-defined]
+
+
+def reads_a_number(x: Any) -> Any:
+    return x * number
+
+
+def reads_a_tuple(x: Any) -> Any:
+    return x * pair[0]
+
+
+def reads_a_function(x: Any) -> Any:
+    return helper(x)  # type: ignore[misc]
+
+
+def reads_a_module(x: Any) -> Any:
+    return x * module.factor
+
+
+def one(x: Any) -> Any:
+    return x * number
+
+
+def other(x: Any) -> Any:
+    return x
+
+
+def around(value: Any) -> Any:
+    return lambda x: x * value
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "values"),
+    [
+        (reads_a_number, "number", (2.0, 2, 3.0, -0.0, 0.0, None)),
+        (reads_a_tuple, "pair", ((1, 2), (3, 2), (True, 2))),
+        (reads_a_function, "helper", (one, other)),
+        (wf.monoid(identity=0, lift=reads_a_number)(lambda a, b: a + b), "number", (2.0, 4.0)),
+        ((wf.SUM, reads_a_number), "number", (2.0, 4.0)),
+        (functools.partial(reads_a_number), "number", (2.0, 4.0)),
+    ],
+)
+def test_a_changed_variable_is_seen_as_the_trace_sees_it(
+    monkeypatch: pytest.MonkeyPatch, function: Any, name: str, values: tuple[Any, ...]
+) -> None:
+    for before in values:
+        monkeypatch.setitem(globals(), name, before)
+        watch, seen = Watch(function), outside(function)
+        assert watch.same()
+        assert not watch.empty
+        for after in values:
+            monkeypatch.setitem(globals(), name, after)
+            assert watch.same() == (outside(function) == seen)
+
+
+def test_a_function_behind_a_function_a_module_and_a_name_that_appears(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "helper", one)
+    watch = Watch(reads_a_function)
+    monkeypatch.setitem(globals(), "number", 5.0)
+    assert not watch.same()
+    watch = Watch(reads_a_module)
+    assert watch.same()
+    monkeypatch.setattr(module, "factor", 4.0)
+    assert not watch.same()
+    watch = Watch(lambda x: abs(x))
+    assert watch.same()
+    monkeypatch.setitem(globals(), "abs", one)
+    assert not watch.same()
+
+
+def test_variables_around_a_function() -> None:
+    held = 2.0
+
+    def program(x: Any) -> Any:
+        return x * held
+
+    watch = Watch(program)
+    assert watch.same()
+    held = 3.0
+    assert not watch.same()
+    assert Watch(around(4.0)).same()
+    watch = Watch(program)
+    del held
+    assert not watch.same()
+    with pytest.raises(ChangeableError):
+        Watch(program)
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.factor = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.factor
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0], {"a": 1.0}, Holder(), Holder().__call__, functools.partial(one, y=1), (1, [2])], ids=repr
+)
+def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
+    with pytest.raises(ChangeableError):
+        Watch(value)
+    with pytest.raises(ChangeableError):
+        Watch(around(value))
+
+
+def test_what_reads_nothing() -> None:
+    for what in ("sum", wf.SUM, (wf.SUM, wf.ARGMAX), wf.monoid(identity=0)(lambda a, b: a + b), None, math.sqrt):
+        watch = Watch(what)
+        assert watch.empty
+        assert watch.same()
