@@ -112,7 +112,9 @@ def tree_v1(
         warps(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, shifted)
         for p in range(run.split)
     ]
-    parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in range(0, run.split, plan.cluster)]
+    parts = [
+        dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in range(0, run.split, plan.cluster)
+    ]
     if plan.finish == "cta":
         return parts[0], plan.finish
     unroll = min(4, plan.unroll) if plan.finish == "last_block" else 4
