@@ -47,19 +47,18 @@ def reader_of(x: object) -> Reader | None:
     return _READERS[kind]
 
 
-def kind_of(x: object) -> Hashable:
-    """What decides how ``x`` is reduced, the caller's stream left out.
-
-    Raises:
-        LookupError: it has no kind.
-    """
-    reader = _READERS.get(type(x)) or reader_of(x)
-    if reader is None:
-        raise LookupError
-    try:
-        return reader.kind(x)
-    except (RuntimeError, TypeError, NotImplementedError) as e:  # a tensor without strides or memory
-        raise LookupError from e
+def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
+    """What decides how each array is reduced, the caller's stream left out; None where one has no kind."""
+    found = []
+    for x in xs:
+        reader = _READERS.get(type(x)) or reader_of(x)
+        if reader is None:
+            return None
+        try:
+            found.append(reader.kind(x))
+        except (RuntimeError, TypeError, NotImplementedError):  # a tensor without strides or memory
+            return None
+    return found
 
 
 # --- PyTorch -----------------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ import numpy as np
 
 from ..compiler.dtypes import DType
 from ..compiler.programs import Structure
-from .kinds import Check, kind_of, reader_of
+from .kinds import Check, kinds_of, reader_of
 from .recipe import MISS, Call, Recipe, recipe_of
-from .watch import ChangeableError, Watch
+from .watch import Watch, watch_of
 
 if TYPE_CHECKING:
     from .execute import Arrays
@@ -89,10 +89,10 @@ class Memo:
             found = entry.again(arrays)
             if found is not MISS:
                 return found
-        try:
-            key = (ask, *map(kind_of, arrays))
-        except LookupError:
-            return slow()
+        kinds = kinds_of(arrays)
+        if kinds is None:
+            return slow()  # not inside an except, which would stand before the user's own errors
+        key = (ask, *kinds)
         entry = self._table.get(key)
         if entry is not None:
             self.last[ask] = entry
@@ -109,9 +109,8 @@ class Memo:
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
         """Goes the long way and keeps what it queued."""
-        try:
-            watch = Watch(what)
-        except ChangeableError:
+        watch = watch_of(what)
+        if watch is None:
             return slow()
         outer, _ear.heard = _ear.heard, []
         try:

@@ -25,6 +25,14 @@ class ChangeableError(Exception):
     """What is read can change where it stands, so a look at the variables says nothing."""
 
 
+def watch_of(what: object) -> Watch | None:
+    """The variables that the functions of ``what`` read; None where a look at them says nothing."""
+    try:
+        return Watch(what)
+    except ChangeableError:
+        return None
+
+
 class Watch:
     """The variables that the functions of ``what`` read.
 

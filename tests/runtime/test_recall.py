@@ -279,6 +279,17 @@ def test_a_refused_launch_is_an_error_each_time(gpu: Gpu) -> None:
     assert wf.sum(x).a == ROWS.sum()
 
 
+def test_the_users_errors_stand_alone(gpu: Gpu) -> None:
+    """Nothing of how calls are remembered shows in a traceback."""
+    for x, what in ((ROWS, wf.SUM), (gpu.tensor(ROWS), lambda x: wf.fold(wf.SUM, x) * [3][0] ** KEPT[0])):
+        with pytest.raises(ArgumentError, match="WF101") as caught:
+            wf.reduce(x, what, axis=7, device="auto" if x is not ROWS else "emulator")
+        assert caught.value.__context__ is None
+
+
+KEPT = [1]
+
+
 # --- devices, streams, threads --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("current", [0, 42, 1001])
 def test_the_device_context_is_found_wherever_the_thread_is(gpu: Gpu, current: int) -> None:

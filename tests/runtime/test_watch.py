@@ -11,7 +11,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.outside import outside
-from warpfold.runtime.watch import ChangeableError, Watch
+from warpfold.runtime.watch import ChangeableError, Watch, watch_of
 
 number, pair, helper, module = 2.0, (1, 2), None, types.ModuleType("m")
 module.factor = 3.0  # type: ignore[attr-defined]
@@ -85,21 +85,17 @@ def test_a_function_behind_a_function_a_module_and_a_name_that_appears(monkeypat
 
 
 def test_variables_around_a_function() -> None:
-    held = 2.0
-
-    def program(x: Any) -> Any:
-        return x * held
-
+    program = around(2.0)
     watch = Watch(program)
     assert watch.same()
-    held = 3.0
+    (cell,) = program.__closure__
+    cell.cell_contents = 3.0
     assert not watch.same()
-    assert Watch(around(4.0)).same()
     watch = Watch(program)
-    del held
+    assert watch.same()
+    del cell.cell_contents
     assert not watch.same()
-    with pytest.raises(ChangeableError):
-        Watch(program)
+    assert watch_of(program) is None
 
 
 class Holder:
@@ -118,6 +114,7 @@ def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
         Watch(value)
     with pytest.raises(ChangeableError):
         Watch(around(value))
+    assert watch_of(value) is None
 
 
 def test_what_reads_nothing() -> None:
