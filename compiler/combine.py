@@ -49,8 +49,10 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     Returns:
         What the yield's operands became.
     """
+    if lanes == 1:
+        return _clone_scalars(block, arguments)
     mapping = dict(zip(block.arguments, arguments, strict=True))
-    mixed = lanes > 1 and any(width(a.type) == 1 for a in arguments)
+    mixed = any(width(a.type) == 1 for a in arguments)
     constants: dict[Any, Any] = {}
     for op in block.operations:
         operation = op.operation
@@ -77,9 +79,27 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     raise AssertionError("a verified region ends in fold.yield")
 
 
+def _clone_scalars(block: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The same for single elements, whose ops stay as they are but for their operands."""
+    mapping = dict(zip(block.arguments, arguments, strict=True))
+    for op in block.operations:
+        operation = op.operation
+        operands = list(operation.operands)
+        if operation.name == "fold.yield":
+            return [mapping.get(x, x) for v in operands for x in unpack(v)]
+        if operation.name == "builtin.unrealized_conversion_cast" and len(operands) > 1:
+            continue
+        new = operation.clone().operation
+        for i, v in enumerate(operands):
+            if v in mapping:
+                new.operands[i] = mapping[v]
+        mapping.update(zip(operation.results, new.results, strict=True))
+    raise AssertionError("a verified region ends in fold.yield")
+
+
 def _splat(v: Any, lanes: int) -> Any:
     """A value that the block took from outside, on all lanes."""
-    return v if lanes == 1 or width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
+    return v if width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
 
 
 def constant(attribute: Any, lanes: int) -> Any:
