@@ -33,7 +33,8 @@ class Facts:
         kept_rank, reduced_rank: dims that the kernel has, no fewer than the collapsed geometry.
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
-            anywhere; accesses begin at the boundary before), or ``strided`` single elements.
+            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, or ``strided``
+            single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
     """
@@ -44,6 +45,11 @@ class Facts:
     access: tuple[Access, ...]
     store_vector: bool
     ragged: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the last vector along the kept axis may reach beyond its end."""
+        return "unaligned" in self.access
 
 
 @dataclass(frozen=True)

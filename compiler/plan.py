@@ -17,7 +17,7 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "strided"]
+Access = Literal["aligned", "shifted", "unaligned", "strided"]
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024

@@ -41,6 +41,8 @@ UNROLL_OF_SHIFTED = 2
 UNROLL_OF_FEW = 4
 """The same for rows of at most ROW threads, and where a thread of a full machine makes fewer than twice UNROLL
 accesses: more CTAs then share the work."""
+UNROLL_OF_UNALIGNED = 4
+"""The same for vectors that begin anywhere, each of which takes two accesses and their registers."""
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
 THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
@@ -49,6 +51,8 @@ one thread lie side by side, so that a warp reads neighbours anyway; four lanes 
 needs no shared memory."""
 BYTES_A_LANE = 48
 """Bytes of a row that is read by single elements for each thread it gets, at most up to WARP_TO elements of a warp."""
+LANES_OF_SINGLE = (1, 4, 8, WARP)
+"""The numbers of such threads there are: few, since each is a kernel."""
 WARP_TO = 1024
 """Accesses up to which a row that begins anywhere, or is read by single elements, gets a warp and no more."""
 FEW = 8
@@ -68,7 +72,7 @@ NARROW = {"wide": (2, 2), "single": (8, 4)}
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 COST = {
-    "exp": 24, "exp2": 22, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
+    "exp": 18, "exp2": 17, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
 }  # fmt: skip
 """Operations that stand for several instructions; those of long code for a call."""
@@ -261,7 +265,9 @@ def _check_atomic(task: Task) -> None:
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
-    return plan.vector == 1 or "strided" not in _planned(task, plan.fast, plan.vector)
+    """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
+    kinds = _planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
+    return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
 def exact(monoid: MonoidGraph) -> bool:
@@ -309,11 +315,13 @@ def facts(task: Task, plan: Plan) -> Facts:
     partials = g.n_kept * _ctas(task, plan) if plan.coarsening else 0
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
+    accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
+    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
-        tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs),
-        plan.vector_kept > 1 and ranks(g) == (1, 1) and all(_stores_vector(task, o, plan.vector) for o in outputs),
+        accesses,
+        vectors and all(_stores_vector(task, o, plan.vector) for o in outputs),
     )
 
 
@@ -349,14 +357,29 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Acc
     whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))
     if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
         return "aligned"
+    if axis == "kept":
+        return "unaligned" if _unaligned(task, operand, vector, start) else "strided"
     return "shifted" if served else "strided"
+
+
+def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
+    """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
+
+    They stay in the array's memory but for the first and the last element of the reduced axis, as long as others lie an
+    access apart.
+    """
+    g, item = task.geometry, task.operand_type(operand).itemsize
+    apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
+    one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
+    forward = all(d.strides[operand] >= 0 for d in g.kept)
+    return apart and one_run and forward and vector * item >= 8 and start % item == 0 and max(ranks(g)) <= 3
 
 
 def _stores_vector(task: Task, operand: int, vector: int) -> bool:
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
-    if not dims:  # one result, of a kernel that was compiled for many
+    if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
         return False
     return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
@@ -435,7 +458,8 @@ def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
     g = task.geometry
     nbytes = g.n_reduced * task.itemsize
-    room = g.n_kept * LARGEST_CLUSTER <= task.machine and CLUSTER_FROM < nbytes <= CLUSTER_TO
+    plain = ranks(g) == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
+    room = plain and CLUSTER_FROM < nbytes <= CLUSTER_TO
     if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
         return plan
     words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
@@ -454,8 +478,9 @@ def _threads_a_row(task: Task, vector: int) -> int:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
         return next((threads for most, threads in steps if accesses <= most), THREADS)
     if vector == 1:
-        lanes = ceil2(-(-g.n_reduced * task.itemsize // BYTES_A_LANE))
-        return min(WARP, lanes) if accesses <= WARP_TO else THREADS
+        wanted = -(-g.n_reduced * task.itemsize // BYTES_A_LANE)
+        most = next((lanes for lanes in LANES_OF_SINGLE if wanted <= lanes), WARP)
+        return most if accesses <= WARP_TO else THREADS
     shifted = "shifted" in _planned(task, "reduced", vector)
     longest = (WARP_TO, WARP) if shifted else THREADS_A_ROW[-1]
     return next((threads for most, threads in (*THREADS_A_ROW[:-1], longest) if accesses <= most), THREADS)
@@ -466,6 +491,8 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
+    if vector > 1 and "unaligned" in _planned(task, "kept", vector):
+        unroll = min(unroll, UNROLL_OF_UNALIGNED)
     most, few_lanes = NARROW[_kind(vector)]
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
@@ -520,13 +547,14 @@ def _ctas(task: Task, plan: Plan) -> int:
 def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
-    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` that fit in WORKSPACE; there
-    is one CTA when the results fill it.
+    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
+    there is one CTA when the results fill it.
     """
     accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
     if plan.coarsening:
         return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
-    most = min(MOST_PARTS, WORKSPACE // (max(1, n_kept) * state_bytes) * plan.cluster)
+    pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
+    most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     tiles = max(1, -(-n_kept // plan.slots))
     fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
     parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)

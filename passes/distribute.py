@@ -310,7 +310,7 @@ class _Distributor:
         step = self.plan.positions if self.plan.walk == "interleaved" else 1
 
         def body(r: Any) -> list[Any]:
-            n_kept = self.arg("n_kept")
+            n_kept = self.pitch()
             attributes = self.load_attributes(1, 1, "kept", "coherent")
             values = [
                 self.make("fold.load", t, [self.arg("partial", i), self.kept, r, self.number(1), n_kept], attributes,
@@ -411,7 +411,7 @@ class _Distributor:
         """The grid stage, where CTA or cluster is one of several."""
         plan = self.plan
         part, parts = (self.divide(self.id(of(gpu.Dimension.y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
-        operands = [part, parts, self.kept, self.arg("n_kept"), self.owner, state]
+        operands = [part, parts, self.kept, self.pitch(), self.owner, state]
         operands += [self.arg("partial", i) for i in range(len(self.states))]
         operands += [self.arg("counter")] if plan.finish == "last_block" else []
         attributes = {"finish": plan.finish}
@@ -421,6 +421,13 @@ class _Distributor:
                 self.results_from(self.second_round(parts))
             ir.Operation.create("fold.yield", [], [])
 
+    def pitch(self) -> Any:
+        """The partial states of a part: whole vectors, also where the last one reaches beyond the kept axis."""
+        n_kept, width = self.arg("n_kept"), self.plan.vector_kept
+        if not self.facts.bounded:
+            return n_kept
+        return arith.andi(arith.addi(n_kept, self.number(width - 1)), self.number(-width))
+
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""
         memo = dict(zip(self.reduced, unpack(state), strict=True))
@@ -429,7 +436,9 @@ class _Distributor:
             value = self.value(result, self.plan.vector_kept, memo, None)
             layout = [self.arg("kept_size", 0, d) for d in range(1, rank)]
             layout += [self.arg("kept_stride", inputs + i, d) for d in range(rank)]
-            attributes = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
+            attributes: dict[str, Any] = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
+            if self.facts.bounded:
+                layout, attributes = [*layout, self.arg("n_kept")], attributes | {"bounded": True}
             self.make_op("fold.store", [], [value, self.arg("output", i), self.kept, self.owner, *layout], attributes)
 
     # --- elementwise code -------------------------------------------------------------------------------------------
@@ -473,6 +482,7 @@ class _Distributor:
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
         layout += [self.extents[operand]] if operand in self.extents else []
+        layout += [self.arg("n_kept"), self.arg("n_reduced")] if facts.access[operand] == "unaligned" else []
         attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts.access[operand])
         return self.make(
             "fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector

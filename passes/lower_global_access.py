@@ -98,6 +98,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
+from ._funnel import unaligned
 
 
 def _run(module: Any) -> None:
@@ -135,36 +136,16 @@ def _peel(op: Any) -> None:
     """Cuts one thread_reduce into a chain of simpler ones."""
     body = [o.operation for o in op.regions[0].blocks[0].operations]
     live = next((o for o in body if o.name == "fold.live"), None)
-    shifted = next((o for o in body if o.name == "fold.load" and string(o, "access", ACCESS) == "shifted"), None)
-    lanes = width(live.results[0].type) if live else 1
-    step, unroll = attribute(op, "step"), attribute(op, "unroll")
+    loads = {string(o, "access", ACCESS): o for o in body if o.name == "fold.load"}
     begin, end, state = op.operands
-    t = begin.type
     with before(op):
-        pieces = _Pieces(op, state)
-        edges = None
-        if live and shifted:
-            edges = _Edges(shifted, live.operands[1], end, lanes)
-            begin = arith.subi(begin, edges.lead)
-            begin = pieces.add_edge(begin, edges, unroll)
-        if unroll > 1:
-            limit = arith.subi(end, integer(t, (unroll - 1) * step + lanes - 1))
-            pieces.add(begin, limit, unroll)
-            begin = _after(begin, limit, unroll * step)
-        limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
-        if edges:
-            if unroll == 1:
-                pieces.add(begin, limit, 1)
-                begin = _after(begin, limit, step)
-            pieces.add_edge(begin, edges, unroll)
+        pieces = _Pieces(op, state, live)
+        if live and "shifted" in loads:
+            pieces.shifted(begin, end, loads["shifted"])
+        elif live and "unaligned" in loads:
+            pieces.unaligned(begin, end, loads["unaligned"])
         else:
-            if unroll > 1 and live:
-                last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
-                pieces.add(begin, _once(begin, limit), unroll, Window(None, limit, last, whole=True))
-            else:
-                pieces.add(begin, limit, 1)
-            if live and lanes > 1:
-                pieces.add(_after(begin, limit, step), end, 1, Window(live.operands[1], end))
+            pieces.walk(begin, end)
         replace(op, pieces.close(op.results[0].type))
 
 
@@ -201,9 +182,11 @@ class _Edges:
 class _Pieces:
     """A growing chain of thread_reduce ops, each starting from the state that the one before left."""
 
-    def __init__(self, op: Any, state: Any) -> None:
-        self.op, self.state = op, state
+    def __init__(self, op: Any, state: Any, live: Any) -> None:
+        self.op, self.state, self.live = op, state, live
         self.last: Any = None
+        self.lanes = width(live.results[0].type) if live else 1
+        self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None) -> None:
         """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another."""
@@ -216,17 +199,60 @@ class _Pieces:
         _lower_body(piece.regions[0].blocks[0], window)
         self.last, self.state = piece, piece.results[0]
 
-    def add_edge(self, begin: Any, edges: _Edges, unroll: int) -> Any:
+    def groups(self, begin: Any, end: Any) -> Any:
+        """Appends the accesses that ``unroll`` at a time lie before ``end``; gives what is after them."""
+        t, (step, unroll) = begin.type, (self.step, self.unroll)
+        limit = arith.subi(end, integer(t, (unroll - 1) * step + self.lanes - 1))
+        self.add(begin, limit, unroll)
+        return _after(begin, limit, unroll * step)
+
+    def walk(self, begin: Any, end: Any) -> None:
+        """Appends groups, what is left of whole accesses, and the one that the end cuts."""
+        t, lanes = begin.type, self.lanes
+        if self.unroll > 1:
+            begin = self.groups(begin, end)
+        limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
+        if self.unroll > 1 and self.live:
+            last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
+            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
+        else:
+            self.add(begin, limit, 1)
+        if lanes > 1:
+            self.add(_after(begin, limit, self.step), end, 1, Window(self.live.operands[1], end))
+
+    def shifted(self, begin: Any, end: Any, load: Any) -> None:
+        """The same for a row that begins and ends anywhere: so many accesses at both its ends may be cut."""
+        edges = _Edges(load, self.live.operands[1], end, self.lanes)
+        begin = self.edge(arith.subi(begin, edges.lead), edges)
+        self.edge(self.groups(begin, end), edges)
+
+    def edge(self, begin: Any, edges: _Edges) -> Any:
         """Appends up to ``unroll`` accesses from ``begin`` on that a row may begin or end in; gives what is after them.
 
         Whole ones where they lie in the array's memory; else their elements are read one by one.
         """
-        t, window = begin.type, edges.window
-        after = arith.addi(begin, integer(t, unroll * attribute(self.op, "step")))
-        self.add(begin, arith.select(edges.inside, _once(begin, window.end), begin), unroll, window)
+        window = edges.window
+        after = arith.addi(begin, integer(begin.type, self.unroll * self.step))
+        self.add(begin, arith.select(edges.inside, _once(begin, window.end), begin), self.unroll, window)
         apart = arith.select(edges.inside, begin, arith.minsi(after, window.end))
         self.add(begin, apart, 1, Window(window.first, window.end))
         return after
+
+    def unaligned(self, begin: Any, end: Any, load: Any) -> None:
+        """The same for vectors along the kept axis that begin anywhere.
+
+        Of the first and the last element of the reduced axis they might lie partly outside the array's memory: those
+        are read one by one.
+        """
+        t = begin.type
+        zero, one = integer(t, 0), integer(t, 1)
+        window = Window(self.live.operands[1], end)
+        first = arith.cmpi(arith.CmpIPredicate.eq, begin, zero)
+        self.add(begin, arith.minsi(arith.select(first, one, begin), end), 1, window)
+        begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
+        bound = arith.minsi(end, arith.subi(load.operands[len(load.operands) - 1], one))
+        self.walk(begin, bound)
+        self.add(_after(begin, bound, self.step), end, 1, window)
 
     def close(self, t: Any) -> list[Any]:
         """The chain's result, in type ``t``."""
@@ -308,7 +334,7 @@ def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted"):
+    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted", "unaligned"):
         inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     total = integer(kept.type, 0)
@@ -318,7 +344,7 @@ def _offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 
 
 def _lower_load(op: Any, window: Window | None) -> None:
-    """One vector load, or one load an element; as ``window`` says where there is one."""
+    """One vector load, two of which the wanted bytes are taken, or one load an element; as ``window`` says."""
     base, kept, reduced = list(op.operands)[:3]
     access, t = string(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
@@ -330,23 +356,38 @@ def _lower_load(op: Any, window: Window | None) -> None:
             value = load(
                 base, _offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
             )
+        elif access == "unaligned" and not apart:
+            last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
+            first, last = (address(base, _offset(op, k, reduced, 3), scalar) for k in (kept, last))
+            value = unaligned(first, last, t)
         else:
             along = string(op, "axis", ("kept", "reduced"))
-            places = [_moved(kept, reduced, along, j, window if apart else None) for j in range(lanes)]
+            places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
             value = fragment([load(base, _offset(op, *p, 3), scalar, invariant=True) for p in places])
         replace(op, [value])
 
 
-def _moved(kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
-    """The indices of element ``j`` of a fragment along an axis, clamped to ``window``."""
+def _clamped(op: Any, kept: Any) -> Any:
+    """A kept index of an unaligned load, at most the last one."""
+    n_kept = op.operands[len(op.operands) - 2]
+    return arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
+
+
+def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
+    """The indices of element ``j`` of a fragment along an axis, clamped to ``window``, or to the kept axis."""
     t = kept.type
     if along == "kept":
-        return (arith.addi(kept, integer(t, j)) if j else kept), reduced
+        moved = arith.addi(kept, integer(t, j)) if j else kept
+        return (_clamped(op, moved) if op.name == "fold.load" and _is_unaligned(op) else moved), reduced
     moved = arith.addi(reduced, integer(t, j)) if j else reduced
     if window is not None:
         last = arith.subi(window.end, integer(t, 1))
         moved = arith.maxsi(arith.minsi(moved, last), window.first)
     return kept, moved
+
+
+def _is_unaligned(op: Any) -> bool:
+    return string(op, "access", ACCESS) == "unaligned"
 
 
 def _lower_position(op: Any) -> None:
@@ -362,7 +403,7 @@ def _lower_position(op: Any) -> None:
             if along == "reduced" and rank == 1:  # the multiple of the stride is the same in every round of a loop
                 other = arith.addi(total, arith.muli(integer(base.type, j), layout[0]))
             else:
-                other = _number(base, _moved(reduced, reduced, along, j, None)[1], rank, layout)
+                other = _number(base, _moved(op, reduced, reduced, along, j, None)[1], rank, layout)
             found.append(_resized(other, element(t)))
         replace(op, [fragment(found)])
 
@@ -410,12 +451,26 @@ def _lower_store(op: Any) -> None:
             if boolean(op, "vector"):
                 store(value, base, _offset(op, kept, kept, 4))
             else:
-                first, inner = _offset(op, kept, kept, 4), op.operands[len(op.operands) - 1]
-                for j, x in enumerate(elements(value)):
-                    along = arith.muli(integer(kept.type, j), inner) if j else None
-                    store(x, base, arith.addi(first, along) if j else first)
+                _store_elements(op, value, base, kept)
             scf.YieldOp([])
         replace(op, [])
+
+
+def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
+    """A store an element; of those beyond the kept axis none, where there may be some."""
+    rank, bounded = attribute(op, "kept_rank"), "bounded" in op.attributes
+    first, inner = _offset(op, kept, kept, 4), op.operands[4 + 2 * rank - 2]
+    for j, x in enumerate(elements(value)):
+        along = arith.muli(integer(kept.type, j), inner) if j else None
+        at = arith.addi(first, along) if j else first
+        if not bounded or not j:
+            store(x, base, at)
+            continue
+        within = arith.addi(kept, integer(kept.type, j))
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, within, op.operands[len(op.operands) - 1]))
+        with ir.InsertionPoint(branch.then_block):
+            store(x, base, at)
+            scf.YieldOp([])
 
 
 PASS = Pass(

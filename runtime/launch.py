@@ -56,7 +56,8 @@ class Scratch:
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish = artifact.plan.finish
-    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, geometry.n_kept * artifact.plan.parts(run.split))
+    whole = -(-geometry.n_kept // artifact.plan.vector_kept) * artifact.plan.vector_kept
+    cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
     return Scratch(nbytes, offsets, run.tiles if finish == "last_block" else 0, exchange)

@@ -27,7 +27,9 @@ from .base import (
 )
 
 GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
-ACCESS = ("aligned", "shifted", "strided", "coherent")
+ACCESS = ("aligned", "shifted", "unaligned", "strided", "coherent")
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 2}
+"""Operands of a load that follow those of its layout."""
 AXES = ("kept", "reduced")
 METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
@@ -58,7 +60,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
     ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
-    follows, the elements from ``base`` on that are the array's), ``strided`` single elements, or
+    follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
+    anywhere; the sizes of the kept and the reduced axis follow), ``strided`` single elements, or
     ``coherent`` (aligned vectors along the kept axis, of data that other CTAs have written during this kernel).
     """
 
@@ -76,7 +79,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         _pointer(op, 0, GLOBAL)
         _index(op, 1, 2)
-        _layout(op, 3 + (string(op, "access", ACCESS) == "shifted"), 1)
+        _layout(op, 3 + AFTER_LAYOUT.get(string(op, "access", ACCESS), 0), 1)
         string(op, "axis", AXES)
 
 
@@ -123,7 +126,8 @@ class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
 class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
     """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
 
-    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned.
+    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
+    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written.
     """
 
     value: ext.Operand[Any]
@@ -140,7 +144,7 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
         _pointer(op, 1, GLOBAL)
         _index(op, 2)
         expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
-        _layout(op, 4, 1)
+        _layout(op, 4 + ("bounded" in op.attributes), 1)
         boolean(op, "vector")
 
 

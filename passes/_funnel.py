@@ -1,0 +1,59 @@
+"""A vector of 8 or 16 bytes that begins anywhere, from the two aligned ones that hold it.
+
+The bytes are taken out of the eight words by their place in the first: two words at a time, then one, then by a funnel
+shift (``shf``) where elements are narrower than a word.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from ..compiler.build import bytes_of, from_memory, i32, integer, memory_type
+from ..compiler.combine import width, with_shape
+from ..compiler.dialect.base import element
+from ..compiler.mlir import arith, ir, llvm, vector
+
+ALIGNED = 16
+"""Bytes of an access, and what its address is a multiple of."""
+WORDS = ALIGNED // 4
+
+
+def unaligned(first: Any, last: Any, t: Any) -> Any:
+    """The fragment of type ``t``, of 8 or 16 bytes, whose first element lies at ``first``.
+
+    ``last`` is the address of the last element that is wanted: elements after it may be anything.
+    """
+    scalar = memory_type(element(t))
+    i64 = ir.IntegerType.get_signless(64)
+    start = llvm.ptrtoint(i64, first)
+    words = _words(start, first.type) + _words(llvm.ptrtoint(i64, last), first.type)
+    place = arith.trunci(ir.IntegerType.get_signless(32), start)
+    wanted = width(t) * bytes_of(scalar) // 4
+    words = _from(words, place, 8, 2, wanted + 2)
+    if bytes_of(scalar) < 8:
+        words = _from(words, place, 4, 1, wanted + 1)
+    if bytes_of(scalar) < 4:
+        bits = arith.shli(place, i32(3))  # the funnel shift takes it modulo 32
+        words = [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]
+    whole = vector.from_elements(with_shape(i32_type(), wanted), words[:wanted])
+    return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
+
+
+def i32_type() -> Any:
+    """The type of a word."""
+    return ir.IntegerType.get_signless(32)
+
+
+def _words(at: Any, pointer: Any) -> list[Any]:
+    """The four words around the address ``at``."""
+    boundary = llvm.inttoptr(pointer, arith.andi(at, integer(at.type, -ALIGNED)))
+    four = llvm.load(with_shape(i32_type(), WORDS), boundary, alignment=ALIGNED, invariant=True)
+    return [vector.extract(four, [], [k]) for k in range(WORDS)]
+
+
+def _from(words: list[Any], place: Any, bit: int, distance: int, count: int) -> list[Any]:
+    """The first ``count`` words, or those ``distance`` further on, where ``bit`` of the place is set."""
+    moved = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(place, i32(bit)), i32(0))
+    pairs = [(words[k], words[min(k + distance, len(words) - 1)]) for k in range(count)]
+    return [arith.select(moved, there, here) for here, there in pairs]
