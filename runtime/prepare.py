@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
 
-from ..compiler import planner
+from ..compiler import library, planner
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
-from ..compiler.laws import warn_once
+from ..compiler.monoid import Monoid
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
 from ..compiler.planner import Choice, Task
@@ -113,9 +113,18 @@ def _trace(
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
-    for m, types in found.used:
-        warn_once(m, types)
+    theirs = [(m, types) for m, types in found.used if not _is_ours(m)]
+    if theirs:
+        from ..compiler.laws import warn_once  # which searches, and is not needed for a first call of ours
+
+        for m, types in theirs:
+            warn_once(m, types)
     return found
+
+
+def _is_ours(m: Monoid) -> bool:
+    """Whether a monoid is one of the library's, whose laws are known."""
+    return getattr(getattr(m.function, "function", m.function), "__module__", "") == library.__name__
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:

@@ -179,7 +179,7 @@ def _queueing(kernels: tuple[Runs, ...], captures: bool) -> list[str]:
     names, lines = list[str](), list[str]()
     if captures:
         names += ["flag", "stream", "flag_argument"]
-        lines.append("if capturing(stream, flag_argument) or flag.value: return MISS")
+        lines += ["if capturing(stream, flag_argument) or flag.value:", "    push(held)", "    return MISS"]
     for k, runs in enumerate(kernels):
         names += [f"launch{k}", f"own{k}", *(f"write{k}_{r}" for r in range(len(runs)))]
         for r, run in enumerate(runs):

@@ -401,3 +401,133 @@ def test_types_have_kinds_of_their_own(gpu: Gpu) -> None:
         for _ in range(2):
             assert wf.sum(x, dtype="f64").a == 16
             assert wf.count_nonzero(x).a == 16
+
+
+# --- on a real device ----------------------------------------------------------------------------------------------
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.mark.gpu
+def test_gpu_random_tensors_give_what_the_long_way_gives(torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    side = torch.cuda.Stream()
+
+    def one_of(*choices: Any) -> Any:
+        return choices[rng.integers(len(choices))]
+
+    for _ in range(2000):
+        dtype, axis = one_of(torch.float32, torch.int64, torch.complex64), one_of(None, 0, -1)
+        shape = one_of((6, 8), (48,), (300, 70))
+        flat = torch.arange(2 + int(np.prod(shape)), device="cuda").to(dtype) * (1j if dtype.is_complex else 1)
+        x = flat[one_of(0, 1, 2) :][: int(np.prod(shape))].reshape(shape)
+        x = one_of(lambda v: v, lambda v: v.t() if v.dim() == 2 else v, lambda v: v[..., ::2], torch.conj)(x)
+        if one_of(False, True) and x.is_complex():
+            x = x.imag  # of a conjugate a lazy negation
+        wanted = x.sum() if axis is None else x.sum(axis)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(one_of(torch.cuda.default_stream(), side)):
+            got = wf.sum(x, axis)
+        torch.cuda.synchronize()
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        assert torch.allclose(got, wanted, rtol=1e-4)
+
+
+@pytest.mark.gpu
+def test_gpu_what_has_no_kind_goes_the_long_way(torch: Any) -> None:
+    x = torch.ones((4, 8), device="cuda")
+    k = wf.compile("sum", (4, 8), axis=1)
+    out = torch.zeros(4, device="cuda")
+    for _ in range(3):
+        assert wf.sum(x).item() == 32
+        assert k(x, out=out) is out
+        assert wf.sum(torch.nn.Parameter(x)).item() == 32
+        assert wf.sum(torch._neg_view(x)).item() == -32
+        with torch.inference_mode():
+            assert wf.sum(x).item() == 32
+        with torch.no_grad():
+            assert wf.sum(x).item() == 32
+        with pytest.raises(DTypeError, match="WF114"):
+            wf.sum(x.to_sparse())
+        with pytest.raises(DTypeError, match="WF114"):
+            torch.func.grad(lambda v: wf.sum(v))(x)
+        with pytest.raises(ArgumentError, match="WF113"):
+            k(x, out=torch.zeros(4, device="cuda", requires_grad=True))
+        with pytest.raises(ArgumentError, match="WF111"):
+            k(x, out=x.view(-1)[4:8])
+        with pytest.raises(ArgumentError, match="WF108"):
+            k(x, out=torch.zeros(5, device="cuda"))
+    assert out.tolist() == [8] * 4
+
+
+@pytest.mark.gpu
+def test_gpu_warm_calls_allocate_only_results(torch: Any) -> None:
+    def taken() -> int:
+        return int(torch.cuda.memory_stats()["allocation.all.allocated"])
+
+    x, out = torch.ones((64, 4096), device="cuda"), torch.zeros(64, device="cuda")
+    k = wf.compile("sum", (64, 4096), axis=1)
+    for call, blocks in ((lambda: wf.sum(x), 1), (lambda: wf.minmax(x, 1), 2), (lambda: k(x, out=out), 0)):
+        call()
+        before = taken()
+        for _ in range(100):
+            call()
+        assert taken() - before == 100 * blocks
+
+
+@pytest.mark.gpu
+def test_gpu_warm_calls_are_captured_with_memory_of_their_own(torch: Any) -> None:
+    """Also by a stream on which the same call is warm: the graph may be replayed beside that."""
+    x = torch.ones(1 << 22, device="cuda")
+    out, stream = torch.zeros((), device="cuda"), torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            wf.sum(x, out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        wf.sum(x, out=out)
+    y = torch.full((1 << 22,), 3.0, device="cuda")
+    torch.cuda.synchronize()
+    for value in (2.0, 5.0):
+        x.fill_(value)
+        torch.cuda.synchronize()
+        graph.replay()
+        with torch.cuda.stream(stream):
+            beside = [wf.sum(y) for _ in range(20)]
+        torch.cuda.synchronize()
+        assert out.item() == value * (1 << 22)
+        assert {b.item() for b in beside} == {3.0 * (1 << 22)}
+
+
+@pytest.mark.gpu
+def test_gpu_a_bare_thread_and_threads_at_once(torch: Any) -> None:
+    xs = [torch.full((1 << 16,), float(n), device="cuda") for n in range(4)]
+    wf.sum(xs[0])
+    torch.cuda.synchronize()
+    wrong: list[Any] = []
+
+    def work(n: int) -> None:
+        found = [wf.sum(xs[n]) for _ in range(500)]
+        torch.cuda.synchronize()
+        wrong.extend(f.item() for f in found if f.item() != n * (1 << 16))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+@pytest.mark.gpu
+def test_gpu_cupy_is_remembered() -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    for n in range(1, 6):
+        x = cupy.full((64, 128), n, cupy.float32)
+        got = wf.sum(x, 1)
+        assert isinstance(got, cupy.ndarray)
+        assert got.tolist() == [128 * n] * 64
+    with cupy.cuda.Stream(non_blocking=True):
+        assert wf.sum(x, 1).tolist() == [128 * n] * 64

@@ -45,7 +45,8 @@ def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -
     text = recipe._text(2, 0, ((1, 0),), ((((0, True),),), (((1, False),),)), captures=True, result="x1")
     for line in (
         "if a0 & 15 != offset0 or a1 & 15 != offset1 or low1_0 < a1 - a0 < high1_0: return MISS",
-        "if capturing(stream, flag_argument) or flag.value: return MISS",
+        "if capturing(stream, flag_argument) or flag.value:",
+        "    return MISS",
         "write0_0(a0 + added0_0_0)",
         "if status: again(1, launch1, status)",
     ):
