@@ -49,8 +49,8 @@ def test_the_main_loop_reads_16_bytes_at_a_time_and_nothing_spills(case: Case, r
 def test_every_byte_fetched_is_used(case: Case) -> None:
     """Of fewer elements, under the same plan: all bytes of all sectors are asked for, and each is asked for once.
 
-    Where a row has a tail, threads past its end ask once more for a sector that another warp has. Rows that begin
-    between boundaries share sectors with their neighbours, and so do the warps of a row; heads are read one by one.
+    Warps past the end of a row ask for one sector each, which another warp has already. Rows that begin between
+    boundaries share sectors with their neighbours, and so do the warps of a row; heads are read one by one.
     """
     choice = plain_plans.planned(case).choice
     shape = smaller(case, choice.plan)
@@ -60,7 +60,7 @@ def test_every_byte_fetched_is_used(case: Case) -> None:
     needed = prod(shape) * case.dtype.itemsize / SECTOR
     if set(choice.facts.access) == {"aligned"}:
         assert fetched == least
-        assert needed <= fetched <= 1.02 * needed
+        assert needed <= fetched <= needed + sum(line.warp_instructions for line in loads)
     else:
         assert needed <= fetched <= 1.2 * needed
 
