@@ -47,9 +47,14 @@ class Facts:
     ragged: bool = False
 
     @property
+    def cut(self) -> str:
+        """``shifted`` or ``unaligned``, where an input is read so, else nothing."""
+        return next((kind for kind in ("shifted", "unaligned") if kind in self.access), "")
+
+    @property
     def bounded(self) -> bool:
         """Whether the last vector along the kept axis may reach beyond its end."""
-        return "unaligned" in self.access
+        return self.cut == "unaligned"
 
 
 @dataclass(frozen=True)

@@ -369,6 +369,8 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     access apart.
     """
     g, item = task.geometry, task.operand_type(operand).itemsize
+    if task.determinism == "portable":  # the first and the last element stand alone in the tree
+        return False
     apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
     one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
     forward = all(d.strides[operand] >= 0 for d in g.kept)

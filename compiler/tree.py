@@ -30,7 +30,7 @@ def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
     """Whether two choices for one reduction give the same bits, whatever the elements are."""
     if unordered(program):
         return True
-    trees = [signature(c.plan, c.run, n_reduced, shifted="shifted" in c.facts.access) for c in (a, b)]
+    trees = [signature(c.plan, c.run, n_reduced, cut=c.facts.cut) for c in (a, b)]
     return trees[0] is not None and trees[0] == trees[1]
 
 
@@ -51,20 +51,21 @@ def _digests(which: Monoid, state: tuple[DType, ...]) -> list[str]:
     return [e.digest for e in which.typed(*state).combine]
 
 
-def signature(plan: Plan, run: Launch, n_reduced: int, *, shifted: bool = False) -> Signature | None:
+def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Signature | None:
     """The tree of one result of ``n_reduced`` elements, or None where there is no fixed one.
 
     Args:
         plan: how the elements are walked.
         run: how many CTAs share them.
         n_reduced: how many there are.
-        shifted: whether accesses begin before the row, so that its address decides which are cut.
+        cut: ``shifted`` where accesses begin before the row, so that its address decides which are cut; ``unaligned``
+            where the first and the last element are read alone.
     """
     if plan.finish not in ("cta", "last_block", "two_kernels"):
         return None
     unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
-    first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
-    tail = _round(plan, n_reduced % run.chunk, run.chunk, plan.vector_reduced, plan.unroll, shifted=shifted)
+    first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, cut)
+    tail = _round(plan, n_reduced % run.chunk, run.chunk, plan.vector_reduced, plan.unroll, cut)
     parts = (run.chunk, first, tail) if run.split > 1 else (first,)
     second = _second(plan, plan.parts(run.split)) if plan.finish != "cta" else ()
     return unknown, run.split, parts, second
@@ -75,21 +76,21 @@ def _second(plan: Plan, parts: int) -> Signature:
     unroll = plan.second_unroll
     tile = plan.positions * unroll
     chunk = -(-parts // tile) * tile if plan.finish == "two_kernels" else parts
-    return _round(plan, parts, chunk, 1, unroll, shifted=False)
+    return _round(plan, parts, chunk, 1, unroll, "")
 
 
-def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, *, shifted: bool) -> Signature:
+def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, cut: str) -> Signature:
     """The tree of one CTA over ``length`` elements: chains of threads, and how their states meet."""
     meeting = _meeting(plan)
     if plan.walk == "blocked":
         piece = -(-chunk // plan.positions)
-        return "blocked", meeting, plan.positions, piece, unroll if unroll <= piece else 1
+        return "blocked", meeting, plan.positions, piece, unroll if unroll <= piece else 1, cut
     # Each element of an access has a chain of its own. Chains meet as neighbours, those of a thread first; so, where no
     # access is cut, it does not show how many of them a thread has.
     chains = plan.positions * vector
     grouped = unroll if length >= chains * unroll - (chains - 1) else 1
-    whole = meeting == "neighbours" and length % vector == 0 and not shifted
-    return "interleaved", meeting, chains, grouped, None if whole else (vector, shifted)
+    whole = meeting == "neighbours" and length % vector == 0 and not cut
+    return "interleaved", meeting, chains, grouped if not cut else unroll, None if whole else (vector, cut)
 
 
 def _meeting(plan: Plan) -> str:

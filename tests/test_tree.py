@@ -43,7 +43,7 @@ def walk(plan: Plan, q: int, length: int, chunk: int, lead: int, v: int) -> list
     return list(range(q * piece, min((q + 1) * piece, length)))
 
 
-def thread(x: Row, starts: Sequence[int], v: int, unroll: int, shifted: bool) -> Any:
+def thread(x: Row, starts: Sequence[int], v: int, unroll: int, cut: str) -> Any:
     """Paragraph 3: of rows that begin anywhere a few accesses, groups of accesses, single ones, then the elements."""
 
     def masked(start: int) -> Row:
@@ -53,9 +53,11 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int, shifted: bool) ->
         return found
 
     state = np.zeros(v, np.float32)
-    head = starts[:unroll] if shifted else []
+    alone = [s for s in starts if "first" in cut and s == 0]
+    head = starts[:unroll] if cut == "shifted" else alone
     rest = starts[len(head) :]
-    whole = [s for s in rest if s + v <= len(x)]
+    end = len(x) - ("last" in cut)
+    whole = [s for s in rest if s + v <= end]
     grouped = len(whole) // unroll * unroll if unroll > 1 else 0
     for s in head:
         state = state + masked(s)
@@ -68,15 +70,15 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int, shifted: bool) ->
     return state[0]
 
 
-def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, shifted: bool = False) -> Any:
+def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, cut: str = "") -> Any:
     """One CTA's part of a row."""
-    return dealt_out(warps(x, plan, chunk, v, unroll, lead, shifted), plan)
+    return dealt_out(warps(x, plan, chunk, v, unroll, lead, cut), plan)
 
 
-def warps(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int, shifted: bool) -> list[Any]:
+def warps(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int, cut: str) -> list[Any]:
     """Paragraph 4: the states of a CTA's warps, lanes by a butterfly of neighbours; or the one of paragraph 6."""
     positions = plan.warps * plan.lanes
-    threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll, shifted) for q in range(positions)]
+    threads = [thread(x, walk(plan, q, len(x), chunk, lead, v), v, unroll, cut) for q in range(positions)]
     if plan.cta != "shuffle":
         return [in_memory(threads, plan)]
     return [neighbours(threads[w * plan.lanes : (w + 1) * plan.lanes]) for w in range(plan.warps)]
@@ -107,9 +109,10 @@ def tree_v1(
     """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
     choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
-    v, shifted = plan.vector_reduced, choice.facts.access == ("shifted",)
+    v, cut = plan.vector_reduced, choice.facts.cut
+    ends = {p: cut.replace("unaligned", "first" * (p == 0) + "last" * (p == run.split - 1)) for p in range(run.split)}
     ctas = [
-        warps(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, shifted)
+        warps(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, ends[p])
         for p in range(run.split)
     ]
     parts = [

@@ -12,6 +12,7 @@ from graph_numpy import call, combine, identity, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import warpfold as wf
 from warpfold.compiler import library
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, C128, F32, F64, I8, I32, I64, U8, DType, dtype
 from warpfold.compiler.errors import ArgumentError, TraceError
@@ -434,3 +435,26 @@ def test_a_reduction_begins_at_its_initial_value(name: str, initial: int, expect
 def test_an_initial_value_is_one_of_the_state(t: DType, initial: Any, expected: str) -> None:
     with pytest.raises(ArgumentError, match=rf"WF136: initial=.* does not fit MAX: expected {expected}"):
         program(library.max, (t,), initial=initial)
+
+
+@pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "bool"])
+@pytest.mark.parametrize(("shape", "axis"), [((5003,), 0), ((33, 277), 1), ((277, 33), 0), ((5, 30, 7), 1)])
+def test_where_the_extremes_are(name: str, shape: tuple[int, ...], axis: int) -> None:
+    """Ties, zeros of both signs, infinities and NaN of both signs included: the first of equals, NaN before any."""
+    rng = np.random.default_rng(5)
+    t = dtype(name).numpy
+    few = rng.integers(0, 2, shape).astype(t)  # ties
+    arrays = [few]
+    if t.kind == "f":
+        zeros = np.where(rng.random(shape) < 0.5, t.type(0.0), t.type(-0.0))
+        infinite = np.where(rng.random(shape) < 0.5, t.type(np.inf), t.type(-np.inf))
+        nan = rng.standard_normal(shape).astype(t)
+        nan.flat[rng.integers(0, nan.size, 5)] = np.nan
+        nan.flat[rng.integers(0, nan.size, 5)] = -t.type(np.nan)
+        arrays += [zeros, infinite, np.full(shape, -np.inf, t), nan]
+    elif t.kind in "iu":
+        arrays += [np.full(shape, np.iinfo(t).min, t), np.full(shape, np.iinfo(t).max, t)]
+        arrays.append(rng.integers(np.iinfo(t).min, np.iinfo(t).max, shape, t, endpoint=True))
+    for x in arrays:
+        np.testing.assert_array_equal(wf.argmax(x, axis=axis), np.argmax(x, axis=axis))
+        np.testing.assert_array_equal(wf.argmin(x, axis=axis), np.argmin(x, axis=axis))

@@ -28,7 +28,7 @@ MEETINGS = ("shuffle", "serial", "interleaved", "sequential", "warp_sync", "unro
 def summed(x: Any, plan: Plan, run: Launch, lead: int = 0) -> bytes:
     """The sum of ``x`` by the model: its parts, then their states."""
     v, chunk = plan.vector_reduced, run.chunk
-    ctas = [warps(x[p * chunk :][:chunk], plan, chunk, v, plan.unroll, lead, lead > 0) for p in range(run.split)]
+    ctas = [warps(x[p * chunk :][:chunk], plan, chunk, v, plan.unroll, lead, "shifted" if lead else "") for p in range(run.split)]
     clusters = range(0, run.split, plan.cluster)
     parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in clusters]
     if plan.finish == "cta":
@@ -66,7 +66,7 @@ def test_equal_signatures_mean_equal_bits(n: int, lead: int) -> None:
     for plan, run in plans(n, few=120, seed=n + lead):
         shift = lead % plan.vector_reduced if plan.walk == "interleaved" else 0
         bits = tuple(summed(x, plan, run, shift) for x in rows)
-        classes[signature(plan, run, n, shifted=shift > 0)].append(bits)
+        classes[signature(plan, run, n, cut="shifted" if shift else "")].append(bits)
     assert all(len(set(found)) == 1 for found in classes.values())
     assert any(len(found) > 1 for found in classes.values())
     if n >= 511:  # and the signature is no finer than it must: most classes give bits of their own

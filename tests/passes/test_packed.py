@@ -1,0 +1,73 @@
+"""Bytes that are combined as words give what NumPy gives, wherever rows begin and end and whatever is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+LAYOUTS = [
+    ((5003,), 0),
+    ((33, 777), 1),
+    ((64, 1024), 1),
+    ((300, 64), 1),
+    ((40, 5), 1),
+    ((777, 64), 0),
+    ((5, 300, 16), 1),
+]
+
+
+def drawn(dtype: str, shape: tuple[int, ...], filled: float) -> np.ndarray[Any, Any]:
+    """Random bytes, of which a part is not zero; a tenth of them extreme."""
+    rng = np.random.default_rng(7)
+    some = rng.random(shape) < filled
+    if dtype == "bool":
+        return some
+    info = np.iinfo(dtype)
+    x = rng.integers(info.min, info.max, shape, endpoint=True).astype(dtype)
+    x[rng.random(shape) < 0.1] = info.min or info.max
+    return np.where(some, x, 0).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize("begin", [0, 3])
+def test_sums_and_counts(dtype: str, shape: tuple[int, ...], axis: int, begin: int) -> None:
+    x = drawn(dtype, shape, 0.6)[..., begin:]
+    wide = np.uint64 if dtype == "uint8" else np.int64
+    where = np.random.default_rng(8).random(x.shape) < 0.7
+    np.testing.assert_array_equal(wf.sum(x, axis=axis), x.sum(axis=axis, dtype=wide))
+    np.testing.assert_array_equal(wf.count_nonzero(x, axis=axis), np.count_nonzero(x, axis=axis))
+    np.testing.assert_array_equal(
+        wf.sum(x, axis=axis, where=where), x.sum(axis=axis, dtype=wide, where=where)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize("filled", [0.0, 0.002, 0.998, 1.0])
+def test_whether_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, filled: float) -> None:
+    x = drawn(dtype, shape, filled)[..., 1:]
+    where = np.random.default_rng(8).random(x.shape) < 0.7
+    for mine, numpys in ((wf.any, np.any), (wf.all, np.all)):
+        np.testing.assert_array_equal(mine(x, axis=axis), numpys(x, axis=axis))
+        np.testing.assert_array_equal(mine(x, axis=axis, where=where), numpys(x, axis=axis, where=where))
+
+
+def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
+    """Every byte the least or the greatest, more of them than 16 bits count."""
+    for dtype, value in (("int8", -128), ("uint8", 255)):
+        x = np.full(200_000, value, dtype)
+        assert int(wf.sum(x)) == 200_000 * value
+        assert int(wf.count_nonzero(x)) == 200_000
+
+
+def test_bytes_that_are_true_have_any_value() -> None:
+    x = np.arange(256, dtype=np.uint8).view(np.bool_)
+    assert int(wf.count_nonzero(x)) == 255
+    assert bool(wf.any(x))
+    assert not bool(wf.all(x))
+    assert bool(wf.all(x[1:]))
