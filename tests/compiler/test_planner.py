@@ -19,9 +19,30 @@ from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Dim
 from warpfold.compiler.ladder import RUNGS
-from warpfold.compiler.plan import Plan, check
-from warpfold.compiler.planner import INDEX_LIMIT, Choice, Task, choose, exact, facts
-from warpfold.compiler.target import DEFAULT, TARGETS
+from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
+from warpfold.compiler.planner import (
+    BYTES_A_LANE,
+    CLUSTER_FROM,
+    CLUSTER_TO,
+    CLUSTER_WARPS,
+    FEW,
+    INDEX_LIMIT,
+    LANES_OF_SINGLE,
+    ROW,
+    SHIFTED,
+    THREADS,
+    THREADS_A_ROW,
+    UNROLL_OF_FEW,
+    UNROLL_OF_SHIFTED,
+    WARP_TO,
+    WIDEST,
+    Choice,
+    Task,
+    choose,
+    exact,
+    facts,
+)
+from warpfold.compiler.target import DEFAULT, TARGETS, WARP
 
 LADDER = [rung.name for rung in RUNGS]
 OPTIONS = [
@@ -36,8 +57,7 @@ OPTIONS = [
 def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
     g, plan, run = task.geometry, choice.plan, choice.run
-    for target in TARGETS.values():
-        check(plan, target, task.state_bytes)
+    check_target(task, plan)
     check_threads(plan)
     check_launch(plan, run, g.n_kept, g.n_reduced)
     for lead in leads(choice):
@@ -47,6 +67,13 @@ def check_choice(task: Task, choice: Choice) -> None:
     if g.n_kept * g.n_reduced:
         check_access(task, choice)
         check_stores(task, choice)
+
+
+def check_target(task: Task, plan: Plan) -> None:
+    """Whatever the task's target, the plan is one for all of them; or with clusters, for all that have some."""
+    for target in TARGETS.values():
+        if target.has_clusters or plan.cluster == 1 or target == task.target:
+            check(plan, target, task.state_bytes)
 
 
 def leads(choice: Choice) -> range:
@@ -59,6 +86,23 @@ def check_index_bits(task: Task, choice: Choice) -> None:
     reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
     largest = max(g.n_reduced, g.n_kept * choice.run.split, *reach)
     assert choice.facts.index_bits == (32 if largest < INDEX_LIMIT else 64)
+
+
+def check_workspace(task: Task, choice: Choice) -> None:
+    """Partial states of a plan that nobody asked for fit in what a stream allocates once."""
+    plan, width = choice.plan, choice.plan.vector_kept
+    if plan.finish == "last_block":
+        results = -(-task.geometry.n_kept // width) * width
+        assert results * plan.parts(choice.run.split) * task.state_bytes <= 1 << 20
+
+
+def check_cluster(task: Task, plan: Plan) -> None:
+    """Clusters are chosen where there are some, and where neither the bits nor the order forbid it."""
+    if plan.cluster > 1:
+        assert task.target.has_clusters
+        assert task.determinism != "portable"
+        assert task.monoid.commutative
+        assert (plan.fast, plan.cluster, plan.finish) == ("reduced", LARGEST_CLUSTER, "cta")
 
 
 def check_access(task: Task, choice: Choice) -> None:
@@ -77,8 +121,11 @@ def check_access(task: Task, choice: Choice) -> None:
         for first in range(0, len(along), plan.vector):
             run = along[first : first + plan.vector]
             assert np.array_equal(run, run[0] + np.arange(len(run)))
-            assert len(run) == plan.vector or (plan.fast == "reduced" and len(g.reduced) == 1)
-        if kind == "aligned":
+            cut = (plan.fast == "reduced" and len(g.reduced) == 1) or (kind == "unaligned" and len(g.kept) == 1)
+            assert len(run) == plan.vector or cut
+        if kind == "unaligned":
+            check_unaligned(task, choice, i)
+        elif kind == "aligned":
             starts = task.addresses[i] + (rows[:, None] + along[None, :: plan.vector]) * item
             assert not (starts % (plan.vector * item)).any()
         else:
@@ -86,6 +133,21 @@ def check_access(task: Task, choice: Choice) -> None:
             assert task.determinism != "portable"
             assert task.addresses[i] % item == 0
             assert np.array_equal(along, np.arange(len(along)))
+
+
+def check_unaligned(task: Task, choice: Choice, i: int) -> None:
+    """The two aligned accesses that hold a vector lie in the array, but for the reduced axis' first and last element."""
+    g, vector, item = task.geometry, choice.plan.vector, task.operand_type(i).itemsize
+    assert choice.plan.fast == "kept"
+    assert task.determinism != "portable"
+    assert task.addresses[i] % item == 0
+    lowest, highest = (task.addresses[i] + bound * item for bound in g.span(i))
+    kept = offsets_of(g.kept, i) + g.offsets[i]
+    for reduced in offsets_of(g.reduced, i)[1:-1]:
+        at = task.addresses[i] + (kept + reduced) * item
+        ends = np.minimum(np.arange(0, len(at), vector) + vector, len(at)) - 1
+        assert (at[::vector] // WIDEST * WIDEST >= lowest).all()
+        assert (at[ends] // WIDEST * WIDEST + WIDEST <= highest + item).all()
 
 
 def check_stores(task: Task, choice: Choice) -> None:
@@ -104,7 +166,10 @@ def check_stores(task: Task, choice: Choice) -> None:
 @settings(max_examples=1000)
 @given(tasks())
 def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
-    check_choice(task, choose(task))
+    choice = choose(task)
+    check_choice(task, choice)
+    check_workspace(task, choice)
+    check_cluster(task, choice.plan)
 
 
 @settings(max_examples=300)
@@ -129,8 +194,9 @@ def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[st
 @given(tasks(sizes=tuple(BOUNDARIES[1:] + BEYOND), most=2**34), st.data())
 def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject) -> None:
     choice, g = choose(task), task.geometry
-    for target in TARGETS.values():
-        check(choice.plan, target, task.state_bytes)
+    check_target(task, choice.plan)
+    check_workspace(task, choice)
+    check_cluster(task, choice.plan)
     check_threads(choice.plan)
     check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced)
     check_index_bits(task, choice)
@@ -245,6 +311,91 @@ def test_a_single_element_has_a_plan(what: str, shape: tuple[int, ...]) -> None:
     assert task.geometry.kept == task.geometry.reduced == ()
 
 
+# --- clusters, and partial states ---
+@pytest.mark.parametrize("arch", TARGETS)
+def test_a_cluster_reads_what_is_too_long_for_a_cta_where_the_target_has_them(arch: str) -> None:
+    def plan(nbytes: int, what: str = "sum", **changes: str) -> Plan:
+        return choose(replace(simple(what, (nbytes // 4,), (0,), arch=arch), **changes)).plan
+
+    target = TARGETS[arch]
+    for nbytes, within in (
+        (CLUSTER_FROM, False),
+        (CLUSTER_FROM + 4, True),
+        (CLUSTER_TO, True),
+        (CLUSTER_TO + 4, False),
+    ):
+        chosen = within and target.has_clusters
+        assert plan(nbytes).cluster == (LARGEST_CLUSTER if chosen else 1)
+        assert plan(nbytes).warps == (CLUSTER_WARPS if chosen else THREADS // WARP)
+        assert plan(nbytes, determinism="portable").cluster == 1
+        assert plan(nbytes, "affine").cluster == 1
+
+
+def test_clusters_are_for_results_so_few_that_all_clusters_are_resident() -> None:
+    most = DEFAULT.sms // LARGEST_CLUSTER
+    clusters = [choose(simple("sum", (n, CLUSTER_TO // 4), (1,))).plan.cluster for n in (1, most, most + 1)]
+    assert clusters == [LARGEST_CLUSTER, LARGEST_CLUSTER, 1]
+
+
+@pytest.mark.parametrize("what", ["sum", "var", "powers"])
+@pytest.mark.parametrize("n_reduced", [2**20, 2**24, 2**28, 2**31 + 7])
+def test_partial_states_fit_the_workspace(what: str, n_reduced: int) -> None:
+    """Along either axis, and where the last vector of results is not full."""
+    for n_kept in (1, 2, 3, 5, 9, 100, 257, 1000):
+        for shape, axis in (((n_kept, n_reduced), 1), ((n_reduced, n_kept), 0)):
+            for t in ("f64", "f32"):
+                task = simple(what, shape, (axis,), t)
+                check_workspace(task, choose(task))
+
+
+# --- threads of a row ---
+MANY = 2 * FEW * DEFAULT.sms
+"""Results that fill the machine with a warp each."""
+
+
+@pytest.mark.parametrize(("most", "threads"), THREADS_A_ROW)
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_gets_threads_by_its_accesses(most: int, threads: int, t: str) -> None:
+    wide = WIDEST // dtype(t).itemsize
+    classes = [*(threads for _, threads in THREADS_A_ROW), THREADS]
+    above = classes[classes.index(threads) + 1]
+    found = [choose(simple("max", (MANY, n * wide), (1,), t)).plan for n in (most, most + 1)]
+    assert [p.positions for p in found] == [threads, above]
+    assert {p.vector for p in found} == {wide}
+
+
+def test_rows_of_a_few_steps_get_four_warps() -> None:
+    for accesses in (129, 1000, 4096):
+        plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
+        assert (plan.lanes, plan.warps, plan.warps_kept, plan.unroll) == (WARP, ROW // WARP, 1, UNROLL_OF_FEW)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_of_single_elements_gets_lanes_by_its_bytes(t: str) -> None:
+    """Every other element: no more than BYTES_A_LANE for each, and with the next fewer lanes it were more."""
+    item = dtype(t).itemsize
+    for n in (*range(2, 130), 200, 500, WARP_TO):
+        layout = Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),))
+        plan = choose(task_of(traced("max", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan
+        assert (plan.fast, plan.vector, plan.warps) == ("reduced", 1, 1)
+        assert plan.lanes == WARP or plan.lanes * BYTES_A_LANE >= n * item
+        fewer = [lanes for lanes in LANES_OF_SINGLE if lanes < plan.lanes]
+        assert plan.lanes in LANES_OF_SINGLE
+        assert all(lanes * BYTES_A_LANE < n * item for lanes in fewer)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t: str) -> None:
+    item = dtype(t).itemsize
+    wide = WIDEST // item
+    shortest = SHIFTED[item] * wide
+    for n, kind in ((shortest - 1, "strided"), (shortest + 1, "shifted")):
+        choice = choose(simple("max", (MANY, n), (1,), t))
+        assert choice.facts.access == (kind,)
+        assert choice.plan.vector == (wide if kind == "shifted" else 1)
+        assert kind == "strided" or choice.plan.unroll <= UNROLL_OF_SHIFTED
+
+
 @settings(max_examples=300)
 @given(tasks())
 def test_reasons_are_words(task: Task) -> None:
@@ -295,16 +446,17 @@ def test_results_are_stored_in_vectors_where_they_lie_side_by_side(
 # --- options ---
 def test_an_option_that_was_not_given_gives_way() -> None:
     """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
-    task = simple("sum", (2**16,), (0,))
+    task = simple("sum", (2**18,), (0,))
     assert choose(task).plan.vector == 4
-    assert choose(task, "walk=blocked").plan == Plan("reduced", "blocked", 1, 4, 32, 8, 1, finish="last_block")
+    wanted = Plan("reduced", "blocked", 1, UNROLL_OF_FEW, 32, THREADS // 32, 1, finish="last_block")
+    assert choose(task, "walk=blocked").plan == wanted
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
-    task = simple("sum", (2**16,), (0,))
-    assert choose(task).run.split == 16
-    assert choose(task, "unroll=1").run.split == 64
+    task = simple("sum", (2**18,), (0,))
+    assert choose(task).run.split == 2**18 // (4 * THREADS * UNROLL_OF_FEW)
+    assert choose(task, "unroll=1").run.split == 2**18 // (4 * THREADS)
     assert choose(task, "finish=cta").run.split == 1
     assert choose(simple("sum", (100,), (0,)), "finish=two_kernels").run.split == 1
 
@@ -450,7 +602,7 @@ def test_a_portable_plan_depends_on_the_array_alone() -> None:
 
 
 def check_portable(task: Task, choice: Choice) -> None:
-    assert "shifted" not in choice.facts.access
+    assert not {"shifted", "unaligned"} & set(choice.facts.access)
     assert any(reason.startswith("portable: ") for reason in choice.reasons)
     check_threads(choice.plan)
     check_launch(choice.plan, choice.run, task.geometry.n_kept, task.geometry.n_reduced)
@@ -468,7 +620,7 @@ def test_a_portable_plan_has_vectors_where_the_address_allows_none() -> None:
 
 @pytest.mark.parametrize("t", ["f32", "f64"])
 def test_a_float_atomic_is_for_those_who_need_no_fixed_order(t: str) -> None:
-    task = replace(simple("sum", (2**16,), (0,), t), determinism="none")
+    task = replace(simple("sum", (2**18,), (0,), t), determinism="none")
     assert choose(task).plan.finish == "last_block"
     assert choose(task, "finish=atomic").plan.finish == "atomic"
     for determinism in ("run", "portable"):
