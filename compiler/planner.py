@@ -444,7 +444,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
     plan = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
-    return _clustered(task, plan, notes) if positions > ROW else plan
+    return _clustered(task, plan, notes) if positions > ROW and vector > 1 and not shifted else plan
 
 
 def _most(task: Task, positions: int, vector: int) -> int:
@@ -499,7 +499,7 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
         lanes_kept, warps = WARP, 1
-    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
+    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes and max(ranks(g)) <= 3:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
     notes.because(results, "fast", "vector", "lanes", "warps")
