@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .execute import Arrays
     from .packed import Packed
 
-KEPT = 512
+KEPT = 1024
 """Kinds of calls that one function remembers; the oldest goes first."""
 STREAMS = 64
 """Streams for which a kind has recipes."""

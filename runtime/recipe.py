@@ -70,7 +70,7 @@ def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
             values |= {f"added{k}_{r}_{i}": added for i, (_, _, added) in enumerate(run)}
     captures = call.shared and backend.can_capture(call.arrays.stream)
     held = _Spare(backend, call.launches, places, captures)
-    values |= held.values
+    values |= held.values()
     shape = tuple(tuple(tuple((array, added != 0) for _, array, added in run) for run in runs) for runs in places)
     pairs = tuple((o, i) for o, _, _, i in spans)
     text = _text(len(arrays), len(made), pairs, shape, captures, result)
@@ -115,9 +115,12 @@ class _Spare:
     ) -> None:
         self.backend, self.launches, self.places, self.captures = backend, launches, places, captures
         self.free: list[tuple[Any, ...]] = []
-        self.values = {
-            "pop": self.free.pop, "push": self.free.append, "spare": self.make, "launch": backend.entries.launch,
-            "capturing": backend.entries.capturing, "again": self.again,
+
+    def values(self) -> dict[str, Any]:
+        """What the source of a recipe names."""
+        return {
+            "pop": self.free.pop, "push": self.free.append, "spare": self.make, "again": self.again,
+            "launch": self.backend.entries.launch, "capturing": self.backend.entries.capturing,
         }  # fmt: skip
 
     def make(self) -> tuple[Any, ...]:
