@@ -7,13 +7,13 @@
 
 // Aligned vectors of four, two in flight, 128 elements apart. Three pieces:
 //   pairs of accesses      while both and all their elements are below the end   (end - 128 - 3)
-//   single accesses        while all four elements are                           (end - 3)
+//   one more pair          of which the second, or both, may not be there
 //   one masked access      for the last one to three elements
 // CHECK-LABEL: func.func @aligned_vectors
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
 func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vector<4xf32> {
   // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c131_i32 : i32
-  // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst) ({
+  // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // All elements are live here: the mask is gone.
   // CHECK-NEXT:   "fold.yield"
@@ -22,21 +22,37 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK:      %[[WHOLE:.*]] = arith.andi %{{.*}}, %c-256_i32 : i32
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[WHOLE]] : i32
   // CHECK-NEXT: %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
-  // CHECK-NEXT: %[[SINGLES:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[ONE_FITS]], %[[PAIRS]]) ({
-  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-  // CHECK:      {step = 128 : i64, unroll = 1 : i64}
+  // CHECK:      %[[LAST:.*]] = arith.andi %{{.*}}, %c-4_i32 : i32
+  // One step, if anything is left at all: from NEXT to NEXT + 1, or to NEXT.
+  // CHECK-NEXT: %[[ANY:.*]] = arith.cmpi slt, %[[NEXT]], %[[ONE_FITS]] : i32
+  // CHECK-NEXT: %[[ONE_STEP:.*]] = arith.addi %[[NEXT]], %c1_i32 : i32
+  // CHECK-NEXT: %[[UNTIL:.*]] = arith.select %[[ANY]], %[[ONE_STEP]], %[[NEXT]] : i32
+  // CHECK-NEXT: %[[REST:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[UNTIL]], %[[PAIRS]]) ({
+  // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+  // Both loads are in flight at once: the one that is not there reads what the row's last one reads, and counts nothing.
+  // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
+  // CHECK-NEXT:   llvm.getelementptr %[[X]][%[[AT]]]
+  // CHECK-NEXT:   %[[V:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NEXT:   %[[THERE:.*]] = arith.cmpi slt, %[[R]], %[[ONE_FITS]] : i32
+  // CHECK-NEXT:   %[[ALL:.*]] = vector.broadcast %[[THERE]] : i1 to vector<4xi1>
+  // CHECK-NEXT:   arith.select %[[ALL]], %[[V]], %cst{{.*}} : vector<4xi1>, vector<4xf32>
+  // They are combined one after another, as a loop of single accesses would combine them.
+  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
   // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. What lies at or
   // past the end is then replaced by the identity.
-  // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[SINGLES]]) ({
+  // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
   // CHECK-NEXT:   %[[MOST:.*]] = arith.subi %[[END]], %c1_i32 : i32
   // CHECK-NEXT:   %[[BELOW:.*]] = arith.minsi %[[R]], %[[MOST]] : i32
   // CHECK-NEXT:   arith.maxsi %[[BELOW]], %[[FIRST]] : i32
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:        %[[FROM:.*]] = arith.cmpi sge
-  // CHECK:        %[[TO:.*]] = arith.cmpi slt
+  // Element j of the access counts if FIRST - R <= j < END - R.
+  // CHECK:        %[[LOW:.*]] = arith.subi %[[FIRST]], %[[R]] : i32
+  // CHECK-NEXT:   %[[HIGH:.*]] = arith.subi %[[END]], %[[R]] : i32
+  // CHECK:        %[[FROM:.*]] = arith.cmpi sle, %{{.*}}, %cst : vector<4xi32>
+  // CHECK:        %[[TO:.*]] = arith.cmpi sgt, %{{.*}}, %cst : vector<4xi32>
   // CHECK-NEXT:   %[[LIVE:.*]] = arith.andi %[[FROM]], %[[TO]] : vector<4xi1>
-  // CHECK-NEXT:   arith.select %[[LIVE]], %{{.*}}, %cst : vector<4xi1>, vector<4xf32>
+  // CHECK-NEXT:   arith.select %[[LIVE]], %{{.*}}, %cst{{.*}} : vector<4xi1>, vector<4xf32>
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %s = "fold.thread_reduce"(%first, %end, %zeros) ({
   ^bb0(%r: i32):
@@ -53,29 +69,70 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   return %s : vector<4xf32>
 }
 
-// Rows that begin anywhere: how far a row lies past a boundary of four elements is computed from its address, the walk
-// begins that much earlier, and every vector load is aligned. One masked access is peeled off at the head.
+// Rows that begin anywhere: how far a row lies past a boundary of four elements (LEAD) is computed from its address, and
+// the walk begins that much earlier, so that every access is an aligned one:
+//
+//   memory      |  .  .  0  1 |  2  3  4  5 | ...  |  n-2 n-1 .  . |      boundaries of 16 bytes
+//   accesses    |   the first |  the next   |      |   the last    |      LEAD = 2 elements before the row
+//
+// The dots are elements of other rows: they are read, and do not count. Beside the array's first and last row lies what
+// is not the array's: there the elements of such an access are read one by one. Five pieces:
+//   the first pair of accesses,  masked, read whole if the row is INSIDE
+//                                masked, read one by one if it is not
+//   pairs                        while both and all their elements are below the end: no mask
+//   the last pair,               masked, read whole if the row is INSIDE
+//                                masked, read one by one if it is not
 // CHECK-LABEL: func.func @shifted_rows
-// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32)
-func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %row: i32, %one: i32) -> vector<4xf32> {
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[PITCH:.*]]: i32, %{{.*}}: i32, %[[EXTENT:.*]]: i32)
+func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %row: i32, %one: i32, %extent: i32)
+    -> vector<4xf32> {
+  // CHECK:      %[[ROW:.*]] = arith.muli %[[KEPT]], %[[PITCH]] : i32
   // CHECK:      %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<1> to i64
   // CHECK-NEXT: %[[ELEMENT:.*]] = arith.shrui %[[ADDRESS]], %c2_i64 : i64
   // CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[ELEMENT]], %c3_i64 : i64
   // CHECK-NEXT: %[[LEAD32:.*]] = arith.trunci %[[LEAD]] : i64 to i32
   // CHECK-NEXT: %[[EARLY:.*]] = arith.subi %[[FIRST]], %[[LEAD32]] : i32
-  // The head runs only where the walk begins before the row.
-  // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %{{.*}}, %cst) ({
-  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:      %[[MIDDLE:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
+  // The last access begins at the boundary before the row's last element.
+  // CHECK-NEXT: %[[MOST:.*]] = arith.subi %[[END]], %c1_i32 : i32
+  // CHECK-NEXT: %[[LENGTH:.*]] = arith.subi %[[MOST]], %[[EARLY]] : i32
+  // CHECK-NEXT: %[[WHOLE:.*]] = arith.andi %[[LENGTH]], %c-4_i32 : i32
+  // CHECK-NEXT: %[[LAST:.*]] = arith.addi %[[EARLY]], %[[WHOLE]] : i32
+  // Inside: from the array's first element on, up to its extent.
+  // CHECK-DAG:  %[[LAST_AT:.*]] = arith.addi %[[ROW]], %[[LAST]] : i32
+  // CHECK-DAG:  %[[AFTER:.*]] = arith.addi %[[LAST_AT]], %c4_i32 : i32
+  // CHECK-DAG:  %[[EARLY_AT:.*]] = arith.addi %[[ROW]], %[[EARLY]] : i32
+  // CHECK:      %[[LOW:.*]] = arith.cmpi sge, %[[EARLY_AT]], %c0_i32 : i32
+  // CHECK-NEXT: %[[HIGH:.*]] = arith.cmpi sle, %[[AFTER]], %[[EXTENT]] : i32
+  // CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]] : i1
+  // CHECK:      %[[NEXT:.*]] = arith.addi %[[EARLY]], %c256_i32 : i32
+  // CHECK:      %[[ONCE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[EARLY]] : i32
+  // CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[ONCE]], %cst{{.*}}) ({
+  // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+  // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-  // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[MIDDLE]]) ({
+  // CHECK-NEXT:   arith.subi %[[FIRST]], %[[R]] : i32
+  // CHECK-NEXT:   arith.subi %[[END]], %[[R]] : i32
+  // CHECK:        arith.select
+  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      %[[NOT_INSIDE:.*]] = arith.select %[[INSIDE]], %[[EARLY]], %{{.*}} : i32
+  // CHECK-NEXT: %[[HEAD_TOO:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[NOT_INSIDE]], %[[HEAD]]) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      {step = 128 : i64, unroll = 1 : i64}
+  // CHECK:      %[[MIDDLE:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD_TOO]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NEXT:   "fold.yield"
+  // CHECK:      {step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[MIDDLE]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[TAIL]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %s = "fold.thread_reduce"(%first, %end, %zeros) ({
   ^bb0(%r: i32):
-    %all = "fold.load"(%x, %kept, %r, %row, %one)
+    %all = "fold.load"(%x, %kept, %r, %row, %one, %extent)
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
-      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<4xf32>
     %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
     %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xf32>
     "fold.yield"(%used) : (vector<4xf32>) -> ()
@@ -83,7 +140,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %b : f32
     "fold.yield"(%c) : (f32) -> ()
-  }) {step = 128, unroll = 1} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  }) {step = 128, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
   return %s : vector<4xf32>
 }
 

@@ -136,7 +136,7 @@ def check_access(task: Task, choice: Choice) -> None:
 
 
 def check_unaligned(task: Task, choice: Choice, i: int) -> None:
-    """The two aligned accesses that hold a vector lie in the array, but for the reduced axis' first and last element."""
+    """Both aligned accesses that hold a vector lie in the array, but for the reduced axis' first and last element."""
     g, vector, item = task.geometry, choice.plan.vector, task.operand_type(i).itemsize
     assert choice.plan.fast == "kept"
     assert task.determinism != "portable"
