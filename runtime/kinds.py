@@ -111,7 +111,19 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
     if guards is None:
         return None
     sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
-    return guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check  # type: ignore[no-any-return]
+    alike, tensor = guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check, type(xs[0])
+
+    # A nested tensor has no strides to compare, and the guard ends the process over that.
+    def one(x: Any) -> bool:
+        return type(x) is tensor and not x.is_nested and alike(x)
+
+    def two(x: Any, y: Any) -> bool:
+        return type(x) is type(y) is tensor and not x.is_nested and not y.is_nested and alike(x, y)
+
+    def several(*ys: Any) -> bool:
+        return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
+
+    return {1: one, 2: two}.get(len(xs), several)
 
 
 @cache

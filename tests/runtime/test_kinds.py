@@ -96,6 +96,26 @@ def test_guards_are_used_where_they_do_what_is_expected(
     assert (kinds._torch_check([empty((2, 3))]) is not None) == used
 
 
+def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's guard asks it for strides, which ends the process."""
+
+    class Deadly(Guards):
+        def check(self, *xs: Any) -> bool:
+            assert not any(getattr(x, "is_nested", True) for x in xs)
+            return super().check(*xs)
+
+    monkeypatch.setattr(kinds, "_torch_guards", lambda: Deadly)
+    x = gpu.tensor(ROWS)
+    nested = Tensor(x.a)
+    nested.is_nested = True
+    for n in (1, 2, 3):
+        check: Any = kinds._torch_check([x] * n)
+        assert check(*[x] * n)
+        for other in (nested, ROWS, None):
+            assert not check(*[x] * (n - 1), other)
+            assert not check(other, *[x] * (n - 1))
+
+
 def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_modes(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

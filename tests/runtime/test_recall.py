@@ -451,6 +451,8 @@ def test_gpu_what_has_no_kind_goes_the_long_way(torch: Any) -> None:
         with pytest.raises(DTypeError, match="WF114"):
             wf.sum(x.to_sparse())
         with pytest.raises(DTypeError, match="WF114"):
+            wf.sum(torch.nested.nested_tensor([x[0], x[1]]))
+        with pytest.raises(DTypeError, match="WF114"):
             torch.func.grad(lambda v: wf.sum(v))(x)
         with pytest.raises(ArgumentError, match="WF113"):
             k(x, out=torch.zeros(4, device="cuda", requires_grad=True))
