@@ -17,12 +17,27 @@ func.func @aligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32) 
 }
 
 // CHECK-LABEL: func.func @shifted
-func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32) -> vector<4xf32> {
-  // Rows that begin anywhere: accesses are aligned, and the first of a row may begin before the row.
-  // CHECK: access = "shifted"
-  %v = "fold.load"(%x, %kept, %r, %row, %one)
+func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32, %extent: i32) -> vector<4xf32> {
+  // Rows that begin anywhere: accesses are aligned, and the first and the last of a row may hold what lies beside it. How
+  // much of that is the array's memory says the extent, which follows the layout.
+  // CHECK:      access = "shifted"
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %row, %one, %extent)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
-    : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @unaligned
+func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32, %n_kept: i32, %n_reduced: i32)
+    -> vector<4xf32> {
+  // Columns that begin anywhere: the vector itself begins between two boundaries. The sizes of the kept and the reduced
+  // axis follow the layout: they say which vectors may touch what is not the array's.
+  // CHECK:      access = "unaligned", axis = "kept"
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %one, %row, %n_kept, %n_reduced)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "unaligned"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
   return %v : vector<4xf32>
 }
 

@@ -76,9 +76,19 @@ func.func @unknown_axis(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i3
 
 // -----
 
+func.func @no_extent(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32) {
+  // The extent follows the two strides.
+  // expected-error @below {{WF310: fold.load expects 2 layout operands for ranks 1 and 1, got 1}}
+  %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
+  return
+}
+
+// -----
+
 func.func @unknown_access(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32) {
-  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted strided coherent}}
-  %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "unaligned"}
+  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted unaligned strided coherent}}
+  %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "askew"}
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
   return
 }

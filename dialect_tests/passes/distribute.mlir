@@ -110,8 +110,9 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:        %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
 // CHECK:        %[[MINE:.*]] = "fold.thread_reduce"
 // CHECK:          "fold.load"{{.*}} {access = "aligned", axis = "kept", kept_rank = 1 : i64, reduced_rank = 1 : i64}
-// Elements along the kept axis are all live, or none is.
-// CHECK-NOT:      fold.live
+// Elements along the kept axis are all live, or none is: one bit for the four of them.
+// CHECK-NEXT:     %[[LIVE:.*]] = "fold.live"{{.*}} -> i1
+// CHECK-NEXT:     arith.select %[[LIVE]], {{.*}} : vector<4xf32>
 // CHECK:        {step = 4 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> vector<4xf32>
 // CHECK-NOT:    fold.warp_reduce
 // CHECK:        %[[BUFFER:.*]] = "fold.shared_store"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MINE]]) {rows = 4 : i64, slots = 128 : i64}

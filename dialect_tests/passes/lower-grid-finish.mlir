@@ -17,22 +17,22 @@ gpu.module @device {
     // CHECK-NEXT:   %[[CELL:.*]] = llvm.getelementptr %[[PARTIALS]][%[[AT]]]
     // CHECK-NEXT:   llvm.store %[[X]], %[[CELL]] {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<1>
     // CHECK-NEXT: }
-    // 2. Every thread makes its states visible to the device, then all have (the barrier).
-    // CHECK-NEXT: llvm.fence syncscope("device") acq_rel
+    // 2. All threads have left theirs (the barrier).
     // CHECK-NEXT: gpu.barrier
     // 3. One thread takes a ticket of its tile: 0, 1, ..., parts - 1, and then 0 again, so that the counter is as it was.
+    // Its release makes visible to the device what the barrier made visible to this thread; its acquire, what other CTAs
+    // released. No thread needs a fence of its own.
     // CHECK:      %[[LEADER:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32 : i32
     // CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[PARTS]], %c1_i32 : i32
     // CHECK-NEXT: scf.if %[[LEADER]] {
     // CHECK:        %[[TICKET:.*]] = llvm.atomicrmw uinc_wrap %{{.*}}, %[[LAST]] syncscope("device") acq_rel
     // CHECK-NEXT:   llvm.store %[[TICKET]], %[[FLAG:.*]] {alignment = 4 : i64} : i32, !llvm.ptr<3>
     // CHECK-NEXT: }
-    // 4. All threads of the CTA read it, and the CTA with the last ticket goes on, after a fence of its own.
+    // 4. All threads of the CTA read it, after a barrier, and the CTA with the last ticket goes on.
     // CHECK-NEXT: gpu.barrier
     // CHECK-NEXT: %[[READ:.*]] = llvm.load %[[FLAG]]
     // CHECK-NEXT: %[[MINE:.*]] = arith.cmpi eq, %[[READ]], %[[LAST]] : i32
     // CHECK-NEXT: scf.if %[[MINE]] {
-    // CHECK-NEXT:   llvm.fence syncscope("device") acq_rel
     // CHECK-NEXT:   llvm.store %[[X]], %[[OUT]]
     // CHECK-NEXT: }
     "fold.grid_finish"(%part, %parts, %kept, %n_kept, %on, %x, %partials, %counter) ({
@@ -47,7 +47,7 @@ gpu.module @device {
   }
 }
 
-// Two kernels: the states are stored, one array for each value, and the end of the kernel is the fence.
+// Two kernels: the states are stored, one array for each value, and the end of the kernel orders them.
 // CHECK-LABEL: func.func @two_kernels
 func.func @two_kernels(%part: i64, %parts: i64, %kept: i64, %n_kept: i64, %on: i1, %x: tuple<f32, i64>,
                        %values: !llvm.ptr<1>, %indices: !llvm.ptr<1>) {

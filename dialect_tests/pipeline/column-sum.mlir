@@ -46,7 +46,7 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // DISTRIBUTE-NEXT:  %[[OURS:.*]] = "fold.interwarp_accumulate"({{.*}}, %[[BUFFER]])
 // DISTRIBUTE:       "fold.store"(%[[OURS]], {{.*}}vector = true}
 
-// 2. lower-global-access: two pieces only. A vector of columns is wanted whole or not at all, so nothing is masked.
+// 2. lower-global-access: two pieces only. A vector of columns is wanted whole or not at all: no row is cut.
 //
 // ACCESS-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // ACCESS-NOT:     llvm.load
@@ -82,9 +82,9 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // ACCUMULATE-NOT:     gpu.shuffle
 // ACCUMULATE:         gpu.return
 
-// 6. PTX: eight loads in the unrolled loop, one in the next, all of 16 bytes.
+// 6. PTX: eight loads in the unrolled loop, eight for the rows that are left, all of 16 bytes.
 //
-// LOADS-COUNT-9:  ld.global.nc.v4
+// LOADS-COUNT-16: ld.global.nc.v4
 // LOADS-NOT:      ld.global
 
 // One vector store to shared memory and eight vector loads around the barrier; one vector store of the results.

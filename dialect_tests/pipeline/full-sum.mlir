@@ -68,7 +68,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // DISTRIBUTE:         {finish = "last_block"}
 
 // 2. lower-global-access: loads have addresses now. The thread's walk is cut in three: eight 16-byte loads a step while
-// all fit, then one at a time, then the one vector that may stick out over the end of the array.
+// all fit, then one step of those that are left, then the one vector that may stick out over the end of the array.
 //
 // ACCESS-NOT:     fold.load
 // ACCESS:         "fold.thread_reduce"
@@ -76,7 +76,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:         unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS:           llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// ACCESS:         unroll = 1 : i64}
+// ACCESS:         chain = true, step = 1024 : i64, unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS-COUNT-4:   llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // ACCESS:         unroll = 1 : i64}
@@ -87,14 +87,18 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:         scf.if
 // ACCESS:           llvm.store
 
-// 3. lower-thread-reduce: loops. Eight loads, a tree of seven additions on vectors, one more onto the running sum; after
-// the loops, the vector's four sums become one.
+// 3. lower-thread-reduce: loops. Eight loads, a tree of seven additions on vectors, one more onto the running sum; what is
+// left: eight loads again, added one after another; after the loops, the vector's four sums become one.
 //
 // THREAD:         scf.for
 // THREAD-COUNT-8:   llvm.load
 // THREAD-COUNT-8:   arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
 // THREAD-NEXT:      scf.yield
 // THREAD:         scf.for
+// THREAD-SAME:      iter_args(%[[SO_FAR:.*]] =
+// THREAD-COUNT-8:   llvm.load
+// THREAD:           %[[ONE_MORE:.*]] = arith.addf %[[SO_FAR]], %{{.*}} : vector<4xf32>
+// THREAD-NEXT:      arith.addf %[[ONE_MORE]], %{{.*}} : vector<4xf32>
 // THREAD:         scf.for
 // THREAD:         vector.shuffle
 // THREAD:         %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
@@ -127,12 +131,10 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // op of the fold dialect is left.
 //
 // GRID:           gpu.func @sum
-// GRID:           llvm.fence syncscope("device") acq_rel
-// GRID-NEXT:      gpu.barrier
-// GRID:           llvm.atomicrmw uinc_wrap
+// GRID:           gpu.barrier
+// GRID:           llvm.atomicrmw uinc_wrap {{.*}} acq_rel
 // GRID:           gpu.barrier
 // GRID:           scf.if
-// GRID-NEXT:        llvm.fence syncscope("device") acq_rel
 // GRID:             llvm.load volatile
 // GRID-NOT:       fold.
 
@@ -142,10 +144,10 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // PTX:            .maxntid 256
 // PTX:            .shared .align 16 .b8 partials_0[32]
 
-// Eight vector loads in the unrolled loop, one in the next; four single ones for the tail. All go through the read-only
-// path (.nc), and nothing else does.
+// Eight vector loads in the unrolled loop, eight for what is left; four single ones for the tail. All go through the
+// read-only path (.nc), and nothing else does.
 //
-// LOADS-COUNT-9:  ld.global.nc.v4
+// LOADS-COUNT-16: ld.global.nc.v4
 // LOADS-COUNT-4:  ld.global.nc.b32
 // LOADS-NOT:      ld.global.nc
 
@@ -159,11 +161,11 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // BARRIERS-COUNT-4: bar.sync
 // BARRIERS-NOT:     bar.sync
 
-// One ticket, with the two fences that order the partials around it.
+// One ticket, whose own order is that of the partials around it: there is no fence.
 //
-// ATOMICS:          fence.acq_rel.gpu
-// ATOMICS:          atom.{{.*}}inc
-// ATOMICS:          fence.acq_rel.gpu
+// ATOMICS-NOT:      fence
+// ATOMICS:          atom.acq_rel.gpu.{{.*}}inc
+// ATOMICS-NOT:      fence
 // ATOMICS-NOT:      atom.
 
 // No spills to local memory, no calls.
