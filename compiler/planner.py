@@ -18,9 +18,9 @@ from .target import WARP, Target
 
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
-IN_FLIGHT = 128
-"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 128 KiB under way, several times
-what latency times bandwidth asks for (about 35 KiB on an H200), so that few CTAs keep the memory busy."""
+IN_FLIGHT = 64
+"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, twice what
+latency times bandwidth asks for (about 35 KiB on an H200). More only makes the code longer."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
 STATE_LIMIT = 32
@@ -35,24 +35,19 @@ instruction cache. Where counts are known, as in the tree of a step, much of a c
 UNROLL = 8
 """Accesses in flight at most."""
 UNROLL_OF_SHORT = 2
-"""The same for rows that get less than a warp each: more would find nothing to read."""
+"""The same for rows that get less than a warp each: more would find nothing to read; and one for rows of one thread."""
 UNROLL_OF_SHIFTED = 2
-"""The same for rows that begin anywhere: the first and the last so many are masked, which costs instructions."""
-UNROLL_OF_FEW = 4
-"""The same for rows of at most ROW threads, and where a thread of a full machine makes fewer than twice UNROLL
-accesses: more CTAs then share the work."""
-UNROLL_OF_UNALIGNED = 4
-"""The same for vectors that begin anywhere, each of which takes two accesses and their registers."""
+"""The same for rows that begin anywhere: the first and the last so many are masked, which costs instructions. Not for
+rows of which a thread reads more than LONG of them."""
+LONG = 16
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
 THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
-BYTES_A_LANE = 48
-"""Bytes of a row that is read by single elements for each thread it gets, at most up to WARP_TO elements of a warp."""
-LANES_OF_SINGLE = (1, 4, 8, WARP)
-"""The numbers of such threads there are: few, since each is a kernel."""
+THREADS_OF_BYTES = ((48, 1), (96, 2), (192, 4), (800, 8))
+"""(bytes, threads): rows that are read by single elements get so many threads up to so many bytes, longer ones a warp."""
 WARP_TO = 1024
 """Accesses up to which a row that begins anywhere, or is read by single elements, gets a warp and no more."""
 FEW = 8
@@ -80,7 +75,7 @@ PORTABLE_SMS = 128
 """The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
 CTAS_PER_SM = 4
 """CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-LONGEST = 32
+LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
 TOO_FEW = 4
@@ -438,7 +433,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in _planned(task, "reduced", vector)
-    unroll = min(_unroll(task, vector), UNROLL_OF_SHIFTED if shifted else _most(task, positions, vector))
+    unroll = min(_unroll(task, vector), _most(task, positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -447,13 +442,12 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     return _clustered(task, plan, notes) if positions > ROW and vector > 1 and not shifted else plan
 
 
-def _most(task: Task, positions: int, vector: int) -> int:
+def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
-    if positions < WARP:
-        return 1 if positions == 1 else UNROLL_OF_SHORT
-    g = task.geometry
-    accesses = g.n_kept * g.n_reduced // (vector * THREADS * CTAS_PER_SM * task.machine)
-    return UNROLL if positions > ROW and accesses >= 2 * UNROLL else UNROLL_OF_FEW
+    if positions == 1:
+        return 1
+    short = shifted and task.geometry.n_reduced < LONG * positions * vector
+    return UNROLL_OF_SHORT if positions < WARP else UNROLL_OF_SHIFTED if short else UNROLL
 
 
 def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
@@ -480,9 +474,9 @@ def _threads_a_row(task: Task, vector: int) -> int:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
         return next((threads for most, threads in steps if accesses <= most), THREADS)
     if vector == 1:
-        wanted = -(-g.n_reduced * task.itemsize // BYTES_A_LANE)
-        most = next((lanes for lanes in LANES_OF_SINGLE if wanted <= lanes), WARP)
-        return most if accesses <= WARP_TO else THREADS
+        nbytes = g.n_reduced * task.itemsize
+        threads = next((threads for most, threads in THREADS_OF_BYTES if nbytes <= most), WARP)
+        return threads if accesses <= WARP_TO else THREADS
     shifted = "shifted" in _planned(task, "reduced", vector)
     longest = (WARP_TO, WARP) if shifted else THREADS_A_ROW[-1]
     return next((threads for most, threads in (*THREADS_A_ROW[:-1], longest) if accesses <= most), THREADS)
@@ -493,8 +487,6 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
-    if vector > 1 and "unaligned" in _planned(task, "kept", vector):
-        unroll = min(unroll, UNROLL_OF_UNALIGNED)
     most, few_lanes = NARROW[_kind(vector)]
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
