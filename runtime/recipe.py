@@ -73,7 +73,8 @@ def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
     values |= held.values()
     shape = tuple(tuple(tuple((array, added != 0) for _, array, added in run) for run in runs) for runs in places)
     pairs = tuple((o, i) for o, _, _, i in spans)
-    text = _text(len(arrays), len(made), pairs, shape, captures, result)
+    aligned = tuple(v.address % 16 == 0 for v in views)
+    text = _text(len(arrays), aligned, pairs, shape, captures, result)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -151,26 +152,28 @@ Runs = tuple[tuple[tuple[int, bool], ...], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    given: int, made: int, spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...], captures: bool, result: str
+    given: int, aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...],
+    captures: bool, result: str,
 ) -> str:  # fmt: skip
     """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
 
     Args:
         given: arrays of the call.
-        made: results that the call allocates.
+        aligned: whether each of them, and of the results that the call allocates, begins at a multiple of 16 bytes.
         spans: pairs of an array that takes a result and one that it must not meet.
         kernels: for each, and each run of arguments, the number of the array and whether bytes are added.
         captures: whether the stream may be captured into a graph, which has a workspace of its own.
         result: what the caller gets.
     """
-    arrays, every = [f"x{i}" for i in range(given)], range(given + made)
+    arrays, every = [f"x{i}" for i in range(given)], range(len(aligned))
+    moved = [f"a{i} & 15" if aligned[i] else f"a{i} & 15 != offset{i}" for i in every]
     lines = [f"a{i} = address{i}(x{i})" for i in range(given)]
-    met = [f"a{i} & 15 != offset{i}" for i in range(given)]
+    met = moved[:given]
     met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
     lines.append(f"if {' or '.join(met)}: return MISS")
     lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
-    if made:
-        lines.append(f"if {' or '.join(f'a{i} & 15 != offset{i}' for i in every[given:])}: return MISS")
+    if moved[given:]:
+        lines.append(f"if {' or '.join(moved[given:])}: return MISS")
     if kernels:
         lines += _queueing(kernels, captures)
     body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))
