@@ -123,7 +123,8 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
     def several(*ys: Any) -> bool:
         return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
 
-    return {1: one, 2: two}.get(len(xs), several)
+    ways: dict[int, Check] = {1: one, 2: two}
+    return ways.get(len(xs), several)
 
 
 @cache
