@@ -123,8 +123,9 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
     def several(*ys: Any) -> bool:
         return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
 
-    ways: dict[int, Check] = {1: one, 2: two}
-    return ways.get(len(xs), several)
+    if len(xs) == 1:
+        return one
+    return two if len(xs) == 2 else several
 
 
 @cache
