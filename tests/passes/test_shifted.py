@@ -1,0 +1,75 @@
+"""Rows that begin anywhere: read whole, right, and nothing beside the array.
+
+An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.artifact import Artifact
+from warpfold.compiler.planner import WIDEST
+from warpfold.runtime.emulator_backend import EmulatorBackend
+
+LENGTHS = range(2, 71)
+"""A row of one element is no row to the planner, and read as such."""
+ROWS = 3
+PLANS = [f"lanes={lanes},unroll={unroll}" for lanes in (1, 4, 32) for unroll in (1, 2, 4)]
+TYPES = [np.int8, np.float16, np.float32, np.float64]
+
+
+def placed(values: Any, offset: int) -> Any:
+    """A copy of ``values`` that begins ``offset`` bytes after a boundary of the widest access."""
+    raw = np.zeros(values.nbytes + 2 * WIDEST, np.uint8)
+    start = -raw.ctypes.data % WIDEST + offset
+    found = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    found[...] = values
+    return found
+
+
+@pytest.fixture
+def accesses(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """How the inputs of the kernels that run here are read."""
+    found: set[str] = set()
+    launch = EmulatorBackend.launch
+
+    def watched(self: EmulatorBackend, artifact: Artifact, *rest: Any) -> None:
+        found.update(*(kernel.facts.access for kernel in artifact.kernels))
+        launch(self, artifact, *rest)
+
+    monkeypatch.setattr(EmulatorBackend, "launch", watched)
+    return found
+
+
+@pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("max", np.float32)])
+def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any], accesses: set[str]) -> None:
+    """Every offset and length, with every plan at some of each; rows of odd lengths begin where the first does not.
+
+    What is before the first row and after the last one is outside the array.
+    """
+    item = np.dtype(t).itemsize
+    source = np.random.default_rng(5)
+    for at, offset in enumerate(range(0, WIDEST, item)):
+        for length in LENGTHS:
+            plan = f"fast=reduced,vector={WIDEST // item},warps=1,warps_kept=1,{PLANS[(at + length) % len(PLANS)]}"
+            values = source.integers(-3, 4, (ROWS, length)).astype(t)
+            found = wf.reduce(placed(values, offset), what, axis=1, plan=plan, device="emulator")
+            np.testing.assert_array_equal(found, getattr(values, what)(axis=1), f"{offset} {length} {plan}")
+    assert accesses == {"aligned", "shifted"}
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], accesses: set[str]) -> None:
+    """Each CTA's part begins and ends between boundaries, too; only the first and the last touch the array's ends."""
+    item = np.dtype(t).itemsize
+    for offset in range(0, WIDEST, item):
+        for finish in ("finish=last_block", "cluster=2"):
+            values = np.random.default_rng(offset).integers(-3, 4, 40 * WIDEST // item + 3).astype(t)
+            plan = f"vector={WIDEST // item},lanes=4,warps=1,warps_kept=1,unroll=2,coarsening=2,{finish}"
+            found = wf.reduce(placed(values, offset), "max", plan=plan, device="emulator")
+            assert found == values.max()
+    assert "shifted" in accesses
