@@ -34,11 +34,11 @@ CODE_LIMIT = 160
 instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
 UNROLL = 8
 """Accesses in flight at most."""
-UNROLL_OF_SHORT = 2
-"""The same for rows that get less than a warp each: more would find nothing to read; and one for rows of one thread."""
-UNROLL_OF_SHIFTED = 2
-"""The same for rows that begin anywhere: the first and the last so many are masked, which costs instructions. Not for
-rows of which a thread reads more than LONG of them."""
+UNROLL_OF_SHORT = {1: 1, 2: 2, 4: 2, 8: 2}
+"""The same for rows that get so few threads: more would find nothing to read."""
+MASKED = 8
+"""Elements of an unrolled step of rows that begin anywhere: the first and the last such step of a thread are masked,
+which costs instructions. Not for rows of which a thread reads LONG accesses and more."""
 LONG = 16
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
@@ -47,7 +47,7 @@ THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
 THREADS_OF_BYTES = ((48, 1), (96, 2), (192, 4), (800, 8))
-"""(bytes, threads): rows that are read by single elements get so many threads up to so many bytes, longer ones a warp."""
+"""(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
 """Accesses up to which a row that begins anywhere, or is read by single elements, gets a warp and no more."""
 FEW = 8
@@ -444,10 +444,9 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
 
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
-    if positions == 1:
-        return 1
-    short = shifted and task.geometry.n_reduced < LONG * positions * vector
-    return UNROLL_OF_SHORT if positions < WARP else UNROLL_OF_SHIFTED if short else UNROLL
+    if shifted and task.geometry.n_reduced < LONG * positions * vector:
+        return max(1, MASKED // vector)
+    return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
 def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
