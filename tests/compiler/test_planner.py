@@ -21,19 +21,18 @@ from warpfold.compiler.geometry import Dim
 from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import (
-    BYTES_A_LANE,
     CLUSTER_FROM,
     CLUSTER_TO,
     CLUSTER_WARPS,
     FEW,
     INDEX_LIMIT,
-    LANES_OF_SINGLE,
+    LONG,
+    MASKED,
     ROW,
     SHIFTED,
     THREADS,
     THREADS_A_ROW,
-    UNROLL_OF_FEW,
-    UNROLL_OF_SHIFTED,
+    THREADS_OF_BYTES,
     WARP_TO,
     WIDEST,
     Choice,
@@ -367,21 +366,26 @@ def test_a_row_gets_threads_by_its_accesses(most: int, threads: int, t: str) -> 
 def test_rows_of_a_few_steps_get_four_warps() -> None:
     for accesses in (129, 1000, 4096):
         plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
-        assert (plan.lanes, plan.warps, plan.warps_kept, plan.unroll) == (WARP, ROW // WARP, 1, UNROLL_OF_FEW)
+        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, ROW // WARP, 1)
 
 
+@pytest.mark.parametrize(("most", "threads"), THREADS_OF_BYTES)
 @pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
-def test_a_row_of_single_elements_gets_lanes_by_its_bytes(t: str) -> None:
-    """Every other element: no more than BYTES_A_LANE for each, and with the next fewer lanes it were more."""
-    item = dtype(t).itemsize
-    for n in (*range(2, 130), 200, 500, WARP_TO):
-        layout = Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),))
+def test_a_row_of_single_elements_gets_threads_by_its_bytes(most: int, threads: int, t: str) -> None:
+    """Every other element of a row."""
+    classes = [*(threads for _, threads in THREADS_OF_BYTES), WARP]
+    above = classes[classes.index(threads) + 1]
+    n = most // dtype(t).itemsize
+    for size, wanted in ((n, threads), (n + 1, above)):
+        layout = Layout((MANY, size), (1,), ((3 * size, 2),), ((1,),))
         plan = choose(task_of(traced("max", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan
-        assert (plan.fast, plan.vector, plan.warps) == ("reduced", 1, 1)
-        assert plan.lanes == WARP or plan.lanes * BYTES_A_LANE >= n * item
-        fewer = [lanes for lanes in LANES_OF_SINGLE if lanes < plan.lanes]
-        assert plan.lanes in LANES_OF_SINGLE
-        assert all(lanes * BYTES_A_LANE < n * item for lanes in fewer)
+        assert (plan.fast, plan.vector, plan.lanes, plan.warps) == ("reduced", 1, wanted, 1)
+
+
+def test_a_row_of_single_elements_gets_a_cta_where_a_warp_would_read_long() -> None:
+    layouts = [Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),)) for n in (WARP_TO, WARP_TO + 1)]
+    plans = [choose(task_of(traced("max", F32), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan for layout in layouts]
+    assert [plan.positions for plan in plans] == [WARP, THREADS]
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
@@ -393,7 +397,10 @@ def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t
         choice = choose(simple("max", (MANY, n), (1,), t))
         assert choice.facts.access == (kind,)
         assert choice.plan.vector == (wide if kind == "shifted" else 1)
-        assert kind == "strided" or choice.plan.unroll <= UNROLL_OF_SHIFTED
+        plan = choice.plan
+        if kind == "shifted":
+            assert n < LONG * plan.positions * wide
+            assert plan.unroll * wide <= max(MASKED, wide)
 
 
 @settings(max_examples=300)
@@ -447,15 +454,17 @@ def test_results_are_stored_in_vectors_where_they_lie_side_by_side(
 def test_an_option_that_was_not_given_gives_way() -> None:
     """``walk=blocked`` alone works: the vectors that the planner chose are dropped, not refused."""
     task = simple("sum", (2**18,), (0,))
-    assert choose(task).plan.vector == 4
-    wanted = Plan("reduced", "blocked", 1, UNROLL_OF_FEW, 32, THREADS // 32, 1, finish="last_block")
+    own = choose(task).plan
+    assert own.vector == 4
+    wanted = Plan("reduced", "blocked", 1, own.unroll, 32, THREADS // 32, 1, finish="last_block")
     assert choose(task, "walk=blocked").plan == wanted
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
     task = simple("sum", (2**18,), (0,))
-    assert choose(task).run.split == 2**18 // (4 * THREADS * UNROLL_OF_FEW)
+    own = choose(task)
+    assert own.run.split == 2**18 // own.plan.tile > 1
     assert choose(task, "unroll=1").run.split == 2**18 // (4 * THREADS)
     assert choose(task, "finish=cta").run.split == 1
     assert choose(simple("sum", (100,), (0,)), "finish=two_kernels").run.split == 1
