@@ -49,17 +49,21 @@ needs no shared memory."""
 THREADS_OF_BYTES = ((48, 1), (96, 2), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
-"""Accesses up to which a row that begins anywhere, or is read by single elements, gets a warp and no more."""
+"""Elements up to which a row that is read one by one gets a warp and no more."""
 FEW = 8
 """Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
 THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
 """The same where results are few."""
 LANES_OF_SEVERAL_DIMS = 8
 """Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
-SHIFTED = {1: 6, 2: 6, 4: 48, 8: 96}
+SHIFTED = {1: 2, 2: 4, 4: 12, 8: 48}
 """Accesses that a row must have, by the bytes of an element, before it is read in vectors from the boundary before it:
 the masks at both its ends cost as much as reading a few elements one by one. Loads of four bytes and more by neighbours
 fill whole sectors anyway."""
+THREADS_OF_SHIFTED = ((320, 16), (1024, WARP))
+"""(accesses, threads) of such rows. Shorter ones get few threads, so that few of the elements that these read are masked:
+four up to FOUR accesses for each element of one, one up to ONE in as many."""
+FOUR, ONE = 8, 0.75
 LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": (2, 2), "single": (8, 4)}
@@ -475,10 +479,11 @@ def _threads_a_row(task: Task, vector: int) -> int:
     if vector == 1:
         nbytes = g.n_reduced * task.itemsize
         threads = next((threads for most, threads in THREADS_OF_BYTES if nbytes <= most), WARP)
-        return threads if accesses <= WARP_TO else THREADS
-    shifted = "shifted" in _planned(task, "reduced", vector)
-    longest = (WARP_TO, WARP) if shifted else THREADS_A_ROW[-1]
-    return next((threads for most, threads in (*THREADS_A_ROW[:-1], longest) if accesses <= most), THREADS)
+        return threads if g.n_reduced <= WARP_TO else THREADS
+    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
+    if "shifted" in _planned(task, "reduced", vector):
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), *THREADS_OF_SHIFTED)
+    return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:
