@@ -61,7 +61,10 @@ gpu.module @row_sum_module {
       %element = "fold.load"(%x, %kept, %r, %stride_kept, %stride_reduced)
         {access = "strided", axis = "reduced", kept_rank = 1, reduced_rank = 1}
         : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
-      "fold.yield"(%element) : (f32) -> ()
+      %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> i1
+      %neutral = arith.constant 0.0 : f32
+      %counted = arith.select %live, %element, %neutral : f32
+      "fold.yield"(%counted) : (f32) -> ()
     }, {
     ^bb0(%a: f32, %b: f32):
       %c = arith.addf %a, %b : f32
