@@ -36,17 +36,18 @@ UNROLL = 8
 """Accesses in flight at most."""
 UNROLL_OF_SHORT = {1: 1, 2: 2, 4: 2, 8: 2}
 """The same for rows that get so few threads: more would find nothing to read."""
+UNROLL_OF_SHIFTED = 2
+"""The same for rows that begin anywhere: the first and the last so many of a thread are masked, which costs
+instructions."""
 MASKED = 8
-"""Elements of an unrolled step of rows that begin anywhere: the first and the last such step of a thread are masked,
-which costs instructions. Not for rows of which a thread reads LONG accesses and more."""
-LONG = 16
+"""Elements of such a step of rows that get a warp or less."""
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
 THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
-THREADS_OF_BYTES = ((48, 1), (96, 2), (192, 4), (800, 8))
+THREADS_OF_BYTES = ((48, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
 """Elements up to which a row that is read one by one gets a warp and no more."""
@@ -60,10 +61,10 @@ SHIFTED = {1: 2, 2: 4, 4: 12, 8: 48}
 """Accesses that a row must have, by the bytes of an element, before it is read in vectors from the boundary before it:
 the masks at both its ends cost as much as reading a few elements one by one. Loads of four bytes and more by neighbours
 fill whole sectors anyway."""
-THREADS_OF_SHIFTED = ((320, 16), (1024, WARP))
-"""(accesses, threads) of such rows. Shorter ones get few threads, so that few of the elements that these read are masked:
-four up to FOUR accesses for each element of one, one up to ONE in as many."""
 FOUR, ONE = 8, 0.75
+"""Accesses for each element of one: such rows of fewer get four threads or one, so that few of the elements that these
+read are masked; longer ones, up to MOST_OF_A_WARP accesses, get a warp."""
+MOST_OF_A_WARP = 1024
 LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": (2, 2), "single": (8, 4)}
@@ -437,7 +438,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in _planned(task, "reduced", vector)
-    unroll = min(_unroll(task, vector), _most(task, positions, vector, shifted=shifted))
+    unroll = min(_unroll(task, vector), _most(positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -446,10 +447,10 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     return _clustered(task, plan, notes) if positions > ROW and vector > 1 and not shifted else plan
 
 
-def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
+def _most(positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
-    if shifted and task.geometry.n_reduced < LONG * positions * vector:
-        return max(1, MASKED // vector)
+    if shifted:
+        return UNROLL_OF_SHIFTED if positions > WARP else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
@@ -473,16 +474,13 @@ def _threads_a_row(task: Task, vector: int) -> int:
     if ranks(g) != (1, 1):
         several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
+    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
     if few:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
-        return next((threads for most, threads in steps if accesses <= most), THREADS)
-    if vector == 1:
-        nbytes = g.n_reduced * task.itemsize
-        threads = next((threads for most, threads in THREADS_OF_BYTES if nbytes <= most), WARP)
-        return threads if g.n_reduced <= WARP_TO else THREADS
-    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
-    if "shifted" in _planned(task, "reduced", vector):
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), *THREADS_OF_SHIFTED)
+    elif vector == 1:
+        steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
+    elif "shifted" in _planned(task, "reduced", vector):
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (MOST_OF_A_WARP, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
