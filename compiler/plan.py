@@ -67,7 +67,7 @@ class Plan:
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
     finish: Finish = "cta"
-    tree: str = "tree-v1"
+    tree: str = "tree-v2"
 
     @property
     def lanes_kept(self) -> int:

@@ -1,4 +1,4 @@
-"""The combining tree ``tree-v1``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+"""The combining tree ``tree-v2``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
 
 Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
 """
@@ -103,7 +103,7 @@ def in_memory(states: list[Any], plan: Plan) -> Any:
     return states[0]
 
 
-def tree_v1(
+def tree_v2(
     x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run"
 ) -> tuple[Any, str]:
     """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
@@ -157,7 +157,7 @@ def random(*shape: int) -> Row:
 )
 def test_a_full_sum(n: int, options: str, finish: str) -> None:
     x = random(n)
-    expected, found = tree_v1(x, (n,), None, options)
+    expected, found = tree_v2(x, (n,), None, options)
     assert found == finish
     assert wf.sum(x, plan=options, device="emulator").tobytes() == np.float32(expected).tobytes()
 
@@ -170,7 +170,7 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
     """Rows of an odd length begin between boundaries: all but each fourth have a masked head."""
     x = random(*shape)
     vector = plan_for("sum", shape, axis=1, plan=options).choice.plan.vector_reduced
-    rows = [tree_v1(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
+    rows = [tree_v2(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
     assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
 
 
@@ -183,7 +183,7 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
 def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     """Along the kept axis a vector holds elements of several results, and one of each."""
     x = random(*shape)
-    columns = [tree_v1(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
+    columns = [tree_v2(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
 
 
@@ -234,7 +234,7 @@ def test_a_portable_sum_has_one_tree_wherever_the_array_lies(
     x = random(*shape)
     plan = plan_for("sum", shape, axis=axis, determinism="portable").choice.plan
     rows = np.moveaxis(x, axis, -1).reshape(-1, shape[axis]) if axis is not None else x[None]
-    expected = [tree_v1(row, shape, axis, "", determinism="portable")[0] for row in rows]
+    expected = [tree_v2(row, shape, axis, "", determinism="portable")[0] for row in rows]
     found = wf.sum(at_element(x, start), axis=axis, determinism="portable", device="emulator")
     assert np.ravel(found).tolist() == [float(e) for e in expected]
     assert plan.vector == (1 if shape[-1] == 1001 else 4)
