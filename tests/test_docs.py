@@ -12,6 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
+from warpfold.compiler import planner
+from warpfold.compiler.plan import LARGEST_CLUSTER
+from warpfold.compiler.target import WARP
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -46,6 +49,24 @@ def test_the_ir_in_the_design_is_what_the_compiler_prints(stage: str, block: str
         assert found is not None, f"after {stage}, the compiler prints no {line!r}"
         assert skipping or found == at, f"after {stage}, {line!r} does not follow the line before"
         at, skipping = found + 1, False
+
+
+def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
+    def row(name: str, *pairs: Any) -> str:
+        most, threads = (", ".join(str(pair[i]) for pair in pairs) for i in (0, 1))
+        return f"| reduced | {name} | {threads} threads | rows of up to {most}"
+
+    kib = (planner.CLUSTER_FROM >> 10, planner.CLUSTER_TO >> 10)
+    for text in (
+        row("thread, a few lanes, four warps", *planner.THREADS_A_ROW) + " wide accesses |",
+        row("single elements", *planner.THREADS_OF_BYTES) + f" bytes; a warp up to {planner.WARP_TO} elements |",
+        f"of up to {planner.ONE}, {planner.FOUR} accesses for each element of one, {planner.MOST_OF_A_WARP} in all |",
+        f"| CTA | {planner.THREADS} threads, ",
+        f"| {LARGEST_CLUSTER} CTAs of {planner.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
+        f"| several dims | {planner.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
+        f"| up to {planner.SHORT} elements a result, ",
+    ):
+        assert text in DESIGN
 
 
 def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

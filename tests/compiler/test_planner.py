@@ -25,9 +25,10 @@ from warpfold.compiler.planner import (
     CLUSTER_TO,
     CLUSTER_WARPS,
     FEW,
+    FOUR,
     INDEX_LIMIT,
-    LONG,
-    MASKED,
+    MOST_OF_A_WARP,
+    ONE,
     ROW,
     SHIFTED,
     THREADS,
@@ -397,10 +398,19 @@ def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t
         choice = choose(simple("max", (MANY, n), (1,), t))
         assert choice.facts.access == (kind,)
         assert choice.plan.vector == (wide if kind == "shifted" else 1)
-        plan = choice.plan
-        if kind == "shifted":
-            assert n < LONG * plan.positions * wide
-            assert plan.unroll * wide <= max(MASKED, wide)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
+    """The more elements an access has, the more of it is masked."""
+    wide = WIDEST // dtype(t).itemsize
+    shortest = SHIFTED[dtype(t).itemsize]
+    for most, threads, above in ((ONE * wide, 1, 4), (FOUR * wide, 4, WARP), (MOST_OF_A_WARP, WARP, THREADS)):
+        if most > shortest:
+            accesses = int(most)
+            found = [choose(simple("max", (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
+            assert [c.plan.positions for c in found] == [threads, above]
+            assert {c.facts.access for c in found} == {("shifted",)}
 
 
 @settings(max_examples=300)
