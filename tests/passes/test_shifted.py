@@ -1,4 +1,4 @@
-"""Rows that begin anywhere: read whole, right, and nothing beside the array.
+"""Rows and columns that begin anywhere: read whole, right, and nothing beside the array.
 
 An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
 """
@@ -73,3 +73,19 @@ def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], accesses: set
             found = wf.reduce(placed(values, offset), "max", plan=plan, device="emulator")
             assert found == values.max()
     assert "shifted" in accesses
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_columns_that_begin_anywhere(t: type[Any], accesses: set[str]) -> None:
+    """Every offset and number of columns, few rows and several; the last vector of a row is cut by its end."""
+    item = np.dtype(t).itemsize
+    vector = min(8, WIDEST // item)
+    source = np.random.default_rng(6)
+    for at, offset in enumerate(range(0, WIDEST, item)):
+        for columns in range(WIDEST // item, WIDEST // item + 2 * vector + 1):
+            values = source.integers(-3, 4, (1 + (at + columns) % 7 * 5, columns)).astype(t)
+            lanes, unroll = (1, 4, 32)[columns % 3], (1, 2, 4)[at % 3]
+            plan = f"fast=kept,vector={vector},lanes={lanes},warps=1,warps_kept=1,unroll={unroll}"
+            found = wf.reduce(placed(values, offset), "max", axis=0, plan=plan, device="emulator")
+            np.testing.assert_array_equal(found, values.max(axis=0), f"{offset} {values.shape} {plan}")
+    assert "unaligned" in accesses
