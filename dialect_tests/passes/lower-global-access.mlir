@@ -144,6 +144,59 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
   return %s : vector<4xf32>
 }
 
+// Columns that begin anywhere, four a thread: a vector lies in two aligned accesses, and its words are taken out of them
+// by its place in the first (its address modulo 16). Such accesses also hold what lies beside the vector; for the first and
+// the last element of the reduced axis that may be outside the array, and these are read one by one. Four pieces:
+//   the first element of the axis, if this thread has it:  one by one
+//   pairs                                                  before the last element of the axis
+//   what is left of these
+//   the last element of the axis, if this thread has it:   one by one
+// CHECK-LABEL: func.func @unaligned_columns
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
+// CHECK:      %[[HAS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0_i32 : i32
+// CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[FIRST]], %{{.*}}, %cst) ({
+// Columns beyond the last one are that one again; they are never stored.
+// CHECK:        %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+// CHECK-NEXT:   arith.minsi %[[KEPT]], %[[LAST]] : i32
+// CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
+// CHECK-NEXT: arith.minsi %[[END]], %[[BEFORE_LAST]] : i32
+// CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
+// CHECK:        arith.andi %{{.*}}, %c-16_i64 : i64
+// CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// The second access is the one that holds the last column wanted: for an aligned vector the first again.
+// CHECK:        arith.andi %{{.*}}, %c-16_i64 : i64
+// CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// Two words further on if the place has 8 bytes, then one if it has 4.
+// CHECK:        arith.andi %{{.*}}, %c8_i32 : i32
+// CHECK:        arith.andi %{{.*}}, %c4_i32 : i32
+// CHECK:        %[[WORDS:.*]] = vector.from_elements
+// CHECK-NEXT:   vector.bitcast %[[WORDS]] : vector<4xi32> to vector<4xf32>
+// CHECK-NEXT:   "fold.yield"
+// CHECK:      {step = 8 : i64, unroll = 2 : i64}
+// CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
+// CHECK:      {chain = true, step = 8 : i64, unroll = 2 : i64}
+// CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
+// CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %one: i32, %pitch: i32, %n_kept: i32,
+                             %n_reduced: i32) -> vector<4xf32> {
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %s = "fold.thread_reduce"(%first, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %kept, %r, %one, %pitch, %n_kept, %n_reduced)
+      {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "unaligned"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> i1
+    %used = arith.select %live, %all, %zeros : vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 8, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
 // Single elements: nothing to mask. Groups of four accesses, then what is left.
 // CHECK-LABEL: func.func @single_elements
 func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i32) -> f64 {
@@ -259,5 +312,19 @@ func.func @results(%v: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %
   // CHECK:         return
   "fold.store"(%v, %out, %kept, %on, %stride) {kept_rank = 1, reduced_rank = 0, vector = false}
     : (vector<4xf32>, !llvm.ptr<1>, i32, i1, i32) -> ()
+  return
+}
+
+// Where the last vector may reach beyond the kept axis, each result but the first is stored only if it is one.
+// CHECK-LABEL: func.func @some_results
+// CHECK-SAME:    (%{{.*}}: vector<2xf32>, %{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %{{.*}}: i1, %{{.*}}: i32, %[[N_KEPT:.*]]: i32)
+// CHECK:         llvm.store
+// CHECK:         %[[SECOND:.*]] = arith.addi %[[KEPT]], %c1_i32 : i32
+// CHECK-NEXT:    %[[IS_ONE:.*]] = arith.cmpi slt, %[[SECOND]], %[[N_KEPT]] : i32
+// CHECK-NEXT:    scf.if %[[IS_ONE]] {
+// CHECK:           llvm.store
+func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %stride: i32, %n_kept: i32) {
+  "fold.store"(%v, %out, %kept, %on, %stride, %n_kept) {kept_rank = 1, reduced_rank = 0, vector = false, bounded = true}
+    : (vector<2xf32>, !llvm.ptr<1>, i32, i1, i32, i32) -> ()
   return
 }
