@@ -173,7 +173,9 @@ def reduce_array(
         choice.facts = replace(choice.facts, index_bits=64)
     artifact, module = _compiled(traced, choice.facts, choice.plan)
     split, n_kept = choice.run.split, geometry.n_kept
-    partials = [memory.allocate(max(1, split * n_kept * t.itemsize)) for t in artifact.state]
+    width = choice.plan.vector_kept
+    pitch = -(-n_kept // width) * width  # vectors of states are left whole
+    partials = [memory.allocate(max(1, split * pitch * t.itemsize)) for t in artifact.state]
     counter = put(memory, np.zeros(choice.run.tiles, np.uint32))
     for k in artifact.kernels:
         here, run = geometry, choice.run

@@ -270,8 +270,14 @@ def element(elements: Any, at: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(("step", "unroll"), [(32, 1), (32, 8), (1, 4)])
-def test_thread_reduce_alone(step: int, unroll: int) -> None:
-    """Each thread walks from its own number up to a common end: a multiple of nothing, so that every tail occurs."""
+@pytest.mark.parametrize("chain", [False, True])
+def test_thread_reduce_alone(step: int, unroll: int, chain: bool) -> None:
+    """Each thread walks from its own number up to a common end: a multiple of nothing, so that every tail occurs.
+
+    A body that says what is live lets the tail be in flight at once: its accesses are combined as a chain.
+    """
+    counted = """%live = "fold.live"(%r, %zero, %end) : (i32, i32, i32) -> i1
+              %used = arith.select %live, %x, %zero : i32"""
     for end in (0, 1, 31, 100, 32 * 8 * 2 + 5):
         text = kernel("k", ADD, 32, f"""
             %zero = arith.constant 0 : i32
@@ -282,7 +288,8 @@ def test_thread_reduce_alone(step: int, unroll: int) -> None:
               %x = "fold.load"(%in0, %zero, %r, %one)
                 {{kept_rank = 0, reduced_rank = 1, axis = "reduced", access = "strided"}}
                 : ({POINTER}, i32, i32, i32) -> i32
-              "fold.yield"(%x) : (i32) -> ()
+              {counted if chain else ""}
+              "fold.yield"({"%used" if chain else "%x"}) : (i32) -> ()
             }}, {ADD.region}) {{step = {step}, unroll = {unroll}}} : (i32, i32, i32) -> i32""")  # fmt: skip
         (elements,) = states(ADD, max(32, end), end)
         begin = np.arange(32)
