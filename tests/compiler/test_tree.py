@@ -28,7 +28,10 @@ MEETINGS = ("shuffle", "serial", "interleaved", "sequential", "warp_sync", "unro
 def summed(x: Any, plan: Plan, run: Launch, lead: int = 0) -> bytes:
     """The sum of ``x`` by the model: its parts, then their states."""
     v, chunk = plan.vector_reduced, run.chunk
-    ctas = [warps(x[p * chunk :][:chunk], plan, chunk, v, plan.unroll, lead, "shifted" if lead else "") for p in range(run.split)]
+    ctas = [
+        warps(x[p * chunk :][:chunk], plan, chunk, v, plan.unroll, lead, "shifted" if lead else "")
+        for p in range(run.split)
+    ]
     clusters = range(0, run.split, plan.cluster)
     parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in clusters]
     if plan.finish == "cta":

@@ -107,7 +107,9 @@ class Holder:
 
 
 @pytest.mark.parametrize(
-    "value", [[1.0], {"a": 1.0}, Holder(), Holder().__call__, functools.partial(one, y=1), (1, [2])], ids=repr
+    "value",
+    [[1.0], {"a": 1.0}, Holder(), Holder().__call__, functools.partial(one, y=1), (1, [2])],
+    ids=["list", "dict", "instance", "bound method", "partial", "tuple of a list"],
 )
 def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
     with pytest.raises(ChangeableError):

@@ -30,8 +30,15 @@ def clean() -> list[Scene]:
         *(FAMILIES[family](variant) for family, variant in _SOUND_VARIANTS),
         handmade.twice(FAMILIES["last"]("NONE"), "out", 3),
         *(own.scene(name) for name in own.CALLS),
-        edited("the ticket releases, a fence too many", mutate.fence(0)),
-        edited("the ticket acquires, a fence too many", mutate.fence(-1)),
-        edited("fences order, the ticket need not", mutate.RELAXED),
+        edited(
+            "the ticket releases, a fence acquires", mutate.both(mutate.ordered("release"), mutate.fenced(after=True))
+        ),
+        edited(
+            "a fence releases, the ticket acquires", mutate.both(mutate.ordered("acquire"), mutate.fenced(before=True))
+        ),
+        edited(
+            "fences order, the ticket need not",
+            mutate.both(mutate.ordered("relaxed"), mutate.fenced(before=True, after=True)),
+        ),
         edited("one thread writes and takes the ticket, a barrier too many", mutate.barrier(1)),
     ]

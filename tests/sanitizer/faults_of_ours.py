@@ -56,6 +56,7 @@ _ADDED_IN_STEPS = mutate.edit(
     r"ld.global.b64 \1, \2; add.s64 \1, \1, \3; st.global.b64 \2, \1;",
 )
 _NOT_COHERENT = mutate.edit(r"ld\.volatile\.global", "ld.global.nc", None)
+_NARROW_FENCES = mutate.both(mutate.ordered("relaxed"), mutate.fenced(before=True, after=True), mutate.NARROW)
 _BARRIER_INTO_BRANCH = mutate.both(mutate.barrier(1), mutate.edit(r"(st\.shared.*)$", r"\1 bar.sync 0;", 1))
 
 
@@ -76,9 +77,9 @@ EDITED = (
     _called("row sum", "results told apart too far", OUT, argument(0, 8, 1), r"st\.global"),
     _called("row sum", "rows told apart too far", OUT, argument(0, 6, 1), r"ld\.global"),
     _called("row sum", "a row too many", OUT, _in_excess(1), _GLOBAL),
-    _edited(_LAST, "nothing releases the partials", GLOBAL, mutate.both(mutate.fence(0), mutate.RELAXED), _GLOBAL),
-    _edited(_LAST, "nothing acquires the partials", GLOBAL, mutate.both(mutate.fence(-1), mutate.RELAXED), _GLOBAL),
-    _edited(_LAST, "fences and ticket of the CTA's scope", GLOBAL, mutate.NARROW, _GLOBAL + r"|atom"),
+    _edited(_LAST, "nothing releases the partials", GLOBAL, mutate.ordered("acquire"), _GLOBAL),
+    _edited(_LAST, "nothing acquires the partials", GLOBAL, mutate.ordered("release"), _GLOBAL),
+    _edited(_LAST, "fences and ticket of the CTA's scope", GLOBAL, _NARROW_FENCES, _GLOBAL + r"|atom"),
     _edited(_LAST, "a ticket by a load and a store", GLOBAL, mutate.load_and_store, _GLOBAL),
     _edited(_LAST, "a load that is not coherent", GLOBAL, _NOT_COHERENT, _GLOBAL),
     _edited(_LAST, "no barrier before the ticket is read", EXPOSED, mutate.barrier(2), _SHARED),

@@ -59,11 +59,6 @@ def barrier(which: int) -> Edit:
     return drop(r"bar\.sync|barrier\.sync", which)
 
 
-def fence(which: int | None) -> Edit:
-    """Takes a fence out."""
-    return drop(r"fence\.acq_rel|fence\.sc|membar", which)
-
-
 def offset(pattern: str, by: int, which: int = 0) -> Edit:
     """Moves the address of an access by some bytes."""
     return edit(rf"({pattern}.*\[%?\w+)(?:\+(-?\d+))?\]", rf"\g<1>+{by}]", which)
@@ -74,11 +69,19 @@ def mask(pattern: str, value: int, which: int | None = 0) -> Edit:
     return edit(rf"({pattern}.*, )(?:-1|%r\d+);", rf"\g<1>{value};", which)
 
 
-NARROW = both(edit(r"fence\.acq_rel\.gpu", "fence.acq_rel.cta", None), edit(r"(atom\.\w+)\.gpu", r"\1.cta", None))
+NARROW = edit(r"((?:atom|fence)\.\w+)\.gpu", r"\1.cta", None)
 """All fences and atomics order for the threads of one CTA only."""
 
-RELAXED = edit(r"atom\.acq_rel", "atom.relaxed", None)
-"""Atomics order nothing."""
+
+def ordered(to: str) -> Edit:
+    """Gives the atomics another order: ``acquire``, ``release``, or ``relaxed``, which is none."""
+    return edit(r"atom\.acq_rel", f"atom.{to}", None)
+
+
+def fenced(*, before: bool = False, after: bool = False) -> Edit:
+    """Puts a fence on a side of the atomics, in their line."""
+    order = "fence.acq_rel.gpu; "
+    return edit(r"^\t(atom\..*;)$", "\t" + order * before + r"\1 " + order * after, None)
 
 
 def load_and_store(ptx: str) -> str:

@@ -83,13 +83,13 @@ _OFFSETS = [0, 3, 3, 900, 2500, 2501, 4000]
 
 CALLS: dict[str, Callable[[], Any]] = {
     "row sum": lambda: wf.sum(numbers((5, 1003)), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
-    "last block": lambda: wf.sum(numbers((40_000,)), plan="warps=4,finish=last_block"),
+    "last block": lambda: wf.sum(numbers((40_000,)), plan="cluster=1,warps=4,finish=last_block"),
     "kept last block": lambda: wf.sum(numbers((600, 40)), axis=0, plan="finish=last_block"),
     "kept columns": lambda: wf.max(numbers((77, 300), "float64"), axis=0, plan="finish=cta"),
-    "two kernels": lambda: wf.sum(numbers((40_000,)), plan="warps=4,finish=two_kernels"),
+    "two kernels": lambda: wf.sum(numbers((40_000,)), plan="cluster=1,warps=4,finish=two_kernels"),
     "cluster": lambda: wf.sum(numbers((40_000,)), plan="cluster=8,warps=4,finish=cta"),
     "clusters of columns": lambda: wf.max(numbers((600, 40)), axis=0, plan="cluster=4,warps=4,finish=last_block"),
-    "atomic": lambda: wf.sum(numbers((40_000,), "int32"), plan="warps=4,finish=atomic"),
+    "atomic": lambda: wf.sum(numbers((40_000,), "int32"), plan="cluster=1,warps=4,finish=atomic"),
     "argmax": lambda: wf.argmax(numbers((3, 2000)), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
     "variance": lambda: wf.var(numbers((6, 700), "float64"), axis=1, plan="lanes=32,warps=2,warps_kept=1,finish=cta"),
     "any": lambda: wf.any(numbers((4, 3000), "bool"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),

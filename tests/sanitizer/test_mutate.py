@@ -49,10 +49,11 @@ def test_addresses_and_masks_change() -> None:
 
 
 def test_orders_weaken() -> None:
-    assert line(mutate.fence(0), 9) == ""
     assert line(mutate.NARROW, 9) == "fence.acq_rel.cta;"
     assert line(mutate.NARROW, 10).startswith("atom.acq_rel.cta")
-    assert line(mutate.RELAXED, 10).startswith("atom.relaxed.gpu")
+    assert line(mutate.ordered("relaxed"), 10).startswith("atom.relaxed.gpu")
+    assert line(mutate.fenced(before=True), 10).startswith("fence.acq_rel.gpu; atom.acq_rel.gpu")
+    assert line(mutate.fenced(after=True), 10).endswith("%r5; fence.acq_rel.gpu;")
     assert "atom" not in line(mutate.load_and_store, 10)
 
 
