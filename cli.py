@@ -450,7 +450,7 @@ def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
 
     Device time by events, the L2 cache flushed before each call, beside the ceilings that the same GPU reaches; see
     benchmarks/README.md. A peer that is missing or fails says so in its column. Interrupted, it keeps what it has.
-    """  # fmt: skip
+    """
     from .commands.bench import bench as command
 
     if not command.bench(cases, peers, out, plot):

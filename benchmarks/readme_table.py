@@ -9,9 +9,12 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import click
+
 from warpfold.commands.bench.report import cell, megabytes
 from warpfold.commands.bench.results import LEVEL, Results, Row, load
 from warpfold.commands.bench.roofline import Roofline
+from warpfold.compiler.errors import WarpfoldError
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "h200.json"
@@ -80,9 +83,14 @@ def written(text: str, results: Results) -> str:
     return f"{head}{BEGIN}\n\n{block(results)}\n\n{END}{tail}"
 
 
+@click.command
 def main() -> None:
-    """Rewrites the README and the picture."""
-    results, readme = load(RESULTS), ROOT / "README.md"
+    """Write the README's table and the picture from benchmarks/results/h200.json."""
+    try:
+        results = load(RESULTS)
+    except WarpfoldError as e:
+        raise SystemExit(e.render()) from None
+    readme = ROOT / "README.md"
     readme.write_text(written(readme.read_text(encoding="utf-8"), results), encoding="utf-8")
     Roofline(str(PICTURE)).write(results)
 

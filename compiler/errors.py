@@ -560,7 +560,10 @@ _rows(
 _rows(
     FileError,
     {
-        "WF830": ("{path} is no picture: its name must end in one of {known}", "write --plot ladder.svg"),
+        "WF830": (
+            "{path} is no picture: its name must end in one of {known}",
+            "write a name such as --plot picture.svg",
+        ),
         "WF831": ("matplotlib, which draws the picture, was not found: {reason}", "python -m pip install matplotlib"),
     },
 )
@@ -682,16 +685,11 @@ _rows(
             "PyTorch, which checks the answers of the grid on the GPU, {problem}",
             "install a PyTorch with CUDA: python -m pip install torch",
         ),
-        "WF750": (
-            "the grid measures device time, and there is no CUDA device",
-            "run it where there is one; warpfold grid --list shows its cells anywhere",
-        ),
     },
 )
 _rows(
     FileError,
     {
-        "WF751": ("{path} {problem}", "give the file that warpfold grid --out wrote, with this version"),
         "WF752": (
             "{path} was measured on {found}: expected {expected}, the device of this run",
             "compare with a grid of the same device",
@@ -725,8 +723,8 @@ _rows(
     BackendError,
     {
         "WF742": (
-            "the benchmark times a GPU, and there is none: {reason}",
-            "run it on a machine with a CUDA device; what the emulator counts, profile shows",
+            "{command} times a GPU, and there is none: {reason}",
+            "run it on a machine with a CUDA device; {instead}",
         ),
     },
 )
@@ -734,12 +732,12 @@ _rows(
     FileError,
     {
         "WF743": (
-            "{path} holds benchmark results of version {found}, expected {expected}",
-            "measure again: warpfold bench --out {path}",
+            "{path} holds results of {command}, version {found}: expected {expected}",
+            "measure again: {command} --out {path}",
         ),
         "WF744": (
-            "{path} is no benchmark's results, or damaged: {reason}",
-            "measure again: warpfold bench --out {path}",
+            "{path} holds no results of {command}, or damaged ones: {reason}",
+            "measure again: {command} --out {path}",
         ),
     },
 )

@@ -24,7 +24,7 @@ CASES = "full.sum.f32.64,row.max.f32.4x8"
 def fake(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A device without a GPU behind it, and two peers: NumPy, and one that is missing."""
     opened: dict[str, Any] = {"torch": Numpy(), "cub": "no nvcc"}
-    monkeypatch.setattr(command, "device", Device)
+    monkeypatch.setattr(command, "gpu", lambda *_: Device())
     monkeypatch.setattr(command, "ceilings", lambda _: TOP)
     monkeypatch.setattr(command.inputs, "arrays", lambda _: HostArrays())
     monkeypatch.setattr(command.peers, "open_peers", lambda *_: opened)
@@ -156,5 +156,6 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_backend, "backend", none)
     done = run("--cases", "row")
     assert done.exit_code == 2
-    assert "WF742: the benchmark times a GPU, and there is none: there is no CUDA device 0" in done.stderr
+    assert "WF742: warpfold bench times a GPU, and there is none: there is no CUDA device 0" in done.stderr
+    assert "what kernels do there, warpfold profile counts anywhere" in done.stderr
     assert peers.NAMES == ("torch", "compile", "cupy", "cub", "triton")

@@ -86,3 +86,15 @@ def test_unknown_cases(text: str, near: str) -> None:
     assert (f"(did you mean {near}" in str(caught.value)) == bool(near)
     assert "row.sum.f32.1000x1000" in caught.value.remedy
     assert cases.parse("row.sum.f32.1000x1000")
+
+
+@pytest.mark.parametrize(
+    ("text", "slip"),
+    [
+        ("row.sum.f33.1x2", "'f33' is none of f64 f32 f16"), ("row.sun.f32.1x2", "'sun' is none of sum prod"),
+        ("raw.sum.f32.1x2", "'raw' is none of full row"), ("*.sum.f33.*", "'f33' is none of f64"),
+    ],
+)  # fmt: skip
+def test_the_part_of_a_name_that_no_case_has_is_named(text: str, slip: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^WF740: .* \({slip}"):
+        select(text)

@@ -51,7 +51,7 @@ def test_answers_that_are_no_numbers_are_written(tmp_path: Path) -> None:
 
 def test_another_version(kept: Path) -> None:
     with pytest.raises(
-        FileError, match=r"^WF743: .*results\.json holds benchmark results of version 7, expected 1"
+        FileError, match=r"^WF743: .*results\.json holds results of warpfold bench, version 7: expected 1"
     ) as e:
         load(altered(kept, version=7))
     assert "warpfold bench --out" in e.value.remedy
@@ -67,7 +67,7 @@ def test_another_version(kept: Path) -> None:
 def test_damaged_files(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "r.json"
     path.write_text(text)
-    with pytest.raises(FileError, match=r"^WF744: ") as caught:
+    with pytest.raises(FileError, match=r"^WF744: .*holds no results of warpfold bench, or damaged ones: ") as caught:
         load(path)
     assert reason in str(caught.value)
 

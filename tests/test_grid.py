@@ -21,6 +21,8 @@ from warpfold.commands.bench.cells import Cell
 from warpfold.commands.bench.records import Record, Report
 from warpfold.commands.files import Output
 from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import error
+from warpfold.runtime import cuda_backend
 from warpfold.runtime.measure import Ceilings, Timing
 
 CEILINGS = Ceilings(4000.0, 3900.0, 2.85, ((4096, 3.0), (1 << 28, 67.0), (1 << 30, 268.0)))
@@ -157,31 +159,45 @@ def test_2859_cells_take_less_than_a_megabyte(tmp_path: Path) -> None:
     assert path.stat().st_size < 1_000_000
 
 
+def kept(**changes: Any) -> str:
+    """The text of a file with two cells, and with ``changes``."""
+    head = {"format": "warpfold grid", "version": 1, "warnings": [], "left_out": [], "complete": True, "plans": [PLAN]}
+    return json.dumps(head | {"machine": {}, "ceilings": {}, "cells": [record(), small()]} | changes)
+
+
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "reason"),
     [
-        ("{", "is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        ("[]", "is no grid"),
-        ('{"format": "warpfold bench", "version": 1}', "is no grid"),
-        ('{"format": "warpfold grid", "version": 2}', "is a grid of version 2: expected 1"),
-        (
-            '{"format": "warpfold grid", "version": 1, "machine": {}, "ceilings": {}, "complete": true}',
-            "lacks warnings, plans, cells, left_out",
-        ),
+        ("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("[]", "it does not say 'warpfold grid'"),
+        (kept(format="warpfold bench"), "it does not say 'warpfold grid'"),
+        (kept(cells=None), "TypeError 'NoneType' object is not iterable"),
+        (kept(cells=[record(), {"cell": "a.1", "dtype": "f32"}]), "a cell lacks op, shape, strides, offset, axes, "),
+        (kept(cells=[{k: v for k, v in record().items() if k != "us"}]), "ValueError a cell lacks us"),
+        (kept(cells=[{k: v for k, v in record().items() if k != "fraction"}]), "KeyError 'fraction'"),
+        (kept(plans=[]), "IndexError list index out of range"),
+        ('{"format": "warpfold grid", "version": 1, "machine": {}}', "KeyError 'ceilings'"),
     ],
 )
-def test_a_file_that_is_no_grid_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_file_that_is_no_grid_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "old.json"
     path.write_text(text)
     result = call("--against", path, code=2)
-    assert result.stderr == (
-        f"WF751: {path} {problem}\n  help: give the file that warpfold grid --out wrote, with this version\n"
-    )
+    assert result.stderr.startswith(f"WF744: {path} holds no results of warpfold grid, or damaged ones: ")
+    assert reason in result.stderr
+    assert result.stderr.endswith(f"  help: measure again: warpfold grid --out {path}\n")
+
+
+def test_a_grid_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(kept(version=2))
+    result = call("--against", path, code=2)
+    assert result.stderr.startswith(f"WF743: {path} holds results of warpfold grid, version 2: expected 1\n")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     result = call("--against", tmp_path / "none.json", code=2)
-    assert result.stderr.startswith(f"WF751: {tmp_path}/none.json cannot be read: No such file or directory\n")
+    assert result.stderr.startswith(f"WF501: cannot read {tmp_path}/none.json: No such file or directory\n")
 
 
 # --- comparison -------------------------------------------------------------------------------------------------------
@@ -397,15 +413,18 @@ def test_against_a_grid_of_another_gpu(tmp_path: Path) -> None:
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid.cuda_backend, "find", list)
+    def none(_: int) -> Any:
+        raise error("WF605", number=0, found="none")
+
+    monkeypatch.setattr(cuda_backend, "backend", none)
     assert call(code=2).stderr == (
-        "WF750: the grid measures device time, and there is no CUDA device\n"
-        "  help: run it where there is one; warpfold grid --list shows its cells anywhere\n"
+        "WF742: warpfold grid times a GPU, and there is none: there is no CUDA device 0: none found\n"
+        "  help: run it on a machine with a CUDA device; warpfold grid --list shows its cells anywhere\n"
     )
 
 
 def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid.cuda_backend, "find", lambda: [0])
+    monkeypatch.setattr(grid, "gpu", lambda *_: None)
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     assert call(code=2).stderr == (
         "WF723: PyTorch, which checks the answers of the grid on the GPU, was not found: "

@@ -186,7 +186,7 @@ def test_sectors_do_not_depend_on_the_hosts_addresses() -> None:
         (("--size", -4), "Invalid value for '--size'"),
         (("--device", "tpu"), "Invalid value for '--device'"),
         (("--plot", "ladder.txt"), "WF830: ladder.txt is no picture: its name must end in one of .svg .png .pdf"),
-        (("--plot", "ladder"), "WF830"),
+        (("--plot", "ladder"), "help: write a name such as --plot picture.svg"),
         (("--plot", "/no/such/folder/ladder.svg"), "WF505: cannot write /no/such/folder/ladder.svg"),
     ],
 )

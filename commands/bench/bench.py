@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from ...compiler.errors import WarpfoldError, error
+from ...compiler.errors import WarpfoldError
 from ...runtime.measure import ceilings
 from .. import screen
 from ..files import Output
 from . import cases as known
 from . import inputs, peers, provenance, report
 from .contest import Contest
+from .gpu import gpu
 from .host import host
-from .results import Results, Row
-
-if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+from .results import FORMAT, Results, Row
 
 
 class Run:
@@ -41,7 +38,7 @@ class Run:
         self.names = peers.select(names)
         self.output = Output(out) if out else None
         self.picture = Roofline(plot) if plot else None
-        self.backend = device()
+        self.backend = gpu(FORMAT, "what kernels do there, warpfold profile counts anywhere")
         self.results: Results | None = None
 
     def measure(self) -> Results:
@@ -87,16 +84,6 @@ class Run:
         """Draws what was measured."""
         if self.picture and self.results:
             self.picture.write(self.results)
-
-
-def device() -> CudaBackend:
-    """The GPU; WF742 where there is none."""
-    from ...runtime.cuda_backend import backend
-
-    try:
-        return backend(0)
-    except WarpfoldError as e:
-        raise error("WF742", reason=e.message) from e
 
 
 def bench(cases: str, names: str, out: str | None, plot: str | None) -> bool:

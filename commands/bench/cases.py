@@ -174,5 +174,16 @@ def _named(word: str) -> dict[str, Case]:
     known = {name: case for name, case in CASES.items() if fnmatchcase(name, word)}
     own = parse(word)
     if not known and own is None:
-        raise error("WF740", name=word, near=near(word, [*GROUPS, "plain", *CASES]), groups=" ".join(GROUPS))
+        raise error("WF740", name=word, near=_slip(word), groups=" ".join(GROUPS))
     return known or {word: own}  # type: ignore[dict-item]
+
+
+def _slip(word: str) -> str:
+    """What is wrong with a name: the first part of it that no case has, or that it is nearly that of a case."""
+    parts = word.split(".")
+    known = (GROUPS, (*REDUCTIONS, *_ALIASES), tuple(DTYPES))
+    if len(parts) > len(known):
+        for part, names in zip(parts, known, strict=False):
+            if not any(fnmatchcase(name, part) for name in names):
+                return f" ({part!r} is none of {' '.join(names)})"
+    return near(word, [*GROUPS, "plain", *CASES])

@@ -10,14 +10,13 @@ from typing import Any, Literal
 
 from ...compiler.dtypes import dtype
 from ...compiler.errors import WarpfoldError, error
-from ...runtime import cuda_backend
-from ...runtime.execute import backend_for
 from ...runtime.measure import Ceilings, Timing, ceilings, timed
 from .. import screen
 from ..files import Output
 from . import heat, provenance, records, regression, summary, truth
 from .bed import Bed, Work, kinds, reach
 from .cells import Cell
+from .gpu import gpu
 from .records import PRINTED_BYTES, Record, Report
 from .shapes import DTYPES, cells
 
@@ -34,9 +33,10 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
     """Measures, keeps, draws and compares.
 
     Raises:
-        BackendError: WF750 without a GPU, WF723 without PyTorch.
+        BackendError: WF742 without a GPU, WF723 without PyTorch.
         ArgumentError: WF753 or WF754 for cells that are none.
-        FileError: WF505, WF830 or WF831 for files that cannot be written, WF751 for an old grid that cannot be read.
+        FileError: WF505, WF830 or WF831 for files that cannot be written, WF501, WF743 or WF744 for an old
+            grid that cannot be read.
     """
     wanted = chosen(only, dtypes)
     output = Output(out) if out is not None else None
@@ -97,11 +97,10 @@ def _device() -> tuple[Any, Any]:
     """PyTorch, and the GPU.
 
     Raises:
-        BackendError: WF750 without a GPU, WF723 without PyTorch.
+        BackendError: WF742 without a GPU, WF723 without PyTorch.
     """
-    if not cuda_backend.find():
-        raise error("WF750")
-    return truth.library(), backend_for((), "cuda")
+    backend = gpu(records.FORMAT, "warpfold grid --list shows its cells anywhere")
+    return truth.library(), backend
 
 
 def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, truth.Truth]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ...compiler.errors import error
 from ..files import Output
+from . import kept
 
 Record = dict[str, Any]
 """A cell and what was measured of it; its plan is a number, of the report's list."""
 VERSION = 1
+NAMED = ("cell", "dtype", "op", "shape", "strides", "offset", "axes", "bytes", "one_cta")
+"""What says which reduction a cell is."""
+MEASURED = ("plan", "us", "right")
+"""What is known of a cell that did not fail."""
 FORMAT = "warpfold grid"
 FLOOR, GATED_BYTES = 0.85, 64e6
 """The least fraction of the ceiling, and the bytes from which on a cell must reach it."""
@@ -75,25 +78,23 @@ def read(path: str) -> Report:
     """The report of a file.
 
     Raises:
-        FileError: WF751 for a file that is none, or of another version.
+        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
     """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as e:
-        raise error("WF751", path=path, problem=f"cannot be read: {e.strerror}") from e
-    except ValueError as e:
-        raise error("WF751", path=path, problem=f"is no JSON: {e}") from e
-    kind = found.get("format") if isinstance(found, dict) else None
-    if kind != FORMAT:
-        raise error("WF751", path=path, problem="is no grid")
-    if found["version"] != VERSION:
-        problem = f"is a grid of version {found['version']}: expected {VERSION}"
-        raise error("WF751", path=path, problem=problem)
-    names = ("machine", "warnings", "ceilings", "plans", "cells", "left_out", "complete")
-    lacking = [name for name in names if name not in found]
-    if lacking:
-        raise error("WF751", path=path, problem=f"lacks {', '.join(lacking)}")
-    return Report(**{name: found[name] for name in names})
+    return kept.load(path, FORMAT, VERSION, _read)
+
+
+def _read(found: dict[str, Any]) -> Report:
+    names = ("machine", "ceilings", "plans", "cells", "warnings", "left_out", "complete")
+    report = Report(**{name: found[name] for name in names})
+    for record in report.cells:
+        needed = NAMED if "error" in record else (*NAMED, *MEASURED)
+        lacking = [name for name in needed if name not in record]
+        if lacking:
+            raise ValueError(f"a cell lacks {', '.join(lacking)}")
+        report.plan(record)
+        if "error" not in record:
+            slow(record)
+    return report
 
 
 def key(record: Record) -> tuple[str, str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from ...compiler.errors import error
 from ...runtime.measure import Ceilings, Timing
 from .. import screen
 from ..files import Output
+from . import kept
 
 FORMAT = "warpfold bench"
 VERSION = 1
@@ -137,24 +136,7 @@ def load(path: str | Path) -> Results:
     Raises:
         FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as e:
-        raise error("WF501", path=path, reason=e.strerror) from e
-    except UnicodeDecodeError as e:
-        raise error("WF744", path=path, reason="it is no text") from e
-    try:
-        found = json.loads(text)
-    except ValueError as e:
-        raise error("WF744", path=path, reason=e) from e
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise error("WF744", path=path, reason=f"it does not say {FORMAT!r}")
-    if found.get("version") != VERSION:
-        raise error("WF743", path=path, found=found.get("version"), expected=VERSION)
-    try:
-        return _read(found)
-    except (KeyError, TypeError, ValueError) as e:
-        raise error("WF744", path=path, reason=f"{type(e).__name__} {e}") from e
+    return kept.load(path, FORMAT, VERSION, _read)
 
 
 def _read(found: dict[str, Any]) -> Results:

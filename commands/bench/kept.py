@@ -1,0 +1,38 @@
+"""A file of results: told from other files, and from those of other versions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...compiler.errors import error
+
+T = TypeVar("T")
+
+
+def load(path: str | Path, command: str, version: int, read: Callable[[dict[str, Any]], T]) -> T:
+    """What ``read`` makes of the file that ``command`` wrote; of a damaged one it may raise what Python raises.
+
+    Raises:
+        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged or foreign one.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as e:
+        raise error("WF501", path=path, reason=e.strerror) from e
+    except UnicodeDecodeError as e:
+        raise error("WF744", path=path, command=command, reason="it is no text") from e
+    try:
+        found = json.loads(text)
+    except ValueError as e:
+        raise error("WF744", path=path, command=command, reason=e) from e
+    if not isinstance(found, dict) or found.get("format") != command:
+        raise error("WF744", path=path, command=command, reason=f"it does not say {command!r}")
+    if found.get("version") != version:
+        raise error("WF743", path=path, command=command, found=found.get("version"), expected=version)
+    try:
+        return read(found)
+    except (LookupError, TypeError, ValueError) as e:
+        raise error("WF744", path=path, command=command, reason=f"{type(e).__name__} {e}") from e
