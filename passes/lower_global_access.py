@@ -179,6 +179,17 @@ class _Edges:
         self.inside = arith.andi(low, high)
 
 
+HEAVY = 12
+"""Operations of a combine from which on what is left of a walk goes one by one: its code would take longer to compile
+than it saves time."""
+
+
+def _short(combine: Any) -> bool:
+    """Whether a combine takes so few operations that several copies of it do no harm."""
+    ops = [o.operation.name for o in combine.blocks[0].operations]
+    return len(ops) < HEAVY and not any(name.startswith("math.exp") for name in ops)
+
+
 class _Pieces:
     """A growing chain of thread_reduce ops, each starting from the state that the one before left."""
 
@@ -187,6 +198,7 @@ class _Pieces:
         self.last: Any = None
         self.lanes = width(live.results[0].type) if live else 1
         self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
+        self.together = _short(op.regions[1])
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None) -> None:
         """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another."""
@@ -212,7 +224,7 @@ class _Pieces:
         if self.unroll > 1:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
-        if self.unroll > 1 and self.live:
+        if self.unroll > 1 and self.live and self.together:
             last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
             self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
         else:
