@@ -17,7 +17,9 @@ from ..compiler.planner import operation
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 
-REQUEST = WARP * 16
+WIDEST = 16
+"""Bytes of the widest access of a thread."""
+REQUEST = WARP * WIDEST
 """Bytes of the widest request of a warp."""
 WORD = 4
 _REDUX = ("add", "and", "or", "xor", "min", "max")
@@ -145,7 +147,7 @@ def _gathered(task: Task) -> Counts:
     rows, warps = (plan.warps, task.warps) if plan.cta == "shuffle" else (1, plan.warps_kept)
     again = _joined(task, rows * plan.cluster)
     found += Counter({what: n * (task.ctas // plan.cluster) for what, n in again.items()})
-    found["shared store"] += task.ctas * warps * len(task.state)
+    found["shared store"] += task.ctas * warps * _stores(task)
     found["barrier"] += 4 * task.ctas * task.warps
     return found
 
@@ -155,9 +157,14 @@ def _shuffled(task: Task) -> Counts:
     found = _within_warps(task)
     if task.plan.warps > 1:
         found += _joined(task, task.plan.warps)
-        found["shared store"] = task.warps * len(task.state)
+        found["shared store"] = task.warps * _stores(task)
         found["barrier"] = task.warps
     return found
+
+
+def _stores(task: Task) -> int:
+    """Accesses by which lanes leave their states in shared memory: of each value, so many elements side by side."""
+    return sum(_over(task.plan.vector_kept * t.itemsize, WIDEST) for t in task.state)
 
 
 def _within_warps(task: Task) -> Counts:
@@ -221,7 +228,7 @@ def _finished(task: Task) -> Counts:
         return left
     ctas = tiles * parts
     tickets = {"global atomic": ctas, "shared store": ctas, "shared load": task.warps * ctas,
-               "barrier": 2 * task.warps * ctas, "fence": task.warps * (ctas + tiles)}  # fmt: skip
+               "barrier": 2 * task.warps * ctas}  # fmt: skip
     second = _read(task.n_kept * parts, task.state, tiles) + _folded(task, parts, tiles)
     return written + left + Counter(tickets) + second + (_met(task, tiles) if parts > 1 else Counter())
 

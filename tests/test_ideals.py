@@ -16,6 +16,8 @@ from warpfold.runtime.prepare import artifact
 
 NARROW = ("20000x3 0", "5000x20 0")
 """Rows of 12 and 80 bytes, which sectors do not end with."""
+AGAIN = {"100x16 1": 100}
+"""Sectors that are asked for twice: a row's lanes have an access each, and their second reads what the last one read."""
 Launches = list[tuple[Profile, Counter[str]]]
 
 
@@ -39,7 +41,6 @@ def test_of_a_sum_by_many_ctas() -> None:
         "float": (2**20 - 2**16) // 32 + 257 * (5 * 8 + 3),  # of threads, then of lanes and warps
         "shuffle": 257 * (5 * 8 + 3),
         "barrier": 256 * 8 * 3 + 8,  # for the states, before and after the ticket; once more for the states
-        "fence": 256 * 8 + 8,
         "control": 256 * 8,
         "load": 8194 + 2305,
         "store": 257 + 2312,
@@ -74,9 +75,9 @@ def test_of_a_cluster() -> None:
 
 def test_of_rows_of_four_lanes() -> None:
     """4096 rows of 16 elements, 4 lanes a row: nothing but two rounds of shuffles in 512 warps, of two words."""
-    ((found, least),) = _profiled("argmax", "4096x16", "1")
+    ((found, least),) = _profiled("argmax", "4096x16", "1", plan="lanes=4,unroll=1")
     assert (least["shuffle"], least["barrier"], least["global load"], least["global store"]) == (2048, 0, 512, 512)
-    assert (least["float"], least["integer"]) == ((2**16 - 2**14) // 32 + 2 * 512,) * 2
+    assert (least["float"], least["integer"]) == (0, (2**16 - 2**14) // 32 + 2 * 512)
     assert found.warp_instructions["shuffle"] == least["shuffle"]
     assert found.traffic("global load").requests == least["global load"]
     assert found.traffic("global store").requests == least["global store"]
@@ -120,12 +121,14 @@ def test_default_plans_do_no_less_and_meet_no_oftener(op: str, place: str) -> No
     shape, _, axis = place.partition(" ")
     for found, least in _profiled(op, shape, axis or None):
         _holds(found, least)
-        for kind in ("atomic", "barrier", "fence", "vote"):
+        for kind in ("atomic", "fence", "vote"):
             assert found.warp_instructions[kind] == least[kind], kind
+        assert found.thread_instructions["barrier"] == 32 * least["barrier"]  # a warp that a branch split comes twice
         assert found.banks("store").requests == least["shared store"]
         for what in ("global load", "global store"):
             if op != "argmax" and place not in NARROW:  # positions of 8 bytes side by side are stored one by one
-                assert found.traffic(what).sectors == found.traffic(what).ideal
+                again = AGAIN.get(place, 0) if what == "global load" else 0
+                assert found.traffic(what).sectors <= found.traffic(what).ideal + again
 
 
 @pytest.mark.parametrize("dtype", ["f16", "u8", "c64", "i16"])
