@@ -58,7 +58,7 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
 
     kib = (planner.CLUSTER_FROM >> 10, planner.CLUSTER_TO >> 10)
     for text in (
-        row("thread, a few lanes, four warps", *planner.THREADS_A_ROW) + " wide accesses |",
+        row("thread, a few lanes, warp, four warps", *planner.THREADS_A_ROW) + " wide accesses |",
         row("single elements", *planner.THREADS_OF_BYTES) + f" bytes; a warp up to {planner.WARP_TO} elements |",
         f"of up to {planner.ONE}, {planner.FOUR} accesses for each element of one, {planner.MOST_OF_A_WARP} in all |",
         f"| CTA | {planner.THREADS} threads, ",
