@@ -2,27 +2,34 @@
 
 Rules, with the reason beside each number. Nothing here reads a device; ``sms`` is all it knows of one. Each plan is one
 of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
+
+Here are the lanes, warps and accesses of a result; ``access.py`` says what the layout allows, ``split.py`` how many
+CTAs share a result.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from .abi import Facts
-from .dtypes import DType
+from .access import WIDEST, access, ceil2, planned, ranks, stores_vector
+from .atomic import adds, exact, operation
 from .errors import error
-from .geometry import Dim, Geometry
-from .graph import MonoidGraph, Program, walk
-from .plan import LARGEST_CLUSTER, STATIC_SHARED, Access, Determinism, Launch, Plan, check, launch
-from .target import WARP, Target
+from .geometry import Dim
+from .graph import walk
+from .plan import STATIC_SHARED, Plan, check, launch
+from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
+from .target import WARP
+from .task import PORTABLE_SMS, Choice, Notes, Task
 
-THREADS = 256
-"""Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
+__all__ = (
+    "CLUSTER_FROM", "CLUSTER_TO", "CLUSTER_WARPS", "THREADS", "WIDEST",
+    "Choice", "Task", "ceil2", "choose", "ctas", "exact", "facts", "operation",
+)  # fmt: skip
+
 IN_FLIGHT = 64
 """Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, twice what
 latency times bandwidth asks for (about 35 KiB on an H200). More only makes the code longer."""
-WIDEST = 16
-"""Bytes of the widest access; of an address only the place in such a run is known."""
 STATE_LIMIT = 32
 """Registers of accumulator a thread may hold: room for 16 bytes of any element type that widens to a 64-bit sum. Along
 the kept axis, where all stages carry them, half as many."""
@@ -43,11 +50,11 @@ MASKED = 8
 """Elements of such a step of rows that get a warp or less."""
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
-THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (4096, ROW))
+THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
-THREADS_OF_BYTES = ((48, 1), (192, 4), (800, 8))
+THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
 """Elements up to which a row that is read one by one gets a warp and no more."""
@@ -76,115 +83,8 @@ COST = {
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
 }  # fmt: skip
 """Operations that stand for several instructions; those of long code for a call."""
-PORTABLE_SMS = 128
-"""The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
-CTAS_PER_SM = 4
-"""CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-LONGEST = 64
-"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
-front of the array, and none is left with a long part at the end."""
-TOO_FEW = 4
-"""CTAs that, to meet in global memory, take longer than one of them takes to do all."""
-WORKSPACE = 1000 << 10
-"""Bytes of partial states that a launch may ask for: a stream's MiB, less 16 KiB of tickets and what aligns values."""
-CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
-"""Bytes of a result's elements, at least and at most, for which one cluster is faster than one CTA, and than CTAs that
-meet in global memory."""
-CLUSTER_WARPS = 16
-"""Warps of its CTAs: an SM then reads its share of CLUSTER_TO in one unrolled step."""
-MOST_PARTS = 2**16 - LARGEST_CLUSTER
-"""CTAs of a grid along its second dim, at most, of whole clusters."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
-
-
-@dataclass
-class Choice:
-    """A plan with everything derived from it.
-
-    Attributes:
-        plan, facts, run: what is compiled, and launched.
-        reasons: why each extent is what it is, in words.
-        rejected: (alternative, why not) in words.
-    """
-
-    plan: Plan
-    facts: Facts
-    run: Launch
-    reasons: list[str] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
-
-
-@dataclass
-class Notes:
-    """What the planner thinks on its way.
-
-    Attributes:
-        reasons: each with the fields of the plan that it speaks of; ``parts`` are the CTAs that share a result.
-        rejected: (field=value, why not).
-    """
-
-    reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
-
-    def because(self, reason: str, *fields: str) -> None:
-        """Notes a reason for the values of ``fields``."""
-        self.reasons.append((reason, fields))
-
-    def forget(self, fields: set[str]) -> None:
-        """Leaves out what speaks of ``fields``, of which another has decided."""
-        self.reasons = [(reason, about) for reason, about in self.reasons if not fields.intersection(about)]
-        self.rejected = [(what, why) for what, why in self.rejected if what.partition("=")[0] not in fields]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What the planner is asked: a program over a geometry, with operand addresses and a machine.
-
-    Attributes:
-        program, geometry: what to reduce.
-        addresses: byte address of each operand's first element; only its place in WIDEST bytes matters.
-        target, sms: the machine.
-        determinism: what the bits of a result may depend on: on the arrays and the machine (``run``), on shape, strides
-            and types alone (``portable``), or also on the order in which CTAs end (``none``).
-    """
-
-    program: Program
-    geometry: Geometry
-    addresses: tuple[int, ...]
-    target: Target
-    sms: int
-    determinism: Determinism = "run"
-
-    @property
-    def monoid(self) -> MonoidGraph:
-        """The monoid of the program's one reduction."""
-        return self.program.monoid
-
-    @property
-    def machine(self) -> int:
-        """Multiprocessors to plan for: a portable plan must not look at the device."""
-        return PORTABLE_SMS if self.determinism == "portable" else self.sms
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of the widest input element."""
-        return max((t.itemsize for t in self.program.inputs), default=4)
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes of one monoid state."""
-        return sum(t.itemsize for t in self.monoid.state)
-
-    @property
-    def state_registers(self) -> int:
-        """32-bit registers one monoid state takes."""
-        return sum(-(-t.itemsize // 4) for t in self.monoid.state)
-
-    def operand_type(self, operand: int) -> DType:
-        """Element type of an input or output."""
-        inputs = self.program.inputs
-        return inputs[operand] if operand < len(inputs) else self.program.outputs[operand - len(inputs)].dtype
 
 
 def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
@@ -205,7 +105,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     plan = _fitting(task, plan, notes)
-    parts = _split(task, plan, notes) if split else 1
+    parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
@@ -226,7 +126,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
-        clusters = _ctas(task, chosen) > chosen.cluster
+        clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
     if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
         chosen = replace(chosen, unroll=chosen.coarsening)
@@ -242,7 +142,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
         _check_atomic(task)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name)
-    return chosen, _ctas(task, chosen)
+    return chosen, ctas_of(task, chosen)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -257,7 +157,7 @@ def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> N
 def _check_atomic(task: Task) -> None:
     """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
     why, loose = "no atomic instruction combines its states", ""
-    if _adds(task.monoid):
+    if adds(task.monoid):
         why, loose = "its result would depend on the order of the atomics", ', or determinism="none"'
     if not loose or task.determinism != "none":
         remedy = f"use finish=last_block or finish=two_kernels{loose}"
@@ -266,43 +166,8 @@ def _check_atomic(task: Task) -> None:
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
-    kinds = _planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
+    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
-
-
-def exact(monoid: MonoidGraph) -> bool:
-    """Whether combining in any order gives the same bits and the hardware has the atomic: one integer operation."""
-    if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
-        return False
-    return operation(monoid) in ("add", "and", "or", "xor", "min", "max")
-
-
-def _adds(monoid: MonoidGraph) -> bool:
-    """Whether the monoid is one float sum, for which the hardware has an atomic, of no fixed order."""
-    single = len(monoid.state) == 1 and monoid.state[0].is_float and monoid.state[0].bits in (32, 64)
-    return single and operation(monoid) == "add"
-
-
-def operation(monoid: MonoidGraph) -> str:
-    """The one operation that combines two states; nothing where there are several, or several values in a state."""
-    if len(monoid.state) > 1:
-        return ""
-    (e,) = monoid.combine
-    return e.op if {(a.op, a.value) for a in e.args} == {("param", 0), ("param", 1)} else ""
-
-
-def ranks(geometry: Geometry) -> tuple[int, int]:
-    """Kept and reduced dims that a kernel for ``geometry`` has: of few numbers, since each is a kernel of its own.
-
-    One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced).
-    """
-    kept, reduced = len(geometry.kept), len(geometry.reduced)
-    if kept <= 1 and reduced <= 1:
-        return 1, 1
-    if kept <= 3 and reduced <= 3:
-        return 3, 3
-    both = max(8, ceil2(max(kept, reduced)))
-    return both, both
 
 
 def facts(task: Task, plan: Plan) -> Facts:
@@ -312,7 +177,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    partials = g.n_kept * _ctas(task, plan) if plan.coarsening else 0
+    partials = g.n_kept * ctas_of(task, plan) if plan.coarsening else 0
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
@@ -321,69 +186,8 @@ def facts(task: Task, plan: Plan) -> Facts:
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         accesses,
-        vectors and all(_stores_vector(task, o, plan.vector) for o in outputs),
+        vectors and all(stores_vector(task, o, plan.vector) for o in outputs),
     )
-
-
-def access(task: Task, operand: int, axis: str, vector: int) -> Access:
-    """How ``vector`` elements of an input along ``axis`` can be read."""
-    item = task.operand_type(operand).itemsize
-    return _access(task, operand, axis, vector, task.addresses[operand] + task.geometry.offsets[operand] * item)
-
-
-def _planned(task: Task, axis: str, vector: int) -> set[Access]:
-    """How the inputs could be read, as far as a plan may know it: a portable one does not know their addresses.
-
-    Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
-    """
-    inputs = range(len(task.program.inputs))
-    if task.determinism == "portable":
-        return {_access(task, i, axis, vector, 0) for i in inputs}
-    return {access(task, i, axis, vector) for i in inputs}
-
-
-def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Access:
-    """The same for a walk that starts at the address ``start``."""
-    g = task.geometry
-    dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
-    item = task.operand_type(operand).itemsize
-    if not dims or dims[-1].strides[operand] != 1 or vector == 1 or vector * item > WIDEST:
-        return "strided"
-    outer = [d.strides[operand] for d in (*dims[:-1], *others)]
-    # The tree of shifted rows depends on the address.
-    alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
-    served = alone and start % item == 0 and task.determinism != "portable"
-    cut = dims[-1].size % vector != 0
-    whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))
-    if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
-        return "aligned"
-    if axis == "kept":
-        return "unaligned" if _unaligned(task, operand, vector, start) else "strided"
-    return "shifted" if served else "strided"
-
-
-def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
-    """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
-
-    They stay in the array's memory but for the first and the last element of the reduced axis, as long as others lie an
-    access apart.
-    """
-    g, item = task.geometry, task.operand_type(operand).itemsize
-    if task.determinism == "portable":  # the first and the last element stand alone in the tree
-        return False
-    apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
-    one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
-    forward = all(d.strides[operand] >= 0 for d in g.kept)
-    return apart and one_run and forward and vector * item >= 8 and start % item == 0 and max(ranks(g)) <= 3
-
-
-def _stores_vector(task: Task, operand: int, vector: int) -> bool:
-    item = task.operand_type(operand).itemsize
-    dims = task.geometry.kept
-    start = task.addresses[operand] + task.geometry.offsets[operand] * item
-    if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
-        return False
-    return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
 
 
 def _fast(task: Task, notes: Notes) -> str:
@@ -412,7 +216,7 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
     registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
-    kinds = _planned(task, axis, widest)
+    kinds = planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
     vector = 1 if many_dims or short or "strided" in kinds else widest
@@ -437,14 +241,14 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the reduced axis: a thread, a few lanes, a warp, a CTA or a cluster a result."""
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
-    shifted = vector > 1 and "shifted" in _planned(task, "reduced", vector)
+    shifted = vector > 1 and "shifted" in planned(task, "reduced", vector)
     unroll = min(_unroll(task, vector), _most(positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
     notes.because(threads, "lanes", "warps", "unroll")
     plan = Plan("reduced", vector=vector, unroll=unroll, lanes=lanes, warps=warps, warps_kept=rows)
-    return _clustered(task, plan, notes) if positions > ROW and vector > 1 and not shifted else plan
+    return clustered(task, plan, notes) if positions > ROW and vector > 1 and not shifted else plan
 
 
 def _most(positions: int, vector: int, *, shifted: bool) -> int:
@@ -452,19 +256,6 @@ def _most(positions: int, vector: int, *, shifted: bool) -> int:
     if shifted:
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
-
-
-def _clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
-    """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
-    g = task.geometry
-    nbytes = g.n_reduced * task.itemsize
-    plain = ranks(g) == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
-    room = plain and CLUSTER_FROM < nbytes <= CLUSTER_TO
-    if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
-        return plan
-    words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
-    notes.because(words, "cluster", "finish", "parts", "warps")
-    return replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
 
 
 def _threads_a_row(task: Task, vector: int) -> int:
@@ -479,7 +270,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
-    elif "shifted" in _planned(task, "reduced", vector):
+    elif "shifted" in planned(task, "reduced", vector):
         steps = ((ONE * vector, 1), (FOUR * vector, 4), (MOST_OF_A_WARP, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
@@ -504,27 +295,6 @@ def _kind(vector: int) -> str:
     return "wide" if vector > 1 else "single"
 
 
-def _split(task: Task, plan: Plan, notes: Notes) -> int:
-    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step.
-
-    A plan for several results a CTA is one for short rows, which are not shared.
-    """
-    if plan.cluster > 1:
-        return plan.cluster
-    tiles = max(1, -(-task.geometry.n_kept // plan.slots))
-    parts = _ctas(task, plan)
-    if parts == 1 or plan.warps_kept > 1:
-        notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
-        return 1
-    shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
-    few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
-    notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
-    notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
-    why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
-    notes.rejected.append(("finish=atomic", why))
-    return parts
-
-
 def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with as many warps along the reduced axis as shared memory has room for, whatever the finish."""
     wanted = plan
@@ -533,33 +303,6 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     if plan != wanted:
         notes.rejected.append((f"warps={wanted.warps}", f"states of {task.state_bytes} bytes do not fit shared memory"))
     return plan
-
-
-def _ctas(task: Task, plan: Plan) -> int:
-    g = task.geometry
-    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes)
-
-
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
-    """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
-
-    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
-    there is one CTA when the results fill it.
-    """
-    accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
-    if plan.coarsening:
-        return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
-    pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
-    most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
-    tiles = max(1, -(-n_kept // plan.slots))
-    fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
-    parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)
-    return 1 if tiles >= 2 * sms or tiles * parts <= TOO_FEW else max(1, parts)
-
-
-def ceil2(n: int) -> int:
-    """The least power of two not below ``n``."""
-    return 1 << max(0, n - 1).bit_length()
 
 
 def _floor2(n: int) -> int:

@@ -1,0 +1,92 @@
+"""How the operands of a task can be read and written: by vectors, where the layout has them, or one by one."""
+
+from __future__ import annotations
+
+from .geometry import Geometry
+from .plan import Access
+from .task import Task
+
+WIDEST = 16
+"""Bytes of the widest access; of an address only the place in such a run is known."""
+
+
+def ranks(geometry: Geometry) -> tuple[int, int]:
+    """Kept and reduced dims that a kernel for ``geometry`` has: of few numbers, since each is a kernel of its own.
+
+    One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced).
+    """
+    kept, reduced = len(geometry.kept), len(geometry.reduced)
+    if kept <= 1 and reduced <= 1:
+        return 1, 1
+    if kept <= 3 and reduced <= 3:
+        return 3, 3
+    both = max(8, ceil2(max(kept, reduced)))
+    return both, both
+
+
+def access(task: Task, operand: int, axis: str, vector: int) -> Access:
+    """How ``vector`` elements of an input along ``axis`` can be read."""
+    item = task.operand_type(operand).itemsize
+    return _access(task, operand, axis, vector, task.addresses[operand] + task.geometry.offsets[operand] * item)
+
+
+def planned(task: Task, axis: str, vector: int) -> set[Access]:
+    """How the inputs could be read, as far as a plan may know it: a portable one does not know their addresses.
+
+    Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
+    """
+    inputs = range(len(task.program.inputs))
+    if task.determinism == "portable":
+        return {_access(task, i, axis, vector, 0) for i in inputs}
+    return {access(task, i, axis, vector) for i in inputs}
+
+
+def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Access:
+    """The same for a walk that starts at the address ``start``."""
+    g = task.geometry
+    dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
+    item = task.operand_type(operand).itemsize
+    if not dims or dims[-1].strides[operand] != 1 or vector == 1 or vector * item > WIDEST:
+        return "strided"
+    outer = [d.strides[operand] for d in (*dims[:-1], *others)]
+    # The tree of shifted rows depends on the address.
+    alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
+    served = alone and start % item == 0 and task.determinism != "portable"
+    cut = dims[-1].size % vector != 0
+    whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))
+    if whole and start % (vector * item) == 0 and all(s % vector == 0 for s in outer):
+        return "aligned"
+    if axis == "kept":
+        return "unaligned" if _unaligned(task, operand, vector, start) else "strided"
+    return "shifted" if served else "strided"
+
+
+def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
+    """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
+
+    Elements of 8 bytes are read one by one: a warp's then fill whole sectors, and nothing is gained. Vectors stay in the
+    array's memory but for the first and the last element of the reduced axis, as long as others lie an
+    access apart.
+    """
+    g, item = task.geometry, task.operand_type(operand).itemsize
+    if task.determinism == "portable":  # the first and the last element stand alone in the tree
+        return False
+    apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
+    one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
+    forward = all(d.strides[operand] >= 0 for d in g.kept)
+    return apart and one_run and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
+
+
+def stores_vector(task: Task, operand: int, vector: int) -> bool:
+    """Whether ``vector`` results along the kept axis can be written at once."""
+    item = task.operand_type(operand).itemsize
+    dims = task.geometry.kept
+    start = task.addresses[operand] + task.geometry.offsets[operand] * item
+    if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
+        return False
+    return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
+
+
+def ceil2(n: int) -> int:
+    """The least power of two not below ``n``."""
+    return 1 << max(0, n - 1).bit_length()

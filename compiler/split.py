@@ -1,0 +1,86 @@
+"""How many CTAs share a result: those of a cluster, or those that fill the machine and meet in global memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .access import ranks
+from .atomic import exact
+from .plan import LARGEST_CLUSTER, Plan, launch
+from .task import Notes, Task
+
+THREADS = 256
+"""Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
+CTAS_PER_SM = 4
+"""CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
+LONGEST = 64
+"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
+front of the array, and none is left with a long part at the end."""
+TOO_FEW = 4
+"""CTAs that, to meet in global memory, take longer than one of them takes to do all."""
+WORKSPACE = 1000 << 10
+"""Bytes of partial states that a launch may ask for: a stream's MiB, less 16 KiB of tickets and what aligns values."""
+CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
+"""Bytes of a result's elements, at least and at most, for which one cluster is faster than one CTA, and than CTAs that
+meet in global memory."""
+CLUSTER_WARPS = 16
+"""Warps of its CTAs: an SM then reads its share of CLUSTER_TO in one unrolled step."""
+MOST_PARTS = 2**16 - LARGEST_CLUSTER
+"""CTAs of a grid along its second dim, at most, of whole clusters."""
+
+
+def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
+    g = task.geometry
+    nbytes = g.n_reduced * task.itemsize
+    plain = ranks(g) == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
+    room = plain and CLUSTER_FROM < nbytes <= CLUSTER_TO
+    if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
+        return plan
+    words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
+    notes.because(words, "cluster", "finish", "parts", "warps")
+    return replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
+
+
+def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
+    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step.
+
+    A plan for several results a CTA is one for short rows, which are not shared.
+    """
+    if plan.cluster > 1:
+        return plan.cluster
+    tiles = max(1, -(-task.geometry.n_kept // plan.slots))
+    parts = ctas_of(task, plan)
+    if parts == 1 or plan.warps_kept > 1:
+        notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
+        return 1
+    shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
+    few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
+    notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
+    notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
+    why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
+    notes.rejected.append(("finish=atomic", why))
+    return parts
+
+
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
+    """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
+
+    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
+    there is one CTA when the results fill it.
+    """
+    accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
+    if plan.coarsening:
+        return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
+    pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
+    most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
+    tiles = max(1, -(-n_kept // plan.slots))
+    fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
+    parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)
+    return 1 if tiles >= 2 * sms or tiles * parts <= TOO_FEW else max(1, parts)
+
+
+def ctas_of(task: Task, plan: Plan) -> int:
+    """The same for ``task``."""
+    g = task.geometry
+    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes)
