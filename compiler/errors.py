@@ -2,7 +2,7 @@
 
 Every mistake a user can make ends in ``error("WFnnn", ...)``: the text says what was expected, what came and what to
 do. Codes are grouped: WF1 arrays and arguments, WF2 tracing and monoids, WF3 IR and passes, WF4 plans and targets,
-WF5 files (artifacts, cache, inputs, outputs), WF6 CUDA, WF7 emulator (WF74 the benchmark), WF8 command line.
+WF5 files (artifacts, cache, inputs, outputs), WF6 CUDA, WF7 emulator (WF74 and WF75 the benchmark), WF8 command line.
 """
 
 from __future__ import annotations
@@ -677,12 +677,12 @@ _rows(
     },
 )
 
-# --- WF72, WF75: what is measured of a device ----------------------------------------------------------------------
+# --- WF745, WF75: what is measured of a device ---------------------------------------------------------------------
 _rows(
     BackendError,
     {
-        "WF723": (
-            "PyTorch, which checks the answers of the grid on the GPU, {problem}",
+        "WF745": (
+            "the answers of the grid are checked on the GPU by PyTorch, which {problem}",
             "install a PyTorch with CUDA: python -m pip install torch",
         ),
     },

@@ -427,7 +427,7 @@ def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "gpu", lambda *_: None)
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     assert call(code=2).stderr == (
-        "WF723: PyTorch, which checks the answers of the grid on the GPU, was not found: "
+        "WF745: the answers of the grid are checked on the GPU by PyTorch, which was not found: "
         "import of torch halted; None in sys.modules\n"
         "  help: install a PyTorch with CUDA: python -m pip install torch\n"
     )
@@ -436,7 +436,7 @@ def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_a_pytorch_that_sees_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     blind = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
     monkeypatch.setitem(__import__("sys").modules, "torch", blind)
-    with pytest.raises(Exception, match=r"WF723: PyTorch, which checks .*, sees no GPU"):
+    with pytest.raises(Exception, match=r"WF745: the answers .* by PyTorch, which sees no GPU"):
         truth.library()
 
 

@@ -33,7 +33,7 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
     """Measures, keeps, draws and compares.
 
     Raises:
-        BackendError: WF742 without a GPU, WF723 without PyTorch.
+        BackendError: WF742 without a GPU, WF745 without PyTorch.
         ArgumentError: WF753 or WF754 for cells that are none.
         FileError: WF505, WF830 or WF831 for files that cannot be written, WF501, WF743 or WF744 for an old
             grid that cannot be read.
@@ -97,7 +97,7 @@ def _device() -> tuple[Any, Any]:
     """PyTorch, and the GPU.
 
     Raises:
-        BackendError: WF742 without a GPU, WF723 without PyTorch.
+        BackendError: WF742 without a GPU, WF745 without PyTorch.
     """
     backend = gpu(records.FORMAT, "warpfold grid --list shows its cells anywhere")
     return truth.library(), backend

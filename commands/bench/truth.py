@@ -28,14 +28,14 @@ def library() -> Any:
     """PyTorch.
 
     Raises:
-        BackendError: WF723 where it is missing, or sees no GPU.
+        BackendError: WF745 where it is missing, or sees no GPU.
     """
     try:
         import torch
     except ImportError as e:
-        raise error("WF723", problem=f"was not found: {e}") from e
+        raise error("WF745", problem=f"was not found: {e}") from e
     if not torch.cuda.is_available():
-        raise error("WF723", problem="sees no GPU")
+        raise error("WF745", problem="sees no GPU")
     return torch
 
 
