@@ -17,7 +17,7 @@ from warpfold.runtime.prepare import artifact
 NARROW = ("20000x3 0", "5000x20 0")
 """Rows of 12 and 80 bytes, which sectors do not end with."""
 AGAIN = {"100x16 1": 100}
-"""Sectors that are asked for twice: a row's lanes have an access each, and their second reads what the last one read."""
+"""Sectors asked for twice: a row's lanes have an access each, and their second reads what the last one read."""
 Launches = list[tuple[Profile, Counter[str]]]
 
 
