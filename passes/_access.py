@@ -1,0 +1,223 @@
+"""Single accesses to global memory: addresses, loads and stores of a fragment, and which of its elements are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..compiler.build import address, before, integer, load, replace, splat, store
+from ..compiler.combine import elements, fragment, width
+from ..compiler.dialect.base import boolean, element, string
+from ..compiler.dialect.base import integer as attribute
+from ..compiler.dialect.stages import ACCESS
+from ..compiler.mlir import arith, ir, scf
+from ._funnel import unaligned
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which elements the accesses of a masked piece count, and how they are read.
+
+    Attributes:
+        first, end: elements outside are not counted.
+        last: accesses that would begin beyond begin here, so that they read what is there; what they read does not
+            count. Nothing: the elements are read one by one, at indices clamped to the window.
+        whole: whether an access counts as a whole, if it begins before ``end``, or not at all.
+    """
+
+    first: Any
+    end: Any
+    last: Any = None
+    whole: bool = False
+
+
+def lower_body(block: Any, window: Window | None) -> None:
+    """Lowers the access ops of one piece's body."""
+    for o in [o.operation for o in block.operations]:
+        if o.name == "fold.load":
+            lower_load(o, window)
+        elif o.name == "fold.live":
+            lower_live(o, window)
+        elif o.name == "fold.position":
+            lower_position(o)
+
+
+def _coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
+    """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
+    found: list[Any] = []
+    for size in reversed(sizes):
+        flat, rest = _divided(flat, size)
+        found.insert(0, rest)
+    return [flat, *found] if rank else []
+
+
+def _divided(flat: Any, size: Any) -> tuple[Any, Any]:
+    """Quotient and remainder by a size.
+
+    In 32 bits by the reciprocal ``m = floor((2^32 - 1) / size)``, made once where the kernel begins: for a flat index x
+    below 2^31, ``x / size - x * m / 2^32`` is between 0 and 1/2, so the guess ``x * m / 2^32`` is at most 1 too low.
+    """
+    t = flat.type
+    if t.width != 32:
+        quotient = arith.divui(flat, size)
+        return quotient, arith.subi(flat, arith.muli(quotient, size))
+    _, guess = arith.mului_extended(flat, _reciprocal(size))
+    rest = arith.subi(flat, arith.muli(guess, size))
+    low = arith.cmpi(arith.CmpIPredicate.uge, rest, size)
+    quotient = arith.select(low, arith.addi(guess, integer(t, 1)), guess)
+    return quotient, arith.select(low, arith.subi(rest, size), rest)
+
+
+def _reciprocal(size: Any) -> Any:
+    """``floor((2^32 - 1) / size)``, made where ``size`` becomes known, outside all loops. An empty axis has size 0."""
+    t, owner = size.type, size.owner
+    where = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
+    with where:
+        return arith.divui(integer(t, -1), arith.maxui(size, integer(t, 1)))
+
+
+def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
+    """The offset in elements of (kept, reduced) by the layout operands of ``op``, which follow ``fixed`` others."""
+    kept_rank, reduced_rank = attribute(op, "kept_rank"), attribute(op, "reduced_rank")
+    layout = list(op.operands)[fixed:]
+    sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
+    places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
+    places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
+    strides = layout[sizes : sizes + kept_rank + reduced_rank]
+    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted", "unaligned"):
+        inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
+        strides[inner - 1] = None  # vectors are read where neighbours lie side by side
+    total = integer(kept.type, 0)
+    for place, stride in zip(places, strides, strict=True):
+        total = arith.addi(total, place if stride is None else arith.muli(place, stride))
+    return total
+
+
+def lower_load(op: Any, window: Window | None) -> None:
+    """One vector load, two of which the wanted bytes are taken, or one load an element; as ``window`` says."""
+    base, kept, reduced = list(op.operands)[:3]
+    access, t = string(op, "access", ACCESS), op.results[0].type
+    scalar, lanes = element(t), width(t)
+    apart = window is not None and window.last is None
+    with before(op):
+        if window is not None and window.last is not None:
+            reduced = arith.minsi(reduced, window.last)
+        if access == "coherent" or (access in ("aligned", "shifted") and not apart):
+            value = load(
+                base, offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
+            )
+        elif access == "unaligned" and not apart:
+            last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
+            first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
+            value = unaligned(first, last, t)
+        else:
+            along = string(op, "axis", ("kept", "reduced"))
+            places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
+            value = fragment([load(base, offset(op, *p, 3), scalar, invariant=True) for p in places])
+        replace(op, [value])
+
+
+def _clamped(op: Any, kept: Any) -> Any:
+    """A kept index of an unaligned load, at most the last one."""
+    n_kept = op.operands[len(op.operands) - 2]
+    return arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
+
+
+def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
+    """The indices of element ``j`` of a fragment along an axis, clamped to ``window``, or to the kept axis."""
+    t = kept.type
+    if along == "kept":
+        moved = arith.addi(kept, integer(t, j)) if j else kept
+        return (_clamped(op, moved) if op.name == "fold.load" and _is_unaligned(op) else moved), reduced
+    moved = arith.addi(reduced, integer(t, j)) if j else reduced
+    if window is not None:
+        last = arith.subi(window.end, integer(t, 1))
+        moved = arith.maxsi(arith.minsi(moved, last), window.first)
+    return kept, moved
+
+
+def _is_unaligned(op: Any) -> bool:
+    return string(op, "access", ACCESS) == "unaligned"
+
+
+def lower_position(op: Any) -> None:
+    """base + the sum of coordinate times index stride, for each element."""
+    reduced, base = op.operands[0], op.operands[1]
+    rank, layout = attribute(op, "reduced_rank"), list(op.operands)[2:]
+    t = op.results[0].type
+    along = string(op, "axis", ("kept", "reduced"))
+    with before(op):
+        total = _number(base, reduced, rank, layout)
+        found = [_resized(total, element(t))]
+        for j in range(1, width(t)):
+            if along == "reduced" and rank == 1:  # the multiple of the stride is the same in every round of a loop
+                other = arith.addi(total, arith.muli(integer(base.type, j), layout[0]))
+            else:
+                other = _number(base, _moved(op, reduced, reduced, along, j, None)[1], rank, layout)
+            found.append(_resized(other, element(t)))
+        replace(op, [fragment(found)])
+
+
+def _number(base: Any, flat: Any, rank: int, layout: list[Any]) -> Any:
+    """The number of the element at ``flat``."""
+    places = _coordinates(flat, layout[: rank - 1], rank)
+    for place, stride in zip(places, layout[max(0, rank - 1) :], strict=True):
+        base = arith.addi(base, arith.muli(place, stride))
+    return base
+
+
+def _resized(x: Any, t: Any) -> Any:
+    """An integer in another width; positions are never negative."""
+    if x.type.width == t.width:
+        return x
+    return (arith.extsi if t.width > x.type.width else arith.trunci)(t, x)
+
+
+def lower_live(op: Any, window: Window | None) -> None:
+    """The comparison where the piece is masked; elsewhere every element is wanted."""
+    t, reduced = op.results[0].type, op.operands[0]
+    lanes = width(t)
+    with before(op):
+        if window is None:
+            one = ir.BoolAttr.get(True)
+            value = arith.constant(t, one if lanes == 1 else ir.DenseElementsAttr.get_splat(t, one))
+        elif window.whole:
+            value = splat(arith.cmpi(arith.CmpIPredicate.slt, reduced, window.end), lanes)
+        else:
+            # Against constants: the differences are made once an access.
+            low, high = (arith.subi(bound, reduced) for bound in (window.first, window.end))
+            at = fragment([integer(reduced.type, j) for j in range(lanes)])
+            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(low, lanes))
+            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(high, lanes)))
+        replace(op, [value])
+
+
+def lower_store(op: Any) -> None:
+    """A branch around one vector store, or one store an element; a fragment never goes past the innermost dim."""
+    value, base, kept, on = list(op.operands)[:4]
+    with before(op):
+        branch = scf.IfOp(on)
+        with ir.InsertionPoint(branch.then_block):
+            if boolean(op, "vector"):
+                store(value, base, offset(op, kept, kept, 4))
+            else:
+                _store_elements(op, value, base, kept)
+            scf.YieldOp([])
+        replace(op, [])
+
+
+def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
+    """A store an element; of those beyond the kept axis none, where there may be some."""
+    rank, bounded = attribute(op, "kept_rank"), "bounded" in op.attributes
+    first, inner = offset(op, kept, kept, 4), op.operands[4 + 2 * rank - 2]
+    for j, x in enumerate(elements(value)):
+        along = arith.muli(integer(kept.type, j), inner) if j else None
+        at = arith.addi(first, along) if j else first
+        if not bounded or not j:
+            store(x, base, at)
+            continue
+        within = arith.addi(kept, integer(kept.type, j))
+        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, within, op.operands[len(op.operands) - 1]))
+        with ir.InsertionPoint(branch.then_block):
+            store(x, base, at)
+            scf.YieldOp([])
