@@ -16,6 +16,7 @@ from typing import Any
 
 from ..compiler.build import i32, integer
 from ..compiler.combine import clone_block, fragment, horizontal, single_op, width, with_shape
+from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
 
@@ -66,7 +67,7 @@ def lower(op: Any) -> list[Any] | None:
     combine = single_op(region)
     if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
         return None
-    truths = str(_scalar(init.type)) == "i1"
+    truths = str(element(init.type)) == "i1"
     if truths is (combine == "arith.addi") or _lift(_yielded(op), combine) is None:
         return None
     sums = _total if _folds(op) else _totals
@@ -144,7 +145,7 @@ def _dot(lift: _Lift, word: Any, ones: int, total: Any) -> Any:
 def _widened(total: Any, lift: _Lift, t: Any) -> Any:
     """What a step adds to the state of type ``t``."""
     if lift.truth:
-        places = ir.IntegerAttr.get(_scalar(total.type), _COUNT_BITS)
+        places = ir.IntegerAttr.get(element(total.type), _COUNT_BITS)
         lanes = isinstance(total.type, ir.VectorType)
         by = ir.DenseElementsAttr.get_splat(total.type, places) if lanes else places
         total = arith.shrui(total, arith.constant(total.type, by))
@@ -176,7 +177,7 @@ def _words_of_truths(state: Any) -> list[Any]:
 
 
 def _is_set(source: Any) -> Any:
-    zero = ir.DenseElementsAttr.get_splat(source.type, ir.IntegerAttr.get(_scalar(source.type), 0))
+    zero = ir.DenseElementsAttr.get_splat(source.type, ir.IntegerAttr.get(element(source.type), 0))
     return arith.cmpi(arith.CmpIPredicate.ne, source, arith.constant(source.type, zero))
 
 
@@ -241,7 +242,7 @@ def _lift(v: Any, combine: str) -> Any:
         mask, v = v.owner.operands[0], v.owner.operands[1]
         masks += () if _is_number(mask, 1) else (mask,)
     signed = False
-    if str(_scalar(v.type)) != "i1":
+    if str(element(v.type)) != "i1":
         if not _is(v, "arith.extsi", "arith.extui"):
             return None
         signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
@@ -249,12 +250,8 @@ def _lift(v: Any, combine: str) -> Any:
     if truth:
         v = v.owner.operands[0]
         v = v.owner.operands[0] if _is(v, "arith.extsi", "arith.extui") else v
-    known = str(_scalar(v.type)) == "i8" and width(v.type) % _BYTES == 0
+    known = str(element(v.type)) == "i8" and width(v.type) % _BYTES == 0
     return _Lift(combine, v, masks, signed, truth) if known else None
-
-
-def _scalar(t: Any) -> Any:
-    return t.element_type if isinstance(t, ir.VectorType) else t
 
 
 def _is(v: Any, *names: str) -> bool:

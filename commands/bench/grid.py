@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ...compiler.dtypes import dtype
 from ...compiler.errors import WarpfoldError, error
+from ...runtime import finds
 from ...runtime.measure import Ceilings, Timing, ceilings, timed
 from .. import screen
 from ..files import Output
@@ -153,7 +154,7 @@ def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report)
     record = _named(cell)
     try:
         with bed.work(cell) as work:
-            record["plan"] = report.plan_number(plan_text(work))
+            record["plan"] = report.plan_number(finds.words(work.plan))
             record |= _numbers_of(cell, _timed(bed, work, RUNS), found)
             if records.slow(record):
                 record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)
@@ -184,8 +185,3 @@ def _numbers_of(cell: Cell, time: Timing, found: Ceilings) -> Record:
     if cell.fits_one_cta:
         record["above"] = round(time.median - found.empty, 3)
     return record
-
-
-def plan_text(work: Work) -> str:
-    """The plan as ``--plan`` takes it."""
-    return ",".join(f"{k}={v}" for k, v in work.plan.to_dict().items() if k != "tree")
