@@ -114,6 +114,14 @@ SNUG = range(11, 21)
 """Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
 it may have with all threads of an SM resident. ptxas aims at that in any case, but told nothing it spills on the way on
 sm_100a."""
+WIDE_OFFSETS = 768
+"""Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
+spills to keep these full, too. So many have enough bytes in flight."""
+MANY = 2048
+LARGE = 512
+"""Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
+NUMBERED = 16
+"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers."""
 
 
 class _Distributor:
@@ -199,11 +207,18 @@ class _Distributor:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
         plan = self.plan
         threads = target_of(self.function).threads_per_sm
-        if plan.fast == "kept":
-            return min(RESIDENT, threads // (2 * plan.threads))
-        snug = len(self.states) == 1 and bytes_of(self.states[0]) <= 4 and plan.vector * (plan.unroll + 1) in SNUG
-        fits = snug and self.facts.index_bits == 32
-        return threads // plan.threads if fits else 0
+        half = threads // (2 * plan.threads)
+        if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
+            return min(RESIDENT, half)
+        if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
+            return 0
+        if self.states[0].width == 1:  # joined as words: as many beside them as they need
+            return half
+        if plan.vector * (plan.unroll + 1) not in SNUG:
+            return 0
+        if self.facts.index_bits == 32:
+            return threads // plan.threads
+        return WIDE_OFFSETS // plan.threads if threads < MANY else 0
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]

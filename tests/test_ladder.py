@@ -67,7 +67,8 @@ def test_each_rung_is_shown_beside_the_one_before() -> None:
     [
         ("max", "i32", 0),
         ("prod", "f64", 3),
-        ("argmax", "f32", 3),
+        ("argmax", "f32", 0),  # one word: the bits of the value above those of the place
+        ("argmax", "f64", 3),
         ("sum", "f64", 0),
         ("min", "i64", 0),
         ("dot", "f32", 0),

@@ -61,7 +61,8 @@ CASES = [
     Case("sum", "i4", lambda x, a: x.sum(a, dtype="i8"), atomic=True),
     Case("prod", "f4", lambda x, a: x.astype("f8").prod(a)),
     Case("max", "i4", lambda x, a: x.max(a), atomic=True),
-    Case("argmax", "f4", lambda x, a: x.argmax(a)),
+    Case("argmax", "f4", lambda x, a: x.argmax(a), atomic=True),
+    Case("argmax", "f8", lambda x, a: x.argmax(a)),
     Case("mean_var", "f4", lambda x, a: (x.astype("f8").mean(a), x.astype("f8").var(a))),
     Case("logsumexp", "f4", lambda x, a: np.log(np.exp(x.astype("f8")).sum(a))),
     Case(spread, "f4", lambda x, a: (x.astype("f8").sum(a), (x.astype("f8") ** 2).sum(a), x.max(a))),
@@ -116,7 +117,9 @@ def test_order_is_kept_where_it_matters(method: str, exchange: str) -> None:
 @pytest.mark.parametrize(("shape", "axis"), [((1 << 17,), None), ((3, 70000), 1), ((70000, 3), 0)])
 def test_every_cta_has_a_buffer_of_its_own(finish: str, shape: tuple[int, ...], axis: int | None) -> None:
     """Beside the partials, one array per value after the other; a kernel may use them after another has."""
-    ready = plan_for("argmax", shape, axis=axis, plan=f"cta=sequential,exchange=global,finish={finish},coarsening=16")
+    ready = plan_for(
+        "argmax", shape, "f64", axis=axis, plan=f"cta=sequential,exchange=global,finish={finish},coarsening=16"
+    )
     found, run = artifact(ready), ready.choice.run
     space = scratch(found, ready.geometry, run)
     ctas, states = run.tiles * run.split, ready.geometry.n_kept * run.split

@@ -72,7 +72,7 @@ EDITED = (
     _edited("row sum", "a mask one lane short", MASK, mutate.mask(_SHUFFLE, 0x7FFFFFFF), _SHUFFLE),
     _edited("row sum", "a mask of half a warp", MASK, mutate.mask(_SHUFFLE, 0xFFFF, 4), _SHUFFLE),
     _edited("row sum", "a shuffle in a branch", MASK, mutate.guarded_by_first_lane(_SHUFFLE, 2), _SHUFFLE),
-    _edited("row sum", "vectors an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4, -1), _GLOBAL),
+    _edited("row sum", "vectors an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4), _GLOBAL),
     _called("row sum", "rows an element longer", OUT, argument(0, 3, 1), r"ld\.global"),
     _called("row sum", "results told apart too far", OUT, argument(0, 8, 1), r"st\.global"),
     _called("row sum", "rows told apart too far", OUT, argument(0, 6, 1), r"ld\.global"),

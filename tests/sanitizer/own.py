@@ -90,7 +90,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "cluster": lambda: wf.sum(numbers((40_000,)), plan="cluster=8,warps=4,finish=cta"),
     "clusters of columns": lambda: wf.max(numbers((600, 40)), axis=0, plan="cluster=4,warps=4,finish=last_block"),
     "atomic": lambda: wf.sum(numbers((40_000,), "int32"), plan="cluster=1,warps=4,finish=atomic"),
-    "argmax": lambda: wf.argmax(numbers((3, 2000)), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
+    "argmax": lambda: wf.argmax(numbers((3, 2000), "f8"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
     "variance": lambda: wf.var(numbers((6, 700), "float64"), axis=1, plan="lanes=32,warps=2,warps_kept=1,finish=cta"),
     "any": lambda: wf.any(numbers((4, 3000), "bool"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"),
     "whole maximum": lambda: wf.max(
