@@ -72,10 +72,10 @@ def _warpfold(*words: str) -> Result:
 
 def test_an_operation_has_arrays_named_by_what_they_are() -> None:
     tool = Names()
-    found = watch(Work(Request("sum", shape="65536")), tool)
+    found = watch(Work(Request("sum", shape="1048576")), tool)
     assert tool.seen == {"input 0": True, "result 0": False, "partials": False, "counters": True}
     assert found.arrays["result 0"] == pytest.approx(found.arrays["input 0"].sum(dtype=np.float64), abs=0.1)
-    assert (found.elements, found.nbytes) == (65536, 4 * 65536 + 4)
+    assert (found.elements, found.nbytes) == (2**20, 4 * 2**20 + 4)
     assert found.arrays["input 0"].ctypes.data % 256 == 0
 
 
@@ -265,8 +265,8 @@ def test_profile_prints_counters_ideals_and_names(program: str) -> None:
 
 
 def test_profile_of_an_operation_moves_what_its_arrays_hold() -> None:
-    plain = json.loads(_warpfold("profile", "sum", "--shape", "64x1024", "--axis", "1", "--json").stdout)
+    plain = json.loads(_warpfold("profile", "sum", "--shape", "64x4096", "--axis", "1", "--json").stdout)
     moved = next(m for m in plain["total"]["metrics"] if m["name"] == "global bytes moved")
-    assert moved["ideal"] == 4 * 64 * 1024 + 4 * 64
+    assert moved["ideal"] == 4 * 64 * 4096 + 4 * 64
     assert moved["count"] >= moved["ideal"]
     assert plain["total"]["memory"]["global load"]["used"] == 1
