@@ -8,7 +8,7 @@ planner's before it is timed. What wins is kept (``finds.py``), and later calls 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -120,11 +120,10 @@ class Search:
     Args:
         task: what to reduce.
         arrays: of what, with memory for the results.
-        watch: told of every plan that was tried.
     """
 
-    def __init__(self, task: Task, arrays: Arrays, watch: Callable[[Tried], None] = lambda _: None) -> None:
-        self.task, self.arrays, self.watch = task, arrays, watch
+    def __init__(self, task: Task, arrays: Arrays) -> None:
+        self.task, self.arrays = task, arrays
         self.trials = Trials(task, arrays)
         self.own = planner.choose(task)
         self.tried: list[Tried] = []
@@ -256,7 +255,6 @@ class Search:
 
     def _note(self, tried: Tried) -> Tried:
         self.tried.append(tried)
-        self.watch(tried)
         return tried
 
 

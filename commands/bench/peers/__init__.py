@@ -59,13 +59,10 @@ def select(text: str) -> tuple[str, ...]:
     return tuple(n for n in NAMES if n in words) if words else NAMES
 
 
-def open_peers(
-    names: Sequence[str], backend: CudaBackend, progress: Callable[[str], object] = lambda _: None
-) -> dict[str, Peer | str]:
-    """Each peer, or why it is missing; ``progress`` is told each name before."""
+def open_peers(names: Sequence[str], backend: CudaBackend) -> dict[str, Peer | str]:
+    """Each peer, or why it is missing."""
     found: dict[str, Peer | str] = {}
     for name in names:
-        progress(name)
         try:
             found[name] = import_module(f".{name}", __name__).open_peer(backend)
         except MissingError as e:
