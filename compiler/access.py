@@ -65,7 +65,8 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
 
     Elements of 8 bytes are read one by one: a warp's then fill whole sectors, and nothing is gained. Vectors stay in
-    the array's memory but for the first and the last element of the reduced axis, as long as others lie an access apart.
+    the array's memory but for the first and the last element of the reduced axis, as long as others lie one access
+    apart.
     """
     g, item = task.geometry, task.operand_type(operand).itemsize
     if task.determinism == "portable":  # the first and the last element stand alone in the tree
