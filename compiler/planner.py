@@ -30,6 +30,8 @@ __all__ = (
 IN_FLIGHT = 64
 """Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, twice what
 latency times bandwidth asks for (about 35 KiB on an H200). More only makes the code longer."""
+IN_FLIGHT_OF_SEVERAL_DIMS = 128
+"""The same where an address takes divisions, which wait less with more of them under way."""
 STATE_LIMIT = 32
 """Registers of accumulator a thread may hold: room for 16 bytes of any element type that widens to a 64-bit sum. Along
 the kept axis, where all stages carry them, half as many."""
@@ -74,7 +76,7 @@ read are masked; longer ones, up to MOST_OF_A_WARP accesses, get a warp."""
 MOST_OF_A_WARP = 1024
 LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
-NARROW = {"wide": (2, 2), "single": (8, 4)}
+NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
@@ -230,7 +232,8 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
 
 def _unroll(task: Task, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
-    by_bytes = IN_FLIGHT // (vector * task.itemsize)
+    in_flight = IN_FLIGHT if ranks(task.geometry) == (1, 1) else IN_FLIGHT_OF_SEVERAL_DIMS
+    by_bytes = in_flight // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     code = sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
     by_code = CODE_LIMIT // max(1, code)  # a combine that only picks a value has no code
@@ -280,11 +283,12 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
-    most, few_lanes = NARROW[_kind(vector)]
+    few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
+    narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
     if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
         lanes_kept, warps = WARP, 1
-    elif accesses <= most and g.n_reduced >= 2 * unroll * THREADS // few_lanes and max(ranks(g)) <= 3:
+    elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
     notes.because(results, "fast", "vector", "lanes", "warps")
