@@ -76,6 +76,7 @@ def test_choices() -> None:
     assert {c.group for c in select("full, mid")} == {"full", "mid"}
     assert [c.name for c in select("row.sum.*.1Mx64,row.sum.f32.1Mx64")] == ["row.sum.f32.1Mx64"]
     assert [c.name for c in select("row.sum.f32.12345x678")] == ["row.sum.f32.12345x678"]
+    assert [c.name for c in select(" ,")] == [c.name for c in select("")] == list(CASES)
     assert len(select("col.*")) == sum(c.group == "col" for c in CASES.values())
 
 

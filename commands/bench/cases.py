@@ -157,12 +157,10 @@ def select(text: str) -> list[Case]:
     Raises:
         ArgumentError: WF740.
     """
-    if not text:
-        return list(CASES.values())
     found: dict[str, Case] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         found |= _named(word)
-    return list(found.values())
+    return list((found or CASES).values())
 
 
 def _named(word: str) -> dict[str, Case]:
