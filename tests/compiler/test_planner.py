@@ -365,7 +365,7 @@ def test_a_row_gets_threads_by_its_accesses(most: int, threads: int, t: str) -> 
 
 
 def test_rows_of_a_few_steps_get_four_warps() -> None:
-    for accesses in (129, 1000, 4096):
+    for accesses in (225, 1000, 4096):
         plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
         assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, ROW // WARP, 1)
 
