@@ -1,7 +1,7 @@
-"""Writes the README's performance table and ``docs/roofline.svg`` from the committed results of the benchmark.
+"""Writes the README's performance table and the pictures beside it from the committed results.
 
-``python benchmarks/readme_table.py`` after ``warpfold bench --out benchmarks/results/h200.json``; a test fails while
-the README says anything else.
+``python benchmarks/readme_table.py`` after ``warpfold bench --out benchmarks/results/h200.json`` and ``warpfold grid
+--out benchmarks/results/grid-h200.json``; a test fails while the README says anything else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from warpfold.commands.bench import heat, records
+from warpfold.commands.bench.records import Report
 from warpfold.commands.bench.report import cell, megabytes
 from warpfold.commands.bench.results import LEVEL, Results, Row, load
 from warpfold.commands.bench.roofline import Roofline
@@ -19,6 +21,11 @@ from warpfold.compiler.errors import WarpfoldError
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "h200.json"
 PICTURE = ROOT / "docs" / "roofline.svg"
+GRID = ROOT / "benchmarks" / "results" / "grid-h200.json"
+HEAT = ROOT / "docs" / "heat.png"
+DOTS = 110
+"""Dots an inch of the picture of the grid: small as a file, its labels readable."""
+BEGIN_GRID, END_GRID = "<!-- grid: written by benchmarks/readme_table.py -->", "<!-- end of grid -->"
 BEGIN, END = "<!-- benchmark: written by benchmarks/readme_table.py -->", "<!-- end of benchmark -->"
 
 
@@ -74,25 +81,47 @@ def _line(results: Results, row: Row, names: list[str]) -> list[str]:
     return [row.name, megabytes(row.nbytes), cell(row.ours), *peers, times, *parts]
 
 
+def grid_block(report: Report) -> str:
+    """What a grid found, in numbers and as a picture."""
+    m = report.machine
+    text = (
+        f"One {m['gpu']}, {m['date']}, commit {m['commit'][:12]}. {records.summary(report.cells)}: under "
+        f"{records.FLOOR:.0%} of the speed of a plain read of as many bytes, from {records.GATED_BYTES / 1e6:.0f} MB on; or "
+        f"more than {records.ABOVE} us beyond an empty launch, where one CTA does all."
+    )
+    return f"{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n\n![grid](docs/heat.png)"
+
+
 def written(text: str, results: Results) -> str:
-    """The README with the block between its marks."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    """The README with the benchmark's block between its marks."""
+    return _between(text, BEGIN, END, block(results))
+
+
+def with_grid(text: str, report: Report) -> str:
+    """The README with the grid's block between its marks."""
+    return _between(text, BEGIN_GRID, END_GRID, grid_block(report))
+
+
+def _between(text: str, first: str, last: str, what: str) -> str:
+    head, begin, rest = text.partition(first)
+    _, end, tail = rest.partition(last)
     if not begin or not end:
-        raise SystemExit(f"README.md lacks the marks {BEGIN!r} and {END!r}")
-    return f"{head}{BEGIN}\n\n{block(results)}\n\n{END}{tail}"
+        raise SystemExit(f"README.md lacks the marks {first!r} and {last!r}")
+    return f"{head}{first}\n\n{what}\n\n{last}{tail}"
 
 
 @click.command
 def main() -> None:
-    """Write the README's table and the picture from benchmarks/results/h200.json."""
+    """Write the README's table and pictures from benchmarks/results/."""
     try:
-        results = load(RESULTS)
+        results, report = load(RESULTS), records.read(str(GRID))
     except WarpfoldError as e:
         raise SystemExit(e.render()) from None
     readme = ROOT / "README.md"
-    readme.write_text(written(readme.read_text(encoding="utf-8"), results), encoding="utf-8")
+    text = with_grid(written(readme.read_text(encoding="utf-8"), results), report)
+    readme.write_text(text, encoding="utf-8")
     Roofline(str(PICTURE)).write(results)
+    heat.draw(report).savefig(HEAT, dpi=DOTS)
 
 
 if __name__ == "__main__":

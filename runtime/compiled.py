@@ -151,7 +151,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         own.kept_rank >= needed.kept_rank
         and own.reduced_rank >= needed.reduced_rank
         and own.index_bits >= needed.index_bits
-        and all(a in (b, "strided") or (a in ("shifted", "unaligned") and b == "aligned") for a, b in access)
+        and all(a in (b, "strided") or (a, b) == ("shifted", "aligned") for a, b in access)
         and (not own.store_vector or needed.store_vector)
     )
 

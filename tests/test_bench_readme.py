@@ -21,6 +21,8 @@ def test_the_readme_is_as_the_command_writes_it() -> None:
         assert text == readme_table.written(text, found)
         assert readme_table.PICTURE.exists()
         assert found.machine["gpu"] in readme_table.PICTURE.read_text(encoding="utf-8")
+        assert text == readme_table.with_grid(text, readme_table.records.read(str(readme_table.GRID)))
+        assert readme_table.HEAT.exists()
     else:
         between = text.partition(readme_table.BEGIN)[2].partition(readme_table.END)
         assert between[1] == readme_table.END
