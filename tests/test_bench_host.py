@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -76,3 +77,18 @@ def test_what_the_device_does_is_counted_by_pytorch() -> None:
 def test_nothing_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
     assert host.host(Device()) == {}  # type: ignore[arg-type]
+
+
+def test_what_is_counted_is_counted_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "counted", _found)
+    assert host.apart(3) == {host.KERNELS: {"on device": 3.0}}
+    monkeypatch.setattr(host, "counted", _ended)
+    assert host.apart(3) == {}
+
+
+def _found(number: int) -> host.Costs:
+    return {host.KERNELS: {"on device": float(number)}}
+
+
+def _ended(_: int) -> host.Costs:
+    os._exit(139)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from multiprocessing import get_context
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -35,20 +37,45 @@ def host(backend: CudaBackend) -> Costs:
         return {}
     if not torch.cuda.is_available():
         return {}
+    found: Costs = {TIMES: {}, BUSY: {}, ALLOCATIONS: {}}
+    for name, call in calls(torch, backend).items():
+        found[TIMES][name] = microseconds(backend, call)
+        found[BUSY][name] = while_busy(backend, call)
+        found[ALLOCATIONS][name] = allocations(torch, call)
+    return found | apart(backend.device.number)
+
+
+def calls(torch: Any, backend: CudaBackend) -> dict[str, Call]:
+    """What is called, by name."""
     x, out = torch.ones(ELEMENTS, device="cuda"), torch.empty((), device="cuda")
     k = api.compile("sum", (ELEMENTS,), "f32", arch=backend.target.arch)
-    calls: dict[str, Call] = {
+    return {
         "wf.sum(t)": lambda: api.sum(x),
         "torch.sum(t)": lambda: torch.sum(x),
         "k(t, out=o)": lambda: k(x, out=out),
         "torch.sum(t, 0, out=o)": lambda: torch.sum(x, 0, out=out),
     }
-    found: Costs = {TIMES: {}, BUSY: {}, ALLOCATIONS: {}, KERNELS: {}, COPIES: {}}
-    for name, call in calls.items():
-        found[TIMES][name] = microseconds(backend, call)
-        found[BUSY][name] = while_busy(backend, call)
-        found[ALLOCATIONS][name] = allocations(torch, call)
-        found[KERNELS][name], found[COPIES][name] = activities(torch, backend, call)
+
+
+def apart(number: int) -> Costs:
+    """What ``counted`` finds, in a process of its own: a profiler can end one on its way out. Nothing if it did."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        try:
+            return pool.submit(counted, number).result()
+        except BrokenExecutor:
+            return {}
+
+
+def counted(number: int) -> Costs:
+    """The kernels, and the copies and fills, of each call on a device."""
+    import torch
+
+    from ...runtime.cuda_backend import backend
+
+    device = backend(number)
+    found: Costs = {KERNELS: {}, COPIES: {}}
+    for name, call in calls(torch, device).items():
+        found[KERNELS][name], found[COPIES][name] = activities(torch, device, call)
     return found
 
 
