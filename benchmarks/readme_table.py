@@ -86,8 +86,8 @@ def grid_block(report: Report) -> str:
     m = report.machine
     least, large = f"{records.FLOOR:.0%}", f"{records.GATED_BYTES / 1e6:.0f} MB"
     gates = (
-        f"under {least} of the speed of a plain read of as many bytes, from {large} on; or more than {records.ABOVE} us "
-        f"beyond an empty launch, where one CTA does all"
+        f"under {least} of the speed of a plain read of as many bytes, from {large} on; or more than {records.ABOVE} "
+        f"us beyond an empty launch, where one CTA does all"
     )
     text = f"One {m['gpu']}, {m['date']}, commit {m['commit'][:12]}. {records.summary(report.cells)}: {gates}."
     return f"{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n\n![grid](docs/heat.png)"
