@@ -2,83 +2,263 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType, MethodType, ModuleType
+import opcode
+import sys
+from collections.abc import Iterator, Mapping, Sequence, Set
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 PLAIN = (bool, int, float, complex, str, type(None))
+_PACKAGE = __name__.partition(".")[0]
 _OWN = __name__.rpartition(".compiler.")[0] + "."
+_ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", _PACKAGE}
+"""Packages whose objects count as they are: entries of arrays are not looked at."""
+_LIBRARIES = _ARRAYS | sys.stdlib_module_names
+"""Packages whose classes and functions do not change."""
 
 
 def outside(what: object) -> tuple[object, ...]:
     """The values that the functions of ``what`` read from outside, as far as they are seen, as one that has a hash.
 
-    Seen are numbers, strings, functions and monoids, also in tuples, lists and dicts, that a function names: its
-    globals, the variables around it, what it takes from a module, and plain attributes of the objects among them.
-    Numbers stand there as text: 1, 1.0 and True are equal, but trace to different types.
+    Seen are numbers, strings, functions and monoids, also in tuples, lists, dicts and the like, that a function names:
+    its globals, the variables around it, its defaults, and attributes of the modules, classes and objects among them.
+    Numbers stand there as text: 1, 1.0 and True are equal, but trace to different types. What cannot be looked into
+    is another value each time.
 
     >>> def scaled(factor):
     ...     return lambda x: x * factor
     >>> outside(scaled(2.0))[0]
     '2.0'
     """
-    return () if isinstance(what, str) else tuple(_found(what, set()))
+    return () if isinstance(what, str) else tuple(_Values(what).found)
 
 
-def _found(value: Any, seen: set[int]) -> Iterator[object]:
-    if isinstance(value, PLAIN) or (type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0):
-        yield repr(value)
-        return
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    for inner in _inside(value):
-        yield from _found(inner, seen)
-    if isinstance(value, FunctionType):
-        yield value
+class Walk:
+    """Everything that the functions of ``what`` may read from outside, once.
+
+    A *place* is where names are looked up: the globals of a function, a module, a class, the fields of an object. The
+    names are those in the code of all functions found: a function may hand what it names to another that reads it.
+    """
+
+    def __init__(self, what: object) -> None:
+        self._names: dict[str, None] = {}
+        self._places: dict[int, Mapping[str, Any]] = {}
+        self._looked: set[tuple[int, str]] = set()
+        self._seen: dict[int, Any] = {}  # with the values, since an id is used again once its object is gone
+        self._walk(what)
+        while asked := self._unlooked():
+            self._looked.update(asked)
+            for key, name in asked:
+                place = self._places[key]
+                self.looked_up(place, name)
+                if name in place:
+                    self._walk(place[name])
+        for found in (self._names, self._places, self._looked, self._seen):
+            found.clear()
+
+    # what is done with what is found
+    def plain(self, value: Any) -> None:
+        """A number or a string was found."""
+
+    def function(self, value: FunctionType) -> None:
+        """A function was found."""
+
+    def held(self, cell: CellType) -> None:
+        """A variable around a function was found."""
+
+    def defaults(self, function: FunctionType) -> None:
+        """A function with defaults was found."""
+
+    def looked_up(self, place: Mapping[str, Any], name: str) -> None:
+        """A name is looked up."""
+
+    def changeable(self) -> None:
+        """What was found may change where it stands; its entries or fields come next."""
+
+    def opaque(self) -> None:
+        """What was found cannot be looked into."""
+
+    # the way
+    def _unlooked(self) -> list[tuple[int, str]]:
+        return [(k, n) for k in self._places for n in self._names if (k, n) not in self._looked]
+
+    def _walk(self, value: Any) -> None:
+        if isinstance(value, PLAIN) or (type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0):
+            self.plain(value)
+        elif id(value) not in self._seen:
+            self._seen[id(value)] = value
+            for inner in self._inside(value):
+                self._walk(inner)
+
+    def _inside(self, value: Any) -> Iterator[Any]:
+        if isinstance(value, FunctionType):
+            if not is_own(value):
+                yield from self._variables(value)
+            self.function(value)
+        elif isinstance(value, MethodType):
+            yield from (value.__func__, value.__self__)
+        elif isinstance(value, BuiltinFunctionType):
+            if not isinstance(value.__self__, ModuleType | type):
+                yield value.__self__
+        elif isinstance(value, functools.partial):
+            yield from (value.func, value.args, *([value.keywords] if value.keywords else ()))
+        elif isinstance(value, property):
+            yield value.fget
+        elif isinstance(value, staticmethod | classmethod):
+            yield value.__func__
+        elif isinstance(value, ModuleType):
+            self._open(vars(value))
+        elif isinstance(value, type):
+            yield from self._classes(value, type(value))
+        else:
+            yield from self._object(value)
+
+    def _variables(self, function: FunctionType) -> Iterator[Any]:
+        for cell in function.__closure__ or ():
+            self.held(cell)
+            try:
+                yield cell.cell_contents
+            except ValueError:  # not assigned yet
+                yield None
+        if _is_of(function, _LIBRARIES):
+            return
+        given = function.__kwdefaults__ or {}
+        if function.__defaults__ or given:
+            self.defaults(function)
+            yield function.__defaults__
+        names, imports = read_by(function.__code__)
+        if imports:
+            self.opaque()
+        self._names.update(dict.fromkeys((*names, *given)))
+        for place in (given, vars(function), function.__globals__):
+            self._open(place)
+
+    def _object(self, value: Any) -> Iterator[Any]:
+        cls, fields = type(value), _fields(value)
+        frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+        if frozen or (is_own(cls) and hasattr(value, "function")):  # as a monoid, or one of its functions
+            yield from fields.values()
+        elif (entries := _entries(value)) is not None:
+            if cls not in (tuple, frozenset):
+                self.changeable()
+            yield from (len(entries), *entries)
+        elif _has_value(value):
+            self.plain(value)
+        elif not _is_known(value):
+            self.opaque()
+        if not frozen:
+            grows = hasattr(value, "__dict__") and not _is_of(cls, _LIBRARIES)
+            if fields or grows or (hasattr(cls, "__setitem__")):
+                self.changeable()
+            yield from (v for v in fields.values() if isinstance(v, (*PLAIN, FunctionType)))
+            self._open(fields)
+        yield from self._classes(cls)
+
+    def _classes(self, *classes: type) -> Iterator[Any]:
+        """Opens the user's among these and their bases; gives the methods that code calls without naming them."""
+        for base in (b for c in classes for b in c.__mro__ if not _is_of(b, _LIBRARIES)):
+            if id(base) not in self._places:
+                self._places[id(base)] = vars(base)
+                yield from (v for n, v in vars(base).items() if _is_called(n) and isinstance(v, _METHODS))
+
+    def _open(self, place: Mapping[str, Any]) -> None:
+        if place:
+            self._places.setdefault(id(place), place)
 
 
-def _inside(value: Any) -> Iterator[object]:
-    """What ``value`` holds that a trace may read."""
-    if isinstance(value, tuple | list):
-        yield from (len(value), *value)
-    elif isinstance(value, Mapping):
-        yield from (len(value), *value.keys(), *value.values())
-    elif isinstance(value, FunctionType):
-        yield from () if is_own(value) else _variables(value)
-    elif isinstance(value, MethodType):
-        yield from (value.__func__, value.__self__)
-    elif isinstance(value, functools.partial):
-        yield from (value.func, value.args, value.keywords)
-    elif not isinstance(value, type | ModuleType):
-        whole = hasattr(value, "function") and is_own(type(value))  # a monoid, or one of its functions
-        yield from (v for v in getattr(value, "__dict__", {}).values() if whole or isinstance(v, PLAIN))
-        called = getattr(type(value), "__call__", None)  # noqa: B004 - the function, and not whether there is one
-        if isinstance(called, FunctionType):
-            yield called
+class _Values(Walk):
+    """What is found, as values that have a hash."""
+
+    def __init__(self, what: object) -> None:
+        self.found: list[object] = []
+        super().__init__(what)
+
+    def plain(self, value: Any) -> None:
+        self.found.append(repr(value))
+
+    def function(self, value: FunctionType) -> None:
+        self.found.append(value)
+
+    def looked_up(self, place: Mapping[str, Any], name: str) -> None:
+        if name in place:
+            self.found.append(name)
+
+    def opaque(self) -> None:
+        self.found.append(object())
+
+
+# --- what things are -----------------------------------------------------------------------------------------------
+_METHODS = (FunctionType, staticmethod, classmethod)
+_OBJECT: Any = object
+_BY_IDENTITY: tuple[Any, ...] = (None, object.__hash__)
+_IN_C = 1 << 8
+"""Of ``type.__flags__``: a class that Python cannot change (Py_TPFLAGS_IMMUTABLETYPE), as those written in C."""
 
 
 def is_own(thing: Any) -> bool:
     return str(thing.__module__).startswith(_OWN)
 
 
-def _variables(function: FunctionType) -> Iterator[object]:
-    """The values of the variables around ``function``, then those of the globals that it names."""
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not assigned yet
-            yield None
-    held, names = function.__globals__, names_of(function.__code__)
-    for value in (held[name] for name in names if name in held):
-        yield value
-        if isinstance(value, ModuleType):
-            yield from (vars(value)[name] for name in names if name in vars(value))
+def _is_of(thing: Any, packages: Set[str]) -> bool:
+    return str(thing.__module__).partition(".")[0] in packages
+
+
+def _is_called(name: str) -> bool:
+    """Whether Python calls the method without its name in the code; object's own, as for printing, are not asked."""
+    return (
+        name.startswith("__") and name.endswith("__") and (name in ("__init__", "__new__") or not hasattr(object, name))
+    )
+
+
+def _entries(value: Any) -> list[Any] | None:
+    """What a container holds; None for anything else."""
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, Sequence | Set) and not isinstance(value, bytes | range | memoryview):
+        return list(value)
+    return None
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The attributes that an object itself holds, those of ``__slots__`` included."""
+    fields = dict(getattr(value, "__dict__", {}))
+    classes = (c for c in type(value).__mro__ if not c.__flags__ & _IN_C)
+    for name, slot in ((n, v) for c in classes for n, v in vars(c).items()):
+        if isinstance(slot, MemberDescriptorType):
+            with contextlib.suppress(AttributeError):  # not assigned yet
+                fields[name] = slot.__get__(value)
+    return fields
+
+
+def _has_value(value: Any) -> bool:
+    """Whether an object of a class in C shows in its text what it is and never changes, as bytes."""
+    cls: Any = type(value)
+    compared = cls.__eq__ is not _OBJECT.__eq__ and cls.__hash__ not in _BY_IDENTITY
+    return bool(cls.__flags__ & _IN_C) and compared and not callable(value)
+
+
+def _is_known(value: Any) -> bool:
+    """Whether fields are all that an object holds, or what else it holds counts as it is."""
+    cls = type(value)
+    hides = (
+        c.__flags__ & _IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__
+    )
+    return (
+        _is_of(cls, _ARRAYS)
+        or (cls.__module__ == "builtins" and (callable(value) or hasattr(cls, "__get__")))
+        or not any(hides)
+    )
 
 
 @functools.lru_cache(maxsize=1024)
-def names_of(code: CodeType) -> tuple[str, ...]:
-    """The names that ``code`` and the functions inside it look up."""
-    inner = (n for c in code.co_consts if isinstance(c, CodeType) for n in names_of(c))
-    return tuple(dict.fromkeys((*code.co_names, *inner)))
+def read_by(code: CodeType) -> tuple[tuple[str, ...], bool]:
+    """The names that ``code`` and the functions inside it look up, and whether they import.
+
+    Texts count as names: they may be given to ``getattr`` or ``vars``.
+    """
+    inner = [read_by(c) for c in code.co_consts if isinstance(c, CodeType)]
+    texts = (c for c in code.co_consts if isinstance(c, str) and c.isidentifier())
+    names = dict.fromkeys((*code.co_names, *texts, *(n for found, _ in inner for n in found)))
+    return tuple(names), opcode.opmap["IMPORT_NAME"] in code.co_code[::2] or any(imports for _, imports in inner)

@@ -149,14 +149,30 @@ def test_python_numbers() -> None:
         assert got.dtype == wanted.dtype
 
 
+class Settings:
+    scale = 2.0
+
+
 def test_values_from_outside() -> None:
-    factor, weights = 2.0, np.array([2.0])
-    scaled = wf.monoid(identity=0.0, lift=lambda x: x * factor)(lambda a, b: a + b)
-    weighted = wf.monoid(identity=0.0, lift=lambda x: x * weights[0])(lambda a, b: a + b)
+    factor, factors = 2.0, [2.0]
+    read = (lambda x: x * factor, lambda x: x * factors[0], lambda x: x * Settings.scale)
+    scaled = [wf.monoid(identity=0.0, lift=f)(lambda a, b: a + b) for f in read]
     x = f32(1, 2, 4)
-    assert (reduce(x, what=scaled), reduce(x, what=weighted)) == (14, 14)
-    factor, weights[0] = 3.0, 3.0
-    assert (reduce(x, what=scaled), reduce(x, what=weighted)) == (21, 14)
+    assert [reduce(x, what=s) for s in scaled] == [14, 14, 14]
+    factor, factors[0], Settings.scale = 3.0, 3.0, 3.0
+    assert [reduce(x, what=s) for s in scaled] == [21, 21, 21]
+    Settings.scale = 2.0
+
+
+def test_arrays_and_computed_names() -> None:
+    weights = np.array([2.0])
+    read = (lambda x: x * weights[0], lambda x: x * getattr(Settings, "sc" + f"al{chr(101)}"))
+    scaled = [wf.monoid(identity=0.0, lift=f)(lambda a, b: a + b) for f in read]
+    x = f32(1, 2, 4)
+    assert [reduce(x, what=s) for s in scaled] == [14, 14]
+    weights[0] = Settings.scale = 3.0
+    assert [reduce(x, what=s) for s in scaled] == [14, 14]
+    Settings.scale = 2.0
 
 
 # --- order ---------------------------------------------------------------------------------------------------------

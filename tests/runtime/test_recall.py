@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "compiler"))
 from fake_gpu import Gpu, Tensor, gpu
+from test_outside import PLACES, Place
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, BackendError, DTypeError
@@ -162,6 +165,33 @@ def test_what_may_change_in_place_goes_the_long_way(gpu: Gpu) -> None:
     for factor in (2.0, 2.0, 5.0):
         factors[0] = factor
         assert wf.reduce(x, program).a == ROWS.sum() * factor
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda p: p.__name__)
+def test_a_changed_value_is_seen_wherever_it_stands(gpu: Gpu, place: Callable[[], Place]) -> None:
+    reads, change = place()
+
+    def program(v: Any) -> Any:
+        return wf.fold(wf.SUM, reads(v))
+
+    x = gpu.tensor(ROWS)
+    made = wf.monoid(identity=0.0, lift=reads)(lambda a, b: a + b)
+    for value in (2.0, 2.0, 3.0, 3.0, 5.0):
+        change(value)
+        assert wf.reduce(x, program).a == ROWS.sum() * value
+        assert wf.reduce(x, made).a == ROWS.sum() * value
+
+
+def test_classes_modules_and_defaults_that_stay_are_recalled(gpu: Gpu) -> None:
+    """They can be watched; objects with fields cannot."""
+    x, names = gpu.tensor(ROWS), "class base constructor module defaults"
+    watched = [p for p in PLACES if p.__name__.rpartition("_")[2] in names.split() or "module" in p.__name__]
+    assert len(watched) > 6
+    for place in watched:
+        reads, _ = place()
+        made = wf.monoid(identity=0.0, lift=reads)(lambda a, b: a + b)
+        wf.reduce(x, made)
+        assert gpu.launched(lambda: wf.reduce(x, made))[1] == [LAUNCH], place  # noqa: B023
 
 
 def test_a_function_that_took_anothers_place_is_another(gpu: Gpu) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import types
+from collections import UserList, deque
 from typing import Any
 
+import numpy as np
 import pytest
 
 import warpfold as wf
@@ -98,6 +101,42 @@ def test_variables_around_a_function() -> None:
     assert watch_of(program) is None
 
 
+class Settings:
+    scale = 2.0
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+
+class Empty:
+    pass
+
+
+def test_classes_modules_around_a_function_and_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any, scale: Any = 2.0, *, power: Any = 2.0) -> Any:
+        return x * scale * power * here.factor * Settings.scale
+
+    here = types.ModuleType("here")
+    here.factor = 2.0  # type: ignore[attr-defined]
+    for thing, name, new in (
+        (here, "factor", 3.0),
+        (Settings, "scale", 3.0),
+        (program, "__defaults__", (3.0,)),
+        (program, "__kwdefaults__", {"power": 3.0}),
+    ):
+        watch = Watch(program)
+        assert watch.same()
+        monkeypatch.setattr(thing, name, new)
+        assert not watch.same()
+    watch = Watch(program)
+    program.__kwdefaults__["power"] = 4.0
+    assert not watch.same()
+
+
 class Holder:
     def __init__(self) -> None:
         self.factor = 2.0
@@ -108,8 +147,38 @@ class Holder:
 
 @pytest.mark.parametrize(
     "value",
-    [[1.0], {"a": 1.0}, Holder(), Holder().__call__, functools.partial(one, y=1), (1, [2])],
-    ids=["list", "dict", "instance", "bound method", "partial", "tuple of a list"],
+    [
+        [1.0],
+        {"a": 1.0},
+        Holder(),
+        Holder().__call__,
+        functools.partial(one, y=1),
+        (1, [2]),
+        Slotted(),
+        Empty(),
+        deque([1]),
+        UserList([1]),
+        {1},
+        np.ones(2),
+        itertools.count(),
+        (i for i in (1,)),
+    ],
+    ids=[
+        "list",
+        "dict",
+        "instance",
+        "bound method",
+        "partial",
+        "tuple of a list",
+        "slots",
+        "fields to come",
+        "deque",
+        "sequence",
+        "set",
+        "array",
+        "iterator",
+        "generator",
+    ],
 )
 def test_what_changes_where_it_stands_cannot_be_watched(value: Any) -> None:
     with pytest.raises(ChangeableError):
