@@ -134,7 +134,7 @@ class Memo:
             self._table[key] = self.last[key[0]] = entry
             for kept in (self._table, self.last):
                 if len(kept) > KEPT:
-                    del kept[next(iter(kept))]
+                    kept.pop(next(iter(tuple(kept))), None)  # in one step: a call may add to it meanwhile
 
 
 _memos: WeakSet[Memo] = WeakSet()
