@@ -85,9 +85,12 @@ class Walk:
         return [(k, n) for k in self._places for n in self._names if (k, n) not in self._looked]
 
     def _walk(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or (type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0):
+        number = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
+        if number or isinstance(value, PLAIN):
             self.plain(value)
-        elif id(value) not in self._seen:
+        if number or type(value) in PLAIN:
+            return
+        if id(value) not in self._seen:
             self._seen[id(value)] = value
             for inner in self._inside(value):
                 self._walk(inner)
@@ -216,7 +219,7 @@ def _entries(value: Any) -> list[Any] | None:
     """What a container holds; None for anything else."""
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
-    if isinstance(value, Sequence | Set) and not isinstance(value, bytes | range | memoryview):
+    if isinstance(value, Sequence | Set) and not isinstance(value, str | bytes | range | memoryview):
         return list(value)
     return None
 
@@ -246,7 +249,8 @@ def _is_known(value: Any) -> bool:
         c.__flags__ & _IN_C and c.__basicsize__ > object.__basicsize__ for c in cls.__mro__ if not c.__dictoffset__
     )
     return (
-        _is_of(cls, _ARRAYS)
+        isinstance(value, PLAIN)
+        or _is_of(cls, _ARRAYS)
         or (cls.__module__ == "builtins" and (callable(value) or hasattr(cls, "__get__")))
         or not any(hides)
     )

@@ -13,6 +13,8 @@ from operator import attrgetter, is_
 from types import CellType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from ..compiler.outside import Walk
 
 _ABSENT = object()
@@ -78,6 +80,10 @@ class Watch(Walk):
             self._values.append(found)
         else:  # a class, whose dict is not to be had itself
             self._rest.append((partial(place.get, name, _ABSENT), found))
+
+    def plain(self, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            raise ChangeableError
 
     def changeable(self) -> None:
         raise ChangeableError

@@ -227,6 +227,19 @@ def in_slots() -> Place:
     return lambda x: x * held.scale, setter(held)
 
 
+def in_a_number_of_a_class() -> Place:
+    class Number(float):
+        pass
+
+    held = Number(1.0)
+    return lambda x: x * held.scale, setter(held)  # type: ignore[attr-defined]
+
+
+def in_a_number_of_numpy() -> Place:
+    held = np.array(2.0)
+    return lambda x: x * float(held), held.fill
+
+
 def in_an_object_of_an_object() -> Place:
     held = SimpleNamespace(inner=SimpleNamespace())
     return lambda x: x * held.inner.scale, setter(held.inner)
@@ -317,11 +330,15 @@ def test_a_changed_value_is_seen_wherever_it_stands(place: Callable[[], Place]) 
     reads, change = place()
     x = np.ones(4, np.float32)
     summed = wf.monoid(identity=0.0, lift=reads)(lambda a, b: a + b)
+
+    def program(v: Any) -> Any:
+        return wf.fold(wf.SUM, reads(v))
+
     for value in (2.0, 2.0, 3.0, 5.0):
         change(value)
         before = outside(reads)
         hash(before)
-        assert wf.reduce(x, lambda v: wf.fold(wf.SUM, reads(v)), device="emulator") == 4 * value
+        assert wf.reduce(x, program, device="emulator") == 4 * value
         assert wf.reduce(x, summed, device="emulator") == 4 * value
 
 
