@@ -227,7 +227,7 @@ def in_slots() -> Place:
     return lambda x: x * held.scale, setter(held)
 
 
-def in_a_number_of_a_class() -> Place:
+def in_a_number_with_attributes() -> Place:
     class Number(float):
         pass
 
