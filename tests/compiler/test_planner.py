@@ -627,6 +627,21 @@ def check_portable(task: Task, choice: Choice) -> None:
     check_launch(choice.plan, choice.run, task.geometry.n_kept, task.geometry.n_reduced)
 
 
+@pytest.mark.parametrize(
+    ("t", "width", "access"),
+    [("i8", 257, "unaligned"), ("f16", 257, "unaligned"), ("f32", 257, "unaligned"), ("f64", 257, "strided"),
+     ("f32", 256, "aligned"), ("f64", 256, "aligned"), ("f32", 3, "strided")],
+)  # fmt: skip
+def test_columns_that_begin_anywhere_are_read_in_vectors_where_that_is_faster(t: str, width: int, access: str) -> None:
+    """A warp's single elements of 8 bytes fill whole sectors; of 3 f32 the next row lies in the same 16 bytes."""
+    assert choose(simple("max", (MANY, width), (0,), t)).facts.access == (access,)
+
+
+@pytest.mark.parametrize(("width", "lanes"), [(5, 2), (8, 2), (9, 4), (16, 4), (17, 8), (257, 8)])
+def test_few_columns_get_few_lanes(width: int, lanes: int) -> None:
+    assert choose(simple("max", (MANY, width), (0,))).plan.lanes_kept == lanes
+
+
 def test_a_portable_plan_has_vectors_where_the_address_allows_none() -> None:
     def portable(start: int, options: str = "", n: int = 4096) -> Choice:
         return choose(replace(simple("sum", (64, n), (1,), "f32", start), determinism="portable"), options)
