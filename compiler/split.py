@@ -37,9 +37,11 @@ def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
     room = plain and CLUSTER_FROM < nbytes <= CLUSTER_TO
     if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
         return plan
+    wide = replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
     words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
-    notes.because(words, "cluster", "finish", "parts", "warps")
-    return replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
+    notes.forget({"warps"})
+    notes.because(f"{words}: {wide.threads} threads a CTA", "cluster", "finish", "parts", "lanes", "warps", "unroll")
+    return wide
 
 
 def parts_of(task: Task, plan: Plan, notes: Notes) -> int:

@@ -56,7 +56,7 @@ def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
             return None
         try:
             found.append(reader.kind(x))
-        except (RuntimeError, TypeError, NotImplementedError):  # a tensor without strides or memory
+        except (RuntimeError, TypeError):  # a tensor without strides or memory
             return None
     return found
 
