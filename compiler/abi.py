@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from . import tiles
 from .geometry import Dim, Geometry
 from .graph import Expr, MonoidGraph, Program, rewrite
 from .plan import Access, Launch, Plan
@@ -16,13 +17,16 @@ from .plan import Access, Launch, Plan
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
-    "row_count", "row_stride",
+    "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
 elements the caller reduces. A row may be a piece of the caller's: the first two are the piece's, the others not."""
 POINTERS = ("input", "output", "partial", "counter", "exchange", *ROWS)
 SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
+TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
+"""What is said of the elements of an input that a CTA copies: from one CTA's first to the next one's, from its first to
+its last, and how many the input has from first to last."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,9 @@ class Facts:
         kept_rank, reduced_rank: dims that the kernel has, no fewer than the collapsed geometry.
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
-            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, or ``strided``
-            single elements.
+            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``strided``
+            single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere, or
+            ``tile_strided`` single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
     """
@@ -68,7 +73,7 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride")
+        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride", *TILE)
         letter = f"{self.operand}" if self.role in several else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
         return f"{self.role}{letter}{dim}"
@@ -131,6 +136,8 @@ def params(
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
+    found += [Param("tile_results")] if plan.tile_bytes else []
+    found += [Param(role, i) for i, access in enumerate(facts.access) if access.startswith("tile") for role in TILE]
     return tuple(found)
 
 
@@ -140,6 +147,8 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
     if param.role in ("chunk", "count"):
         return run.chunk if param.role == "chunk" else count
+    if param.role.startswith("tile"):
+        return _of_tile(param, geometry, run)
     axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":
@@ -147,6 +156,18 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     if param.role == "row_stride":
         return dim.row_stride
     return dim.size if param.role.endswith("size") else dim.strides[param.operand]
+
+
+def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
+    """The same for what is said of the tiles of ``run``."""
+    if param.role == "tile_results":
+        return run.units * tiles.results(geometry)
+    own = tiles.unit(geometry, param.operand)
+    assert own is not None  # or the input would not be read in a tile
+    if param.role == "tile_pitch":
+        return run.units * own.stride
+    count = run.units if param.role == "tile_length" else geometry.n_kept // tiles.results(geometry)
+    return (count - 1) * own.stride + own.span
 
 
 def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:

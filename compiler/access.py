@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .geometry import Geometry
+from .geometry import Dim, Geometry
 from .plan import Access
 from .task import Task
 
+MANY = 1 << 22
+"""Elements from which on the divisions of each access show in the time."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
 
@@ -13,13 +15,14 @@ WIDEST = 16
 def ranks(geometry: Geometry) -> tuple[int, int]:
     """Kept and reduced dims that a kernel for ``geometry`` has: of few numbers, since each is a kernel of its own.
 
-    One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced).
+    One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced). Large
+    arrays with one reduced dim get kernels of just their dims.
     """
     kept, reduced = len(geometry.kept), len(geometry.reduced)
     if kept <= 1 and reduced <= 1:
         return 1, 1
     if kept <= 3 and reduced <= 3:
-        return 3, 3
+        return (kept, 1) if reduced <= 1 and geometry.n_kept * geometry.n_reduced >= MANY else (3, 3)
     both = max(8, ceil2(max(kept, reduced)))
     return both, both
 
@@ -78,13 +81,18 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
 
 
 def stores_vector(task: Task, operand: int, vector: int) -> bool:
-    """Whether ``vector`` results along the kept axis can be written at once."""
+    """Whether ``vector`` results along the kept axis can be written in stores of all of them, or of WIDEST bytes each."""
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
     if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
         return False
-    return start % (vector * item) == 0 and dims[-1].strides[operand] == 1 and vector * item <= WIDEST
+    return start % min(WIDEST, vector * item) == 0 and dims[-1].strides[operand] == 1
+
+
+def nearest(dims: tuple[Dim, ...]) -> float:
+    """The smallest stride of the first input along ``dims``."""
+    return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))
 
 
 def ceil2(n: int) -> int:

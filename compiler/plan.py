@@ -17,7 +17,7 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "strided"]
+Access = Literal["aligned", "shifted", "unaligned", "strided", "tile", "tile_strided"]
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
@@ -26,7 +26,7 @@ LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
-_POWERS = {str(1 << k): 1 << k for k in range(11)}
+_POWERS = {str(1 << k): 1 << k for k in range(16)}
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Plan:
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
+        tile_bytes: shared memory into which a CTA copies all elements of as many results as fit, before its threads
+            read them there, results in turn; 0: they read where the elements are.
         cluster: CTAs along the reduced axis that combine their states in the shared memory of the first of them.
         cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: lanes by shuffles, then warps in shared
             memory; else all of them in one buffer of states, a barrier after each round. ``serial``: position 0 takes
@@ -62,6 +64,7 @@ class Plan:
     lanes: int = WARP
     warps: int = 1
     warps_kept: int = 1
+    tile_bytes: int = 0
     cluster: int = 1
     cta: Meeting = "shuffle"
     exchange: Literal["shared", "global"] = "shared"
@@ -139,8 +142,8 @@ class Plan:
         round_of_a_cta = self.exchanged - self.global_states
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
-            return first * state_bytes
-        return (first + round_of_a_cta) * state_bytes + TICKET
+            return first * state_bytes + self.tile_bytes
+        return (first + round_of_a_cta) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
         """States of each result that ``split`` CTAs bring to the finish: one a cluster."""
@@ -171,14 +174,15 @@ class Plan:
 
 def _extent(key: str, value: str) -> int:
     """The number that ``value`` of an option says."""
-    if key == "coarsening" and value == "0":
+    if key in _MAY_BE_ZERO and value == "0":
         return 0
     if value not in _POWERS:
-        zero = "0, or " if key == "coarsening" else ""
-        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to 1024")
+        zero = "0, or " if key in _MAY_BE_ZERO else ""
+        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to 32768")
     return _POWERS[value]
 
 
+_MAY_BE_ZERO = ("coarsening", "tile_bytes")
 _CHOICES = {
     "fast": ("reduced", "kept"),
     "walk": ("interleaved", "blocked"),
@@ -194,7 +198,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF417 a tile of results that
+        other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -211,6 +216,9 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
     if plan.cluster > 1 and not target.has_clusters:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
+    alone = (plan.finish, plan.cluster, plan.warps, plan.cta, plan.fast) == ("cta", 1, 1, "shuffle", "reduced")
+    if plan.tile_bytes and not alone:
+        raise error("WF417", tile_bytes=plan.tile_bytes)
 
 
 def _check_fields(plan: Plan) -> None:
@@ -222,8 +230,10 @@ def _check_fields(plan: Plan) -> None:
         extent = getattr(plan, key)
         if extent < 1 or extent & (extent - 1):
             raise error("WF403", key=key, value=extent, expected="a power of two")
-    if plan.coarsening < 0 or plan.coarsening & (plan.coarsening - 1):
-        raise error("WF403", key="coarsening", value=plan.coarsening, expected="0, or a power of two")
+    for key in _MAY_BE_ZERO:
+        extent = getattr(plan, key)
+        if extent < 0 or extent & (extent - 1):
+            raise error("WF403", key=key, value=extent, expected="0, or a power of two")
     if plan.lanes > WARP:
         raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
     if plan.cluster > LARGEST_CLUSTER:
@@ -241,11 +251,13 @@ class Launch:
         tiles: CTAs along the kept axis.
         split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
         chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
+        units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
     """
 
     tiles: int
     split: int
     chunk: int
+    units: int = 0
 
 
 def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1) -> Launch:

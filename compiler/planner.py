@@ -9,22 +9,25 @@ CTAs share a result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from . import staged, tiles
 from .abi import Facts
-from .access import WIDEST, access, ceil2, planned, ranks, stores_vector
+from .access import WIDEST, access, ceil2, nearest, planned, ranks, stores_vector
 from .atomic import adds, exact, operation
+from .dtypes import DType
 from .errors import error
-from .geometry import Dim
+from .geometry import Geometry
 from .graph import walk
-from .plan import STATIC_SHARED, Plan, check, launch
+from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
 __all__ = (
     "CLUSTER_FROM", "CLUSTER_TO", "CLUSTER_WARPS", "THREADS", "WIDEST",
-    "Choice", "Task", "ceil2", "choose", "ctas", "exact", "facts", "operation",
+    "Choice", "Task", "ceil2", "choose", "ctas", "exact", "facts", "launch_of", "operation",
 )  # fmt: skip
 
 IN_FLIGHT = 64
@@ -80,6 +83,9 @@ NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
+WRITTEN = 2
+"""Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
+hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
 COST = {
     "exp": 18, "exp2": 17, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
@@ -101,10 +107,11 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
-    fast = _fast(task, notes)
-    plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
+    plan = staged.plan(task, notes)
+    if plan is None:
+        plan = _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
     if not task.monoid.commutative:
-        plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
+        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     plan = _fitting(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
@@ -117,7 +124,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         _asked(*own, plan, parts, notes)
         notes.rejected += later.rejected
     check(plan, task.target, task.state_bytes)
-    run = launch(plan, task.geometry.n_kept, task.geometry.n_reduced, parts)
+    run = launch_of(plan, task.geometry, parts, task.program.inputs)
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
@@ -140,6 +147,8 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     check(chosen, task.target, task.state_bytes)
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
+    if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
+        raise error("WF418", tile_bytes=chosen.tile_bytes)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
     if chosen.walk == "interleaved" and not task.monoid.commutative:
@@ -168,6 +177,8 @@ def _check_atomic(task: Task) -> None:
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
+    if plan.tile_bytes:
+        return plan.vector == 1 or staged.takes_words(task, plan.vector)
     kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
@@ -182,7 +193,12 @@ def facts(task: Task, plan: Plan) -> Facts:
     partials = g.n_kept * ctas_of(task, plan) if plan.coarsening else 0
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
-    accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
+    accesses: tuple[Access, ...]
+    if plan.tile_bytes:
+        each = tiles.units(plan, g, task.program.inputs)
+        accesses = tuple(staged.access(g, i) if each else "strided" for i in inputs)
+    else:
+        accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
     return Facts(
         *ranks(g),
@@ -195,9 +211,6 @@ def facts(task: Task, plan: Plan) -> Facts:
 def _fast(task: Task, notes: Notes) -> str:
     """The axis that holds the smallest stride of the first input: along it neighbouring lanes read neighbours."""
     kept, reduced = task.geometry.kept, task.geometry.reduced
-
-    def nearest(dims: tuple[Dim, ...]) -> float:
-        return min((abs(d.strides[0]) for d in dims if d.strides[0]), default=float("inf"))
 
     if kept and nearest(kept) < nearest(reduced):
         notes.because(f"lanes lie along the kept axis: its stride {nearest(kept):.0f} is the smallest", "fast")
@@ -218,6 +231,8 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
     registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
     widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+    if axis == "kept" and _is_written(task):
+        widest = min(widest, WIDEST // task.result_bytes)
     kinds = planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
@@ -283,6 +298,8 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
+    if _is_written(task):  # what is not there is read, too
+        unroll = min(unroll, ceil2(g.n_reduced))
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
@@ -293,6 +310,11 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
     notes.because(results, "fast", "vector", "lanes", "warps")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
+
+
+def _is_written(task: Task) -> bool:
+    """Whether results are so large a part of the traffic that writing them decides the time."""
+    return task.geometry.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
 
 
 def _kind(vector: int) -> str:
@@ -307,6 +329,13 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     if plan != wanted:
         notes.rejected.append((f"warps={wanted.warps}", f"states of {task.state_bytes} bytes do not fit shared memory"))
     return plan
+
+
+def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
+    """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
+    if plan.tile_bytes:
+        return tiles.tile_launch(geometry, max(1, tiles.units(plan, geometry, inputs)))
+    return launch(plan, geometry.n_kept, geometry.n_reduced, parts)
 
 
 def _floor2(n: int) -> int:

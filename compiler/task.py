@@ -31,6 +31,11 @@ class Choice:
     reasons: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
+    @property
+    def cut(self) -> str:
+        """How rows are cut into accesses where their addresses decide it: ``shifted`` or ``unaligned``, else nothing."""
+        return "shifted" if self.plan.tile_bytes and self.plan.vector > 1 else self.facts.cut
+
 
 @dataclass
 class Notes:
@@ -87,6 +92,11 @@ class Task:
     def itemsize(self) -> int:
         """Bytes of the widest input element."""
         return max((t.itemsize for t in self.program.inputs), default=4)
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of the widest result."""
+        return max(o.dtype.itemsize for o in self.program.outputs)
 
     @property
     def state_bytes(self) -> int:

@@ -22,7 +22,7 @@ Signature = tuple[Any, ...]
 _READ_HERE = (
     "vector", "unroll", "lanes", "warps", "cta", "coarsening", "finish", "walk",
     # Nothing of the tree:
-    "fast", "warps_kept", "exchange",
+    "fast", "warps_kept", "exchange", "tile_bytes",
 )  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
     """Whether two choices for one reduction give the same bits, whatever the elements are."""
     if unordered(program):
         return True
-    trees = [signature(c.plan, c.run, n_reduced, cut=c.facts.cut) for c in (a, b)]
+    trees = [signature(c.plan, c.run, n_reduced, cut=c.cut) for c in (a, b)]
     return trees[0] is not None and trees[0] == trees[1]
 
 

@@ -14,11 +14,13 @@ from . import (
     lower_interwarp_accumulate,
     lower_shared_store,
     lower_thread_reduce,
+    lower_tile_copy,
     lower_warp_shuffle,
 )
 
 PASSES: tuple[Pass, ...] = (
     distribute.PASS,
+    lower_tile_copy.PASS,
     lower_global_access.PASS,
     lower_thread_reduce.PASS,
     lower_warp_shuffle.PASS,

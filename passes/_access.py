@@ -9,9 +9,12 @@ from ..compiler.build import address, before, integer, load, replace, splat, sto
 from ..compiler.combine import elements, fragment, width
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
-from ..compiler.dialect.stages import ACCESS
+from ..compiler.dialect.stages import ACCESS, TILE
 from ..compiler.mlir import arith, ir, scf
 from ._funnel import unaligned
+
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "tile")
+"""The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,18 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted", "unaligned"):
+    if op.name == "fold.load" and string(op, "access", ACCESS) in SIDE_BY_SIDE:
         inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     total = integer(kept.type, 0)
     for place, stride in zip(places, strides, strict=True):
         total = arith.addi(total, place if stride is None else arith.muli(place, stride))
-    return total
+    return arith.subi(total, layout[-1]) if is_of_tile(op) else total
+
+
+def is_of_tile(op: Any) -> bool:
+    """Whether a load reads a copy in shared memory, whose origin is its last operand."""
+    return op.name == "fold.load" and string(op, "access", ACCESS) in TILE
 
 
 def lower_load(op: Any, window: Window | None) -> None:
@@ -102,10 +110,9 @@ def lower_load(op: Any, window: Window | None) -> None:
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
-        if access == "coherent" or (access in ("aligned", "shifted") and not apart):
-            value = load(
-                base, offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
-            )
+        if access == "coherent" or is_of_tile(op) or (access in ("aligned", "shifted") and not apart):
+            flags = {"volatile": access == "coherent", "invariant": access in ("aligned", "shifted")}
+            value = load(base, offset(op, kept, reduced, 3), t, **flags)
         elif access == "unaligned" and not apart:
             last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))

@@ -87,12 +87,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler import attributes
+from ..compiler import attributes, tiles
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.attributes import target_of
-from ..compiler.build import bytes_of
+from ..compiler.build import bytes_of, memory_type
 from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
+from ..compiler.dialect.stages import TILE
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
@@ -151,6 +152,7 @@ class _Distributor:
         self.states = [element(v.type) for v in self.sources]
         self.identity, self.combine = self.reduce.regions
         self.args: dict[Param, Any] = {}
+        self.copies: dict[int, list[Any]] = {}
 
     def _check_ragged(self) -> None:
         """Ragged rows begin anywhere and are no longer than a CTA can take."""
@@ -199,9 +201,45 @@ class _Distributor:
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):
             self.place()
-            self.locate()
-            self.finish(self.first_round())
+            if plan.tile_bytes:
+                self.results_of_tile()
+            else:
+                self.reduce_one()
             gpu.ReturnOp([])
+
+    def reduce_one(self) -> None:
+        """What a thread does for its place in the grid."""
+        self.locate()
+        self.finish(self.first_round())
+
+    def results_of_tile(self) -> None:
+        """The same for all results whose elements the CTA copies into shared memory, ``slots`` of them at a time."""
+        self.copy_tile()
+        count, slots = self.arg("tile_results"), self.number(self.plan.slots)
+        begin = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), count)
+        end = arith.minsi(arith.addi(begin, count), self.arg("n_kept"))
+        loop = scf.ForOp(begin, end, slots)
+        with ir.InsertionPoint(loop.body):
+            self.own(arith.addi(loop.induction_variable, self.slot), end)
+            self.reduce_one()
+            scf.YieldOp([])
+
+    def copy_tile(self) -> None:
+        """Copies what the CTA reads of each input, as far as it has inputs of its own."""
+        tile, thread = self.id(gpu.block_id(gpu.Dimension.x)), self.id(gpu.thread_id(gpu.Dimension.x))
+        kinds = [bytes_of(memory_type(element(v.type))) for v in self.block.arguments]
+        mine = [access in TILE for access in self.facts.access]
+        for i in (i for i, copied in enumerate(mine) if copied):
+            begin = arith.muli(tile, self.arg("tile_pitch", i))
+            attributes = {
+                "item": kinds[i],
+                "bytes": tiles.share(self.plan, kinds, mine, i),
+                "threads": self.plan.threads,
+            }
+            operands = [self.arg("input", i), begin, self.arg("tile_length", i), self.arg("tile_extent", i), thread]
+            types = [ir.Type.parse("!llvm.ptr<3>"), self.index]
+            self.copies[i] = list(self.make_op("fold.tile_copy", types, operands, attributes).results)
+        gpu.barrier()
 
     def resident(self) -> int:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
@@ -244,12 +282,16 @@ class _Distributor:
         self.position = self.scaled(self.row, plan.lanes, self.lane)
         self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
         tile = self.id(gpu.block_id(gpu.Dimension.x))
-        self.kept = self.scaled(tile, plan.slots, self.slot)
-        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.arg("n_kept"))
-        self.owner = arith.andi(self.in_range, self.is_first(self.position))
+        self.own(self.scaled(tile, plan.slots, self.slot), self.arg("n_kept"))
         if plan.cluster > 1:
             self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
             self.owner = arith.andi(self.owner, self.is_first(self.rank))
+
+    def own(self, kept: Any, end: Any) -> None:
+        """Makes the result ``kept`` this thread's, if it lies before ``end``."""
+        self.kept = kept
+        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
+        self.owner = arith.andi(self.in_range, self.is_first(self.position))
 
     def locate(self) -> None:
         """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.
@@ -501,10 +543,12 @@ class _Distributor:
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
         layout += [self.extents[operand]] if operand in self.extents else []
         layout += [self.arg("n_kept"), self.arg("n_reduced")] if facts.access[operand] == "unaligned" else []
+        base = self.arg("input", operand)
+        if operand in self.copies:
+            base, origin = self.copies[operand]
+            layout += [origin]
         attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts.access[operand])
-        return self.make(
-            "fold.load", t, [self.arg("input", operand), self.kept, r, *layout], attributes, self.plan.vector
-        )
+        return self.make("fold.load", t, [base, self.kept, r, *layout], attributes, self.plan.vector)
 
     def extent(self, operand: int) -> Any:
         """How many elements of an input of one dim of each kind lie from its first to its last."""

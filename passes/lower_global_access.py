@@ -90,7 +90,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
-from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._access import Window, is_of_tile, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 
 HEAVY = 12
 """Operations of a combine from which on what is left of a walk goes one by one: its code would take longer to compile
@@ -118,8 +118,9 @@ def _peel(op: Any) -> None:
     begin, end, state = op.operands
     with before(op):
         pieces = _Pieces(op, state, live)
-        if live and "shifted" in loads:
-            pieces.shifted(begin, end, loads["shifted"])
+        rows = loads.get("shifted", loads.get("tile") if pieces.lanes > 1 else None)
+        if live and rows:
+            pieces.shifted(begin, end, rows)
         elif live and "unaligned" in loads:
             pieces.unaligned(begin, end, loads["unaligned"])
         else:
@@ -139,7 +140,8 @@ class _Edges:
     Attributes:
         lead: elements between the boundary before the row and its first one.
         window: the row's elements, read in whole accesses.
-        inside: whether the accesses at both its ends lie in the array's memory as a whole.
+        inside: whether the accesses at both its ends lie in the array's memory as a whole; nothing where they do so in
+            a copy.
     """
 
     def __init__(self, load: Any, first: Any, end: Any, lanes: int) -> None:
@@ -149,6 +151,9 @@ class _Edges:
         boundary = arith.subi(first, self.lead)
         last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
         self.window = Window(first, end, last)
+        self.inside = None
+        if is_of_tile(load):
+            return
         zero = integer(t, 0)
         row = offset(load, load.operands[1], zero, 3)
         after = arith.addi(arith.addi(row, last), integer(t, lanes))
@@ -218,6 +223,9 @@ class _Pieces:
         """
         window = edges.window
         after = arith.addi(begin, integer(begin.type, self.unroll * self.step))
+        if edges.inside is None:
+            self.add(begin, _once(begin, window.end), self.unroll, window)
+            return after
         self.add(begin, arith.select(edges.inside, _once(begin, window.end), begin), self.unroll, window)
         apart = arith.select(edges.inside, begin, arith.minsi(after, window.end))
         self.add(begin, apart, 1, Window(window.first, window.end))
@@ -256,6 +264,8 @@ def _after(begin: Any, limit: Any, step: int) -> Any:
 def _lead(op: Any, lanes: int, t: Any) -> Any:
     """How many elements the row of a shifted load begins after a boundary of ``lanes`` elements."""
     base, kept = op.operands[0], op.operands[1]
+    if is_of_tile(op):
+        return arith.andi(offset(op, kept, integer(t, 0), 3), integer(t, lanes - 1))
     scalar = element(op.results[0].type)
     start = address(base, offset(op, kept, integer(t, 0), 3), scalar)
     i64 = ir.IntegerType.get_signless(64)

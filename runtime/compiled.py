@@ -14,7 +14,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
-from ..compiler.plan import Launch, Plan, launch
+from ..compiler.plan import Launch, Plan
 from ..compiler.target import target
 from .execute import Arrays, run
 from .recall import Memo, arrays_of, asked
@@ -84,17 +84,15 @@ class Compiled:
         ask: Hashable = None
         if where is None and keepdims is False and device == "auto":
             ask = len(xs) if out is None else -len(xs)
-            entry = self._last.get(ask)
-            if ask == -1 and entry is not None and entry.check(xs[0], out):  # what most calls come down to
-                recipe = entry.recipes.get(entry.stream())
-                if recipe is not None:
-                    found = recipe(xs[0], out)
-                    if found is not MISS:
-                        return found
+            recipe = self._last.get(ask)
+            if recipe is not None:  # what most calls come down to, without a call of our own
+                found = recipe(xs[0], out) if ask == -1 else recipe(*arrays_of(xs, out, None))
+                if found is not MISS:
+                    return found
         if ask is None or type(out) is tuple:
-            ask = asked("", len(xs), None, out, where, {"keepdims": keepdims, "device": device})
+            ask = asked(None, out, where, {"keepdims": keepdims, "device": device}, len(xs))
         arrays = arrays_of(xs, out, where)
-        return self._memo(ask, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
+        return self._memo.missed(ask, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
 
     def _run(self, xs: tuple[object, ...], out: Any, keepdims: bool, where: Any, device: str) -> Any:
         """A call from its arguments to the launch, whatever was seen before."""
@@ -125,11 +123,13 @@ class Compiled:
         needed = planner.facts(task, a.plan)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
+        if a.most is not None and geometry.n_reduced > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
         parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state)
-        return geometry, launch(a.plan, geometry.n_kept, geometry.n_reduced, parts)
+        return geometry, planner.launch_of(a.plan, geometry, parts, a.inputs)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
         return error("WF123", name=self.artifact.name, expected=expected, found=found)

@@ -109,7 +109,7 @@ def tree_v2(
     """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
     choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
-    v, cut = plan.vector_reduced, choice.facts.cut
+    v, cut = plan.vector_reduced, choice.cut
     ends = {p: cut.replace("unaligned", "first" * (p == 0) + "last" * (p == run.split - 1)) for p in range(run.split)}
     ctas = [
         warps(x[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, v, plan.unroll, lead, ends[p])

@@ -27,9 +27,10 @@ from .base import (
 )
 
 GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
-ACCESS = ("aligned", "shifted", "unaligned", "strided", "coherent")
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 2}
+ACCESS = ("aligned", "shifted", "unaligned", "strided", "coherent", "tile", "tile_strided")
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
+TILE = ("tile", "tile_strided")
 AXES = ("kept", "reduced")
 METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
@@ -61,8 +62,10 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
     ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
     follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
-    anywhere; the sizes of the kept and the reduced axis follow), ``strided`` single elements, or
-    ``coherent`` (aligned vectors along the kept axis, of data that other CTAs have written during this kernel).
+    anywhere; the sizes of the kept and the reduced axis follow), ``strided`` single elements, ``tile`` (vectors that
+    lie side by side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows),
+    ``tile_strided`` (single elements there), or ``coherent`` (aligned vectors along the kept
+    axis, of data that other CTAs have written during this kernel).
     """
 
     base: ext.Operand[Any]
@@ -77,10 +80,45 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _pointer(op, 0, GLOBAL)
+        access = string(op, "access", ACCESS)
+        _pointer(op, 0, SHARED if access in TILE else GLOBAL)
         _index(op, 1, 2)
-        _layout(op, 3 + AFTER_LAYOUT.get(string(op, "access", ACCESS), 0), 1)
+        _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         string(op, "axis", AXES)
+
+
+class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
+    """Copies a run of an array into shared memory.
+
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads}``: the elements, of
+    ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``, the end of the
+    array. All ``threads`` threads of the CTA take part. Element i of the array then is element i - ``origin`` of
+    ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the array. It is there
+    for all threads after a barrier.
+    """
+
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    length: ext.Operand[Any]
+    extent: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    copy: ext.Result[Any]
+    origin: ext.Result[Any]
+    item: Any
+    bytes: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _pointer(op, 0, GLOBAL)
+        _index(op, 1, 2, 3, 4)
+        wanted = [SHARED, str(op.operands[1].type)]
+        found = [str(r.type) for r in op.results]
+        expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
+        power_of_two(op, "item", 16)
+        size = integer(op, "bytes")
+        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+        power_of_two(op, "threads", 1024)
 
 
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
