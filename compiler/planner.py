@@ -17,6 +17,7 @@ from .atomic import adds, exact, operation
 from .errors import error
 from .geometry import Dim
 from .graph import walk
+from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Plan, check, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .target import WARP
@@ -103,6 +104,10 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     notes = Notes()
     fast = _fast(task, notes)
     plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
+    if fast == "kept":
+        widest = _widest(task, STATE_LIMIT)
+        unroll = min(_unroll(task, widest), IN_FLIGHT // (widest * task.itemsize))
+        plan = periodic(task, replace(plan, vector=widest, unroll=unroll), plan, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
@@ -117,7 +122,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         _asked(*own, plan, parts, notes)
         notes.rejected += later.rejected
     check(plan, task.target, task.state_bytes)
-    run = launch(plan, task.geometry.n_kept, task.geometry.n_reduced, parts)
+    g = task.geometry
+    run = launch(plan, g.n_kept, g.n_reduced, parts, g.columns)
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
@@ -138,12 +144,14 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
+    if chosen.walk == "period" and not rows_without_gaps(task, chosen):
+        raise error("WF416")
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
-    if chosen.walk == "interleaved" and not task.monoid.commutative:
-        raise error("WF409", name=task.monoid.name)
+    if chosen.walk != "blocked" and not task.monoid.commutative:
+        raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     return chosen, ctas_of(task, chosen)
 
 
@@ -168,7 +176,7 @@ def _check_atomic(task: Task) -> None:
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
-    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
+    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk != "period" else set()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
@@ -183,6 +191,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     largest = max(g.n_kept, g.n_reduced, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
+    if plan.walk == "period":
+        accesses = tuple("period" if rows_without_gaps(task, plan) else "strided" for _ in inputs)
     vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
     return Facts(
         *ranks(g),
@@ -216,8 +226,7 @@ def _fast(task: Task, notes: Notes) -> str:
 
 def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
-    registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
-    widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+    widest = _widest(task, STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2)
     kinds = planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
@@ -228,6 +237,11 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
     notes.because(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})", "fast", "vector")
     return vector
+
+
+def _widest(task: Task, registers: int) -> int:
+    """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
+    return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
 
 
 def _unroll(task: Task, vector: int) -> int:

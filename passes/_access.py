@@ -84,7 +84,7 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted", "unaligned"):
+    if op.name == "fold.load" and string(op, "access", ACCESS) in ("aligned", "shifted", "unaligned", "period"):
         inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     total = integer(kept.type, 0)
@@ -98,14 +98,12 @@ def lower_load(op: Any, window: Window | None) -> None:
     base, kept, reduced = list(op.operands)[:3]
     access, t = string(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
-    apart = window is not None and window.last is None
+    apart, coherent = window is not None and window.last is None, access == "coherent"
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
-        if access == "coherent" or (access in ("aligned", "shifted") and not apart):
-            value = load(
-                base, offset(op, kept, reduced, 3), t, volatile=access == "coherent", invariant=access != "coherent"
-            )
+        if access in ("aligned", "shifted", "period", "coherent") and not apart:
+            value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
             last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
@@ -113,7 +111,8 @@ def lower_load(op: Any, window: Window | None) -> None:
         else:
             along = string(op, "axis", ("kept", "reduced"))
             places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
-            value = fragment([load(base, offset(op, *p, 3), scalar, invariant=True) for p in places])
+            where = [offset(op, *p, 3) for p in places]
+            value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
         replace(op, [value])
 
 

@@ -128,8 +128,9 @@ class Compiled:
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state)
-        return geometry, launch(a.plan, geometry.n_kept, geometry.n_reduced, parts)
+        sizes = geometry.n_kept, geometry.n_reduced
+        parts = planner.ctas(a.plan, *sizes, task.machine, state, geometry.columns)
+        return geometry, launch(a.plan, *sizes, parts, geometry.columns)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
         return error("WF123", name=self.artifact.name, expected=expected, found=found)
