@@ -105,9 +105,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     fast = _fast(task, notes)
     plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
     if fast == "kept":
-        widest = _widest(task, STATE_LIMIT)
-        unroll = min(_unroll(task, widest), IN_FLIGHT // (widest * task.itemsize))
-        plan = periodic(task, replace(plan, vector=widest, unroll=unroll), plan, notes)
+        plan = periodic(task, _wide(task, plan), plan, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
@@ -290,6 +288,14 @@ def _threads_a_row(task: Task, vector: int) -> int:
     elif "shifted" in planned(task, "reduced", vector):
         steps = ((ONE * vector, 1), (FOUR * vector, 4), (MOST_OF_A_WARP, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
+
+
+def _wide(task: Task, plan: Plan) -> Plan:
+    """``plan`` with the widest accesses, as if along the reduced axis: sums of bytes hold words, and not states."""
+    vector = _widest(task, STATE_LIMIT)
+    unroll = IN_FLIGHT // (vector * task.itemsize)
+    bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
+    return replace(plan, vector=vector, unroll=unroll if bytes_added else min(unroll, _unroll(task, vector)))
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:

@@ -16,6 +16,10 @@ from ..compiler.mlir import arith, gpu
 from ..compiler.plan import Plan
 
 
+WORDS = 16
+"""Registers for the partial states that a thread has in flight in the second round."""
+
+
 class Periods:
     """The parts of the distributor that a walk by periods has its own way in."""
 
@@ -87,7 +91,9 @@ class Periods:
                 for p, t in zip(sources, self.states, strict=True)
             ]
 
-        return self.round(zero, arith.muli(parts, self.columns), lead, self.plan.second_unroll, read)
+        words = self.plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
+        unroll = max(1, min(self.plan.second_unroll, WORDS // words))
+        return self.round(zero, arith.muli(parts, self.columns), lead, unroll, read)
 
     def round(self, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:
         """Reduces the elements in [first, limit) of a row that begins ``lead`` elements past a boundary."""

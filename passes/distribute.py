@@ -123,6 +123,9 @@ spills to keep these full, too. So many have enough bytes in flight."""
 MANY = 2048
 LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
+HELD = 16
+"""Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
+more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers."""
 
@@ -211,6 +214,9 @@ class _Distributor:
         plan = self.plan
         threads = target_of(self.function).threads_per_sm
         half = threads // (2 * plan.threads)
+        if plan.walk == "period":
+            registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
+            return half if registers <= HELD else max(1, half * 3 // 4)
         if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
