@@ -405,7 +405,7 @@ _rows(
             "finish=atomic is not exact for {name}: {why}",
             "{remedy}",
         ),
-        "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
+        "WF409": ("{name} is not commutative: walk={walk} would reorder its elements", "use walk=blocked"),
         "WF410": (
             "no plan is called {name!r}{near}: expected one of {known}",
             "write a name, key=value,key=value, or a name and then what differs",
@@ -425,6 +425,15 @@ _rows(
         "WF414": (
             "the plan has cluster={cluster}: {arch} has no clusters of CTAs",
             "set cluster=1, or compile for sm_90a or newer",
+        ),
+        "WF415": (
+            "the threads of a CTA share the rows of a period, and none of its results: the plan has other extents",
+            "set {change}, or walk=interleaved",
+        ),
+        "WF416": (
+            "walk=period does not fit this layout: it needs narrow rows without gaps, no more columns than threads, and "
+            "whole accesses in a period",
+            "use walk=interleaved, or raise warps_kept",
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",

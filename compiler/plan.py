@@ -8,6 +8,7 @@ and the property tests check that they cover every element once.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from math import gcd
 from typing import Literal, get_args
 
 from .errors import error, near
@@ -17,7 +18,8 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "strided", "tile", "tile_strided"]
+Access = Literal["aligned", "shifted", "unaligned", "period", "strided", "tile", "tile_strided"]
+Walk = Literal["interleaved", "blocked", "period"]
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
@@ -35,8 +37,10 @@ class Plan:
 
     Attributes:
         fast: the axis along which neighbouring lanes, and the elements of one vector access, lie.
-        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors) or
-            ``blocked`` (a contiguous piece each, which keeps the order of the elements).
+        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
+            ``blocked`` (a contiguous piece each, which keeps the order of the elements), or ``period`` (all threads of
+            a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
+            first threads owns a column).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
@@ -58,7 +62,7 @@ class Plan:
     """
 
     fast: Axis = "reduced"
-    walk: Literal["interleaved", "blocked"] = "interleaved"
+    walk: Walk = "interleaved"
     vector: int = 1
     unroll: int = 1
     lanes: int = WARP
@@ -94,12 +98,12 @@ class Plan:
 
     @property
     def vector_kept(self) -> int:
-        """Elements of one access along the kept axis."""
-        return self.vector if self.fast == "kept" else 1
+        """Elements of one access along the kept axis; those of a period are of columns that other threads own."""
+        return self.vector if self.fast == "kept" and self.walk != "period" else 1
 
     @property
     def slots(self) -> int:
-        """Results a CTA works on at a time."""
+        """Results a CTA works on at a time; of a period as many as there are columns, and no more than so many."""
         return self.warps_kept * self.lanes_kept * self.vector_kept
 
     @property
@@ -120,6 +124,8 @@ class Plan:
     @property
     def exchanged(self) -> int:
         """States that the threads of a CTA leave for each other in memory, of all its results; 0 where none do."""
+        if self.walk == "period":
+            return self.threads * self.vector
         rows = self.warps if self.cta == "shuffle" else self.positions
         return rows * self.slots if rows > 1 else 0
 
@@ -143,6 +149,8 @@ class Plan:
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
+        if self.walk == "period":  # both its rounds take place in one buffer
+            return first * state_bytes + TICKET
         return (first + round_of_a_cta) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
@@ -185,7 +193,7 @@ def _extent(key: str, value: str) -> int:
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
 _CHOICES = {
     "fast": ("reduced", "kept"),
-    "walk": ("interleaved", "blocked"),
+    "walk": get_args(Walk),
     "cta": get_args(Meeting),
     "exchange": ("shared", "global"),
     "finish": get_args(Finish),
@@ -198,8 +206,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF417 a tile of results that
-        other CTAs or warps share.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a period whose rows others
+            share, WF417 a tile of results that other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -219,6 +227,18 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     alone = (plan.finish, plan.cluster, plan.warps, plan.cta, plan.fast) == ("cta", 1, 1, "shuffle", "reduced")
     if plan.tile_bytes and not alone:
         raise error("WF417", tile_bytes=plan.tile_bytes)
+    if plan.walk == "period":
+        _check_period(plan)
+
+
+def _check_period(plan: Plan) -> None:
+    """All threads of a CTA lie along the rows, and meet in shared memory (WF415)."""
+    wanted = replace(plan, fast="kept", lanes=1, warps=1, cluster=1, cta="shuffle")
+    if plan.finish not in ("cta", "last_block"):
+        wanted = replace(wanted, finish="last_block")
+    if plan != wanted:
+        before, after = plan.to_dict(), wanted.to_dict()
+        raise error("WF415", change=",".join(f"{key}={after[key]}" for key in after if after[key] != before[key]))
 
 
 def _check_fields(plan: Plan) -> None:
@@ -252,21 +272,45 @@ class Launch:
         split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
         chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
+        rows: those of a period, where the plan walks so.
     """
 
     tiles: int
     split: int
     chunk: int
     units: int = 0
+    rows: int = 1
 
 
-def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1) -> Launch:
+def period_rows(plan: Plan, columns: int) -> int:
+    """The most rows of so many columns that the threads of a CTA read at once in whole accesses; 0 if there are none.
+
+    A multiple of as many rows as it takes to fill accesses: then the elements of an access, so many rows on, are of the
+    same columns.
+    """
+    whole = plan.vector // gcd(plan.vector, columns)
+    return plan.threads * plan.vector // columns // whole * whole
+
+
+def grain(plan: Plan, columns: int) -> tuple[int, int]:
+    """Results that a CTA works on, and elements of the reduced axis that its threads read with an access each.
+
+    ``columns`` are the results side by side, which only a period asks for.
+    """
+    if plan.walk == "period":
+        return columns, period_rows(plan, columns)
+    return plan.slots, plan.positions * plan.vector_reduced
+
+
+def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, columns: int = 1) -> Launch:
     """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
+    slots, step = grain(plan, columns)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
-    chunk = -(-chunk // plan.tile) * plan.tile
+    chunk = -(-chunk // (step * plan.unroll)) * step * plan.unroll
     clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
-    return Launch(-(-n_kept // plan.slots), clusters * plan.cluster, chunk)
+    rows = step if plan.walk == "period" else 1
+    return Launch(-(-n_kept // slots), clusters * plan.cluster, chunk, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -306,3 +350,14 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     piece = -(-run.chunk // plan.positions)
     begin = first + position(plan, place) * piece
     return begin, min(begin + piece, end), 1
+
+
+def period_range(plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
+
+    As of a row of ``n_reduced * columns`` elements whose start lies ``lead`` past a boundary; clipped to the chunk's.
+    """
+    first = place.part * run.chunk * columns
+    end = min(first + run.chunk * columns, n_reduced * columns)
+    slot, period = place.thread * plan.vector, run.rows * columns
+    return first - lead + slot, end if slot < period else first - plan.vector, period

@@ -20,6 +20,7 @@ from .dtypes import DType
 from .errors import error
 from .geometry import Geometry
 from .graph import walk
+from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .target import WARP
@@ -107,9 +108,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
-    plan = staged.plan(task, notes)
-    if plan is None:
-        plan = _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
+    plan = staged.plan(task, notes) or _direct_plan(task, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
@@ -126,6 +125,14 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs)
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def _direct_plan(task: Task, notes: Notes) -> Plan:
+    """The plan of threads that read where the elements are."""
+    if _fast(task, notes) == "reduced":
+        return _reduced_plan(task, notes)
+    plan = _kept_plan(task, notes)
+    return periodic(task, _wide(task, plan), plan, notes)
 
 
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
@@ -145,14 +152,16 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
+    if chosen.walk == "period" and not rows_without_gaps(task, chosen):
+        raise error("WF416")
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
         raise error("WF418", tile_bytes=chosen.tile_bytes)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
-    if chosen.walk == "interleaved" and not task.monoid.commutative:
-        raise error("WF409", name=task.monoid.name)
+    if chosen.walk != "blocked" and not task.monoid.commutative:
+        raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     return chosen, ctas_of(task, chosen)
 
 
@@ -179,7 +188,7 @@ def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or staged.takes_words(task, plan.vector)
-    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
+    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk != "period" else set()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
@@ -197,6 +206,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     if plan.tile_bytes:
         each = tiles.units(plan, g, task.program.inputs)
         accesses = tuple(staged.access(g, i) if each else "strided" for i in inputs)
+    elif plan.walk == "period":
+        accesses = tuple("period" if rows_without_gaps(task, plan) else "strided" for _ in inputs)
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
@@ -229,8 +240,7 @@ def _fast(task: Task, notes: Notes) -> str:
 
 def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
-    registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
-    widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+    widest = _widest(task, STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2)
     if axis == "kept" and _is_written(task):
         widest = min(widest, WIDEST // task.result_bytes)
     kinds = planned(task, axis, widest)
@@ -243,6 +253,11 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
     notes.because(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})", "fast", "vector")
     return vector
+
+
+def _widest(task: Task, registers: int) -> int:
+    """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
+    return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
 
 
 def _unroll(task: Task, vector: int) -> int:
@@ -293,6 +308,14 @@ def _threads_a_row(task: Task, vector: int) -> int:
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
+def _wide(task: Task, plan: Plan) -> Plan:
+    """``plan`` with the widest accesses, as if along the reduced axis: sums of bytes hold words, and not states."""
+    vector = _widest(task, STATE_LIMIT)
+    unroll = IN_FLIGHT // (vector * task.itemsize)
+    bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
+    return replace(plan, vector=vector, unroll=unroll if bytes_added else min(unroll, _unroll(task, vector)))
+
+
 def _kept_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
@@ -335,7 +358,7 @@ def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
     if plan.tile_bytes:
         return tiles.tile_launch(geometry, max(1, tiles.units(plan, geometry, inputs)))
-    return launch(plan, geometry.n_kept, geometry.n_reduced, parts)
+    return launch(plan, geometry.n_kept, geometry.n_reduced, parts, geometry.columns)
 
 
 def _floor2(n: int) -> int:

@@ -97,7 +97,7 @@ def tile_launch(geometry: Geometry, each: int) -> Launch:
     """The grid of CTAs that copy ``each`` units."""
     outer = _outermost(geometry.kept)
     size = outer.size if outer is not None else 1
-    return Launch(-(-size // each), 1, max(1, geometry.n_reduced), each)
+    return Launch(-(-size // each), 1, max(1, geometry.n_reduced), units=each)
 
 
 def _outermost(kept: tuple[Dim, ...]) -> Dim | None:

@@ -13,7 +13,7 @@ from ..compiler.dialect.stages import ACCESS, TILE
 from ..compiler.mlir import arith, ir, scf
 from ._funnel import unaligned
 
-SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "tile")
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "tile")
 """The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""
 
 
@@ -106,13 +106,14 @@ def lower_load(op: Any, window: Window | None) -> None:
     base, kept, reduced = list(op.operands)[:3]
     access, t = string(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
-    apart = window is not None and window.last is None
+    apart, coherent = window is not None and window.last is None, access == "coherent"
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
-        if access == "coherent" or is_of_tile(op) or (access in ("aligned", "shifted") and not apart):
-            flags = {"volatile": access == "coherent", "invariant": access in ("aligned", "shifted")}
-            value = load(base, offset(op, kept, reduced, 3), t, **flags)
+        if is_of_tile(op):
+            value = load(base, offset(op, kept, reduced, 3), t)
+        elif access in ("aligned", "shifted", "period", "coherent") and not apart:
+            value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
             last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
@@ -120,7 +121,8 @@ def lower_load(op: Any, window: Window | None) -> None:
         else:
             along = string(op, "axis", ("kept", "reduced"))
             places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
-            value = fragment([load(base, offset(op, *p, 3), scalar, invariant=True) for p in places])
+            where = [offset(op, *p, 3) for p in places]
+            value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
         replace(op, [value])
 
 

@@ -1,0 +1,84 @@
+"""Narrow columns: rows so short that several of them are read as one, the period of a plan that walks so.
+
+Rows of n columns without gaps, m at a time, are a run of m * n elements. Where that fills whole accesses, all threads
+of a CTA lie side by side along it, and what a thread reads m rows on is of the same columns. So it keeps a state for
+each element of its access, and needs to know of no column before the end: then thread c takes those of column c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .access import ranks
+from .geometry import Dim
+from .plan import Plan, period_rows
+from .target import WARP
+from .task import Notes, Task
+
+COLUMNS = 256
+"""Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
+WARPS = ((32, 8), (COLUMNS, 32))
+"""(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
+states the CTAs bring to the last one: then few large CTAs are better."""
+STEPS = 4
+"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too short for so many."""
+FEWEST = 2
+"""Warps of a CTA at least."""
+FULL = 7 / 8
+"""Lanes that have something to read, of those of a plan that reads whole aligned accesses: with as many it is as fast."""
+
+
+def rows_without_gaps(task: Task, plan: Plan) -> bool:
+    """Whether ``plan`` can walk by periods: each row begins where the one before ends, in all inputs at one place.
+
+    Which place that is in an access does not matter to the kernel; the bits of a result know it.
+    """
+    g = task.geometry
+    if len(g.reduced) != 1 or not g.kept or max(ranks(g)) > 3 or task.determinism == "portable":
+        return False
+    inputs, inner = range(len(task.program.inputs)), g.kept[-1]
+    narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0
+    side_by_side = all((inner.strides[i], g.reduced[0].strides[i]) == (1, inner.size) for i in inputs)
+    return narrow and side_by_side and _one_place(task, plan.vector)
+
+
+def _one_place(task: Task, vector: int) -> bool:
+    """Whether all inputs begin as many elements past a boundary of ``vector`` elements."""
+    g, places = task.geometry, set()
+    for i, t in enumerate(task.program.inputs):
+        start = task.addresses[i] + g.offsets[i] * t.itemsize
+        if start % t.itemsize:
+            return False
+        places.add(start // t.itemsize % vector)
+    same = all(len({d.strides[i] for i in range(len(task.program.inputs))}) == 1 for d in g.kept[:-1])
+    return len(places) <= 1 and same
+
+
+def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
+    """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
+    g = task.geometry
+    if plan.fast != "kept" or not task.monoid.commutative or g.columns > COLUMNS or _is_full(g.kept[-1], plan):
+        return plan
+    warps = next(warps for most, warps in WARPS if g.columns <= most)
+    found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
+    while found.warps_kept > FEWEST and _steps(found, g.columns, g.n_reduced) < STEPS:
+        found = replace(found, warps_kept=found.warps_kept // 2)
+    if _steps(found, g.columns, g.n_reduced) < STEPS or not rows_without_gaps(task, found):
+        return plan
+    rows = period_rows(found, g.columns)
+    words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
+    notes.forget({"fast", "vector", "lanes", "warps", "unroll"})
+    notes.because(f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector")
+    notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
+    return found
+
+
+def _is_full(inner: Dim, plan: Plan) -> bool:
+    """Whether ``plan`` reads whole accesses by most of its lanes."""
+    accesses, lanes = -(-inner.size // plan.vector), plan.lanes_kept
+    return plan.vector > 1 and inner.size % plan.vector == 0 and accesses / (-(-accesses // lanes) * lanes) >= FULL
+
+
+def _steps(plan: Plan, columns: int, n_reduced: int) -> float:
+    """Periods in the rows of one result; 0 if a period has no whole accesses."""
+    return n_reduced / rows if (rows := period_rows(plan, columns)) else 0
