@@ -427,13 +427,12 @@ _rows(
             "set cluster=1, or compile for sm_90a or newer",
         ),
         "WF415": (
-            "the threads of a CTA share the rows of a period, and none of its results: the plan has other extents",
+            "walk={walk} gives the threads of a CTA their places itself: the plan has other extents",
             "set {change}, or walk=interleaved",
         ),
         "WF416": (
-            "walk=period does not fit this layout: it needs narrow rows without gaps, no more columns than threads, and "
-            "whole accesses in a period",
-            "use walk=interleaved, or raise warps_kept",
+            "walk={walk} does not fit this layout: it needs {wanted}",
+            "use walk=interleaved{other}",
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",

@@ -11,13 +11,12 @@ from dataclasses import replace
 
 from .access import ranks
 from .geometry import Dim
-from .plan import Plan, period_rows
-from .target import WARP
+from .plan import STATIC_SHARED, Plan, period_rows
 from .task import Notes, Task
 
 COLUMNS = 256
 """Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
-WARPS = ((32, 8), (COLUMNS, 32))
+WARPS = ((32, 8), (COLUMNS, 16))
 """(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
 states the CTAs bring to the last one: then few large CTAs are better."""
 STEPS = 4
@@ -61,9 +60,9 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
     found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
-    while found.warps_kept > FEWEST and _steps(found, g.columns, g.n_reduced) < STEPS:
+    while found.warps_kept > FEWEST and not _serves(task, found):
         found = replace(found, warps_kept=found.warps_kept // 2)
-    if _steps(found, g.columns, g.n_reduced) < STEPS or not rows_without_gaps(task, found):
+    if not _serves(task, found) or not rows_without_gaps(task, found):
         return plan
     rows = period_rows(found, g.columns)
     words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
@@ -71,6 +70,12 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     notes.because(f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector")
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
+
+
+def _serves(task: Task, plan: Plan) -> bool:
+    """Whether a CTA has enough periods, and room for their states."""
+    room = replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED
+    return room and _steps(plan, task.geometry.columns, task.geometry.n_reduced) >= STEPS
 
 
 def _is_full(inner: Dim, plan: Plan) -> bool:

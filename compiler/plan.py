@@ -18,8 +18,8 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "period", "strided", "tile", "tile_strided"]
-Walk = Literal["interleaved", "blocked", "period"]
+Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
+Walk = Literal["interleaved", "blocked", "period", "staggered"]
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
@@ -38,9 +38,10 @@ class Plan:
     Attributes:
         fast: the axis along which neighbouring lanes, and the elements of one vector access, lie.
         walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
-            ``blocked`` (a contiguous piece each, which keeps the order of the elements), or ``period`` (all threads of
+            ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
             a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
-            first threads owns a column).
+            first threads owns a column), or ``staggered`` (each warp of a CTA reads whole rows from the boundary before
+            the CTA's columns on, and the last lane owns none of them).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
@@ -104,12 +105,13 @@ class Plan:
     @property
     def slots(self) -> int:
         """Results a CTA works on at a time; of a period as many as there are columns, and no more than so many."""
-        return self.warps_kept * self.lanes_kept * self.vector_kept
+        lanes = self.lanes_kept - (self.walk == "staggered")
+        return self.warps_kept * lanes * self.vector_kept
 
     @property
     def step(self) -> int:
         """Distance along the reduced axis between a thread's accesses."""
-        return self.positions * self.vector_reduced if self.walk == "interleaved" else 1
+        return 1 if self.walk == "blocked" else self.positions * self.vector_reduced
 
     @property
     def tile(self) -> int:
@@ -127,7 +129,8 @@ class Plan:
         if self.walk == "period":
             return self.threads * self.vector
         rows = self.warps if self.cta == "shuffle" else self.positions
-        return rows * self.slots if rows > 1 else 0
+        beside = 2 * self.vector if self.walk == "staggered" else 0
+        return rows * (self.slots + beside) if rows > 1 else 0
 
     @property
     def global_states(self) -> int:
@@ -227,18 +230,21 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     alone = (plan.finish, plan.cluster, plan.warps, plan.cta, plan.fast) == ("cta", 1, 1, "shuffle", "reduced")
     if plan.tile_bytes and not alone:
         raise error("WF417", tile_bytes=plan.tile_bytes)
-    if plan.walk == "period":
-        _check_period(plan)
+    if plan.walk in ("period", "staggered"):
+        _check_extents(plan)
 
 
-def _check_period(plan: Plan) -> None:
-    """All threads of a CTA lie along the rows, and meet in shared memory (WF415)."""
-    wanted = replace(plan, fast="kept", lanes=1, warps=1, cluster=1, cta="shuffle")
+def _check_extents(plan: Plan) -> None:
+    """All threads of a CTA lie along the rows of a period, all lanes along a row of staggered warps (WF415)."""
+    wanted = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle")
+    wanted = replace(wanted, warps=1) if plan.walk == "period" else replace(wanted, warps_kept=1)
+    if plan.walk == "staggered":
+        wanted = replace(wanted, warps=max(2, plan.warps), vector=max(2, plan.vector))
     if plan.finish not in ("cta", "last_block"):
         wanted = replace(wanted, finish="last_block")
     if plan != wanted:
         before, after = plan.to_dict(), wanted.to_dict()
-        raise error("WF415", change=",".join(f"{key}={after[key]}" for key in after if after[key] != before[key]))
+        raise error("WF415", walk=plan.walk, change=",".join(f"{key}={after[key]}" for key in after if after[key] != before[key]))
 
 
 def _check_fields(plan: Plan) -> None:
@@ -345,7 +351,7 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     """
     first = place.part * run.chunk
     end = min(first + run.chunk, n_reduced)
-    if plan.walk == "interleaved":
+    if plan.walk != "blocked":
         return first - lead + position(plan, place) * plan.vector_reduced, end, plan.step
     piece = -(-run.chunk // plan.positions)
     begin = first + position(plan, place) * piece

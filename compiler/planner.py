@@ -23,6 +23,7 @@ from .graph import walk
 from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
+from .staggered import serves, staggered
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
@@ -132,7 +133,9 @@ def _direct_plan(task: Task, notes: Notes) -> Plan:
     if _fast(task, notes) == "reduced":
         return _reduced_plan(task, notes)
     plan = _kept_plan(task, notes)
-    return periodic(task, _wide(task, plan), plan, notes)
+    wide, plan = _wide(task, plan), periodic(task, _wide(task, plan), plan, notes)
+    aligned = plan.walk == "period" or planned(task, "kept", wide.vector) == {"aligned"}
+    return plan if aligned else staggered(task, wide, plan, notes)
 
 
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
@@ -152,8 +155,7 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
-    if chosen.walk == "period" and not rows_without_gaps(task, chosen):
-        raise error("WF416")
+    _check_walk(task, chosen)
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
@@ -163,6 +165,16 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.walk != "blocked" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     return chosen, ctas_of(task, chosen)
+
+
+def _check_walk(task: Task, plan: Plan) -> None:
+    """Refuses (WF416) a way to walk for which the layout has no such rows."""
+    if plan.walk == "period" and not rows_without_gaps(task, plan):
+        wanted = "narrow rows without gaps, no more columns than threads, and whole accesses in a period"
+        raise error("WF416", walk=plan.walk, wanted=wanted, other=", or raise warps_kept")
+    if plan.walk == "staggered" and not serves(task, plan):
+        wanted = "rows of one input, side by side, of which every so many begin at one place, as many as there are warps"
+        raise error("WF416", walk=plan.walk, wanted=wanted, other=", or raise warps")
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -188,7 +200,7 @@ def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or staged.takes_words(task, plan.vector)
-    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk != "period" else set()
+    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk not in ("period", "staggered") else set()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
@@ -206,11 +218,13 @@ def facts(task: Task, plan: Plan) -> Facts:
     if plan.tile_bytes:
         each = tiles.units(plan, g, task.program.inputs)
         accesses = tuple(staged.access(g, i) if each else "strided" for i in inputs)
+    elif plan.walk == "staggered":
+        accesses = tuple("staggered" if serves(task, plan) else "strided" for _ in inputs)
     elif plan.walk == "period":
         accesses = tuple("period" if rows_without_gaps(task, plan) else "strided" for _ in inputs)
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
-    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
+    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and not {"unaligned", "staggered"} & set(accesses)
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,

@@ -99,14 +99,15 @@ from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
 from ..compiler.target import WARP
 from ._period import Periods
+from ._staggered import Staggered
 
 
 def _run(module: Any) -> None:
     for op in list(module.regions[0].blocks[0].operations):
         if op.operation.name == "func.func" and attributes.PLAN in op.operation.attributes:
             plan, _ = attributes.read(op.operation)
-            kind = _PeriodDistributor if plan.walk == "period" else _Distributor
-            kind(op.operation).run(module)
+            kinds = {"period": _PeriodDistributor, "staggered": _StaggeredDistributor}
+            kinds.get(plan.walk, _Distributor)(op.operation).run(module)
             op.operation.erase()
 
 
@@ -347,7 +348,7 @@ class _Distributor:
 
     def span(self, first: Any, end: Any, length: Any, vector_reduced: int) -> tuple[Any, Any]:
         """(begin, end) of this thread's accesses in [first, end); none when its results are out of range."""
-        if self.plan.walk == "interleaved":
+        if self.plan.walk != "blocked":
             begin = arith.addi(first, self.scaled(self.position, vector_reduced))
         else:
             slots = self.plan.positions
@@ -376,7 +377,7 @@ class _Distributor:
     def second_round(self, parts: Any) -> Any:
         """Reduces the partial states of all CTAs, in the CTA that came last."""
         begin, end = self.span(self.number(0), parts, parts, 1)
-        step = self.plan.positions if self.plan.walk == "interleaved" else 1
+        step = self.plan.positions if self.plan.walk != "blocked" else 1
 
         def body(r: Any) -> list[Any]:
             n_kept = self.pitch()
@@ -614,6 +615,10 @@ class _Distributor:
 
 class _PeriodDistributor(Periods, _Distributor):
     """Distributes a function whose plan walks by periods."""
+
+
+class _StaggeredDistributor(Staggered, _Distributor):
+    """Distributes a function whose plan has staggered warps."""
 
 
 PASS = Pass(

@@ -127,8 +127,8 @@ def _peel(op: Any) -> None:
             pieces.period(begin, end)
         elif live and rows:
             pieces.shifted(begin, end, rows)
-        elif live and "unaligned" in loads:
-            pieces.unaligned(begin, end, loads["unaligned"])
+        elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
+            pieces.unaligned(begin, end, columns)
         else:
             pieces.walk(begin, end)
         replace(op, pieces.close(op.results[0].type))
@@ -209,12 +209,17 @@ class _Pieces:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:
-            last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
-            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
+            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, self.final(begin, limit), whole=True))
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
             self.add(_after(begin, limit, self.step), end, 1, Window(self.live.operands[1], end))
+
+    def final(self, begin: Any, limit: Any) -> Any:
+        """The last access of a walk from ``begin`` that starts before ``limit``."""
+        t = begin.type
+        rest = arith.subi(arith.subi(limit, integer(t, 1)), begin)
+        return arith.addi(begin, arith.andi(rest, integer(t, -self.step)))
 
     def shifted(self, begin: Any, end: Any, load: Any) -> None:
         """The same for a row that begins and ends anywhere: so many accesses at both its ends may be cut."""
