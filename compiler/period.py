@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import ranks
-from .geometry import Dim
 from .plan import STATIC_SHARED, Plan, period_rows
 from .task import Notes, Task
 
@@ -23,6 +22,8 @@ STEPS = 4
 """Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too short for so many."""
 FEWEST = 2
 """Warps of a CTA at least."""
+SECTORS, WORD = 64, 4
+"""Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
 FULL = 7 / 8
 """Lanes that have something to read, of those of a plan that reads whole aligned accesses: with as many it is as fast."""
 
@@ -56,7 +57,7 @@ def _one_place(task: Task, vector: int) -> bool:
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
-    if plan.fast != "kept" or not task.monoid.commutative or g.columns > COLUMNS or _is_full(g.kept[-1], plan):
+    if plan.fast != "kept" or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
     found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
@@ -78,10 +79,16 @@ def _serves(task: Task, plan: Plan) -> bool:
     return room and _steps(plan, task.geometry.columns, task.geometry.n_reduced) >= STEPS
 
 
-def _is_full(inner: Dim, plan: Plan) -> bool:
-    """Whether ``plan`` reads whole accesses by most of its lanes."""
-    accesses, lanes = -(-inner.size // plan.vector), plan.lanes_kept
-    return plan.vector > 1 and inner.size % plan.vector == 0 and accesses / (-(-accesses // lanes) * lanes) >= FULL
+def _is_full(task: Task, plan: Plan) -> bool:
+    """Whether ``plan`` reads whole accesses by most of its lanes; where kept dims follow each other, sectors do."""
+    g = task.geometry
+    inner, lanes = g.kept[-1], plan.lanes_kept
+    if len(g.kept) > 1 and inner.size * task.itemsize >= SECTORS and task.itemsize >= WORD:
+        return True
+    if plan.vector == 1 or inner.size % plan.vector:
+        return False
+    accesses = inner.size // plan.vector
+    return len(g.kept) > 1 or accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
 def _steps(plan: Plan, columns: int, n_reduced: int) -> float:

@@ -16,10 +16,10 @@ from . import staged, tiles
 from .abi import Facts
 from .access import WIDEST, access, ceil2, nearest, planned, ranks, stores_vector
 from .atomic import adds, exact, operation
+from .cost import operations
 from .dtypes import DType
 from .errors import error
 from .geometry import Geometry
-from .graph import walk
 from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
@@ -61,6 +61,11 @@ THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
+LONG_COMBINE = 16
+"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they would
+spend their time on what they do once, which is to join these and to meet."""
+THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (256, 8), (4096, WARP))}
+"""THREADS_A_ROW where that is so, by the operations of one combine."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
@@ -88,11 +93,6 @@ SHORT = 256
 WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
-COST = {
-    "exp": 18, "exp2": 17, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
-    "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
-}  # fmt: skip
-"""Operations that stand for several instructions; those of long code for a call."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -134,8 +134,8 @@ def _direct_plan(task: Task, notes: Notes) -> Plan:
         return _reduced_plan(task, notes)
     plan = _kept_plan(task, notes)
     wide, plan = _wide(task, plan), periodic(task, _wide(task, plan), plan, notes)
-    aligned = plan.walk == "period" or planned(task, "kept", wide.vector) == {"aligned"}
-    return plan if aligned else staggered(task, wide, plan, notes)
+    shared = plan.walk == "interleaved" and plan.warps > 1
+    return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
@@ -279,8 +279,7 @@ def _unroll(task: Task, vector: int) -> int:
     in_flight = IN_FLIGHT if ranks(task.geometry) == (1, 1) else IN_FLIGHT_OF_SEVERAL_DIMS
     by_bytes = in_flight // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
-    code = sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
-    by_code = CODE_LIMIT // max(1, code)  # a combine that only picks a value has no code
+    by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
@@ -313,6 +312,9 @@ def _threads_a_row(task: Task, vector: int) -> int:
         several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
+    code = operations(task.monoid)
+    if code * vector >= LONG_COMBINE:
+        steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
     if few:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
     elif vector == 1:

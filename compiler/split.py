@@ -16,6 +16,8 @@ CTAS_PER_SM = 4
 LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
+UNEVEN, CHOICES = 1.05, 64
+"""What the busiest multiprocessor may have more than the mean, and how many lengths of a CTA's part are tried."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -84,7 +86,23 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     tiles = max(1, -(-n_kept // slots))
     fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
     parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // (step * plan.unroll))
-    return 1 if tiles >= 2 * sms or tiles * parts <= TOO_FEW else max(1, parts)
+    if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
+        return 1
+    return _even(max(1, parts), most, tiles, -(-n_reduced // (step * plan.unroll)), sms)
+
+
+def _even(parts: int, most: int, tiles: int, steps: int, sms: int) -> int:
+    """``parts`` or some more, so that multiprocessors get as many unrolled steps each, of ``steps`` of a result in all."""
+    longest = -(-steps // parts)
+    shortest = max(1, -(-longest // 2), -(-steps // most))
+    ideal = tiles * steps / sms
+
+    def load(chunk: int) -> int:
+        return -(-tiles * -(-steps // chunk) // sms) * chunk
+
+    choices = range(longest, shortest - 1, -max(1, longest // CHOICES))
+    chunk = next((c for c in choices if load(c) <= UNEVEN * ideal), None) or min(choices, key=load)
+    return -(-steps // chunk)
 
 
 def ctas_of(task: Task, plan: Plan) -> int:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from . import tiles
 from .access import WIDEST, nearest, planned, ranks
+from .cost import operations
 from .geometry import Geometry
 from .plan import Access, Axis, Plan
 from .split import THREADS
@@ -36,6 +37,8 @@ RESULTS = 64
 IN_WORDS = 16
 """Elements of a row for each byte of one, from which on bytes and pairs of them are read by the word: the masks at both
 its ends cost as much as reading a few elements alone."""
+LONG_COMBINE = 16
+"""Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
 LONG, UNROLL = 40, 4
 """Accesses of a thread from which on so many are in flight. Of fewer those that are left over would cost more."""
 
@@ -49,7 +52,9 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     unit = tiles.unit(g, 0)
     longest = ROW if tiles.results(g) == 1 else ROWS
-    if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1 or _direct(task):
+    if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
+        return None
+    if operations(task.monoid) >= LONG_COMBINE or _direct(task):
         return None
     results = each * tiles.results(g)
     lanes = _lanes(g, task.itemsize, own.vector, results)
