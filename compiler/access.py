@@ -53,7 +53,7 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Acc
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
     # The tree of shifted rows depends on the address.
-    alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
+    alone = len(task.program.inputs) == 1 and ranks(g)[1] == 1 and axis == "reduced"
     served = alone and start % item == 0 and task.determinism != "portable"
     cut = dims[-1].size % vector != 0
     whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))

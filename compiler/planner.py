@@ -308,7 +308,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
     accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
-    if ranks(g) != (1, 1):
+    if ranks(g)[1] > 1:
         several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
@@ -320,7 +320,8 @@ def _threads_a_row(task: Task, vector: int) -> int:
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (MOST_OF_A_WARP, WARP))
+        most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 

@@ -78,7 +78,7 @@ def takes_words(task: Task, vector: int) -> bool:
     The words of a row begin where its address says, and so does the tree.
     """
     g, inputs = task.geometry, task.program.inputs
-    alone = len(inputs) == 1 and ranks(g) == (1, 1) and task.determinism != "portable" and task.monoid.commutative
+    alone = len(inputs) == 1 and ranks(g)[1] == 1 and task.determinism != "portable" and task.monoid.commutative
     in_order = bool(g.reduced) and g.reduced[-1].strides[0] == 1
     return alone and in_order and vector * task.itemsize <= WORD
 

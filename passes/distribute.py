@@ -567,11 +567,15 @@ class _Distributor:
         return self.make("fold.load", t, [base, self.kept, r, *layout], attributes, self.plan.vector)
 
     def extent(self, operand: int) -> Any:
-        """How many elements of an input of one dim of each kind lie from its first to its last."""
-        one, found = self.number(1), self.number(1)
-        for size, stride in (("n_kept", "kept_stride"), ("n_reduced", "reduced_stride")):
-            last = arith.subi(self.arg(size), one)
-            found = arith.addi(found, arith.muli(last, self.arg(stride, operand, 0)))
+        """How many elements of an input with one reduced dim lie from its first to its last."""
+        one, found, outer = self.number(1), self.number(1), self.arg("n_kept")
+        spans = [(self.arg("n_reduced"), self.arg("reduced_stride", operand, 0))]
+        for d in range(1, self.facts.kept_rank):
+            size = self.arg("kept_size", 0, d)
+            outer = arith.divui(outer, size)
+            spans.append((size, self.arg("kept_stride", operand, d)))
+        for size, stride in [*spans, (outer, self.arg("kept_stride", operand, 0))]:
+            found = arith.addi(found, arith.muli(arith.subi(size, one), stride))
         return found
 
     def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
