@@ -293,7 +293,6 @@ def compile(
         "masked": where,
         "arrays": found.arrays,
         "determinism": determinism,
-        "most": found.most,
     }
     return Compiled(replace(artifact(ready), axis=axes, **facts))
 
