@@ -266,7 +266,8 @@ def compile(
 ) -> Compiled:
     """Compiles a reduction of contiguous, aligned arrays like ``shape``; needs no array and no GPU.
 
-    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123.
+    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123. One
+    that sums bytes or counts in 32 bits, since they hold the result for ``shape``, serves up to 2^23 elements a result.
 
     Args:
         what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.
@@ -293,6 +294,7 @@ def compile(
         "masked": where,
         "arrays": found.arrays,
         "determinism": determinism,
+        "most": found.most,
     }
     return Compiled(replace(artifact(ready), axis=axes, **facts))
 

@@ -123,6 +123,8 @@ class Compiled:
         needed = planner.facts(task, a.plan)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
+        if a.most is not None and geometry.n_reduced > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
