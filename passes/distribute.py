@@ -91,7 +91,7 @@ from ..compiler import attributes, tiles
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.attributes import target_of
 from ..compiler.build import bytes_of, memory_type
-from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
+from ..compiler.combine import clone_block, constant, pack, single_op, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.dialect.stages import TILE
 from ..compiler.errors import error
@@ -129,7 +129,8 @@ HELD = 16
 """Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
 more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
 NUMBERED = 16
-"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers."""
+"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
+of the masks of their words, to keep SMs of fewer than MANY threads full."""
 
 
 class _Distributor:
@@ -260,7 +261,8 @@ class _Distributor:
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
             return 0
-        if self.states[0].width == 1:  # joined as words: as many beside them as they need
+        counted = plan.vector >= NUMBERED and single_op(self.combine) == "arith.addi"
+        if self.states[0].width == 1 or (counted and threads < MANY):  # words: as many beside them as they need
             return half
         if plan.vector * (plan.unroll + 1) not in SNUG:
             return 0

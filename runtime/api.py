@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import wraps
-from operator import index
+from operator import index, is_
 from typing import Any
 
 import numpy as np
@@ -85,13 +85,16 @@ def reduce(
             raise error("WF130", kind="NoneType")
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
-    ask = asked(named(what), len(xs), axis, out, where, how)
+    usual = not params and builtins.all(map(is_, how.values(), _USUAL))
+    ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
     return _reductions(
         ask, what, arrays_of(tuple(xs), out, where), lambda: _reduced(xs, what, axis, out=out, where=where, **how)
     )
 
 
 _reductions = Memo()
+_USUAL = (False, "propagate", "run", "auto", "")
+"""What ``keepdims`` and so on are in most calls; they need not be part of the question then."""
 
 
 def _reduced(
@@ -147,41 +150,54 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 # --- the named reductions ------------------------------------------------------------------------------------------
+_OF_REDUCE = inspect.signature(reduce).parameters
+_AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """That of the public function: the arrays, ``axis``, its own parameters, those of ``reduce``."""
+    own = list(inspect.signature(function).parameters.values())
+    arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
+
+
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
-    inputs = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    memo = Memo()
-    if len(inputs) == 1:
+    signature, memo = _signature(function), Memo()
+    if list(signature.parameters).index("axis") == 1:
         last = memo.last
 
         def call(x: Any, axis: Axis = None, *, out: Any = None, where: Any = None, **how: Any) -> Any:
-            if out is None and where is None and not how and (axis is None or type(axis) is int):
-                entry = last.get(axis)
-                if entry is not None and entry.check(x):  # what most calls come down to, without a call of our own
-                    recipe = entry.recipes.get(entry.stream())
-                    if recipe is not None:
-                        found = recipe(x)
-                        if found is not MISS:
-                            return found
+            if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
+                # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
                 ask: Hashable = axis
-            else:
-                ask = asked(name, 1, axis, out, where, how)
-            return memo(
-                ask, name, arrays_of((x,), out, where), lambda: _reduced((x,), name, axis, out=out, where=where, **how)
-            )
+                if how:
+                    ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
+                elif out is not None:
+                    ask = (axis, "out")
+                try:
+                    recipe = last.get(ask)
+                except TypeError:  # a parameter without a hash
+                    recipe = None
+                if recipe is not None:
+                    found = recipe(x) if out is None else recipe(x, out)
+                    if found is not MISS:
+                        return found
+            return memo.missed(
+                asked(axis, out, where, how), name, arrays_of((x,), out, where),
+                lambda: _reduced((x,), name, axis, out=out, where=where, **how),
+            )  # fmt: skip
 
     else:
 
         def call(x: Any, y: Any, axis: Axis = None, *, out: Any = None, where: Any = None, **how: Any) -> Any:  # type: ignore[misc]
-            ask, given = asked(name, 2, axis, out, where, how), arrays_of((x, y), out, where)
+            ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(ask, name, given, lambda: _reduced((x, y), name, axis, out=out, where=where, **how))
 
-    own = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    shared = [p for k, p in inspect.signature(reduce).parameters.items() if k not in ("xs", "what", "axis", "params")]
-    axis = inspect.signature(call).parameters["axis"]
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
-    call.__signature__ = inspect.Signature([*inputs, axis, *own, *shared])  # type: ignore[attr-defined]
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
@@ -208,7 +224,7 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(slow)
     def call(x: Any, y: Any, *, out: Any = None, where: Any = None, **how: Any) -> Any:
-        ask, given = asked(name, 2, None, out, where, how), arrays_of((x, y), out, where)
+        ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
         return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
 
     return call
@@ -250,7 +266,8 @@ def compile(
 ) -> Compiled:
     """Compiles a reduction of contiguous, aligned arrays like ``shape``; needs no array and no GPU.
 
-    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123.
+    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123. One
+    that sums bytes or counts in 32 bits, since they hold the result for ``shape``, serves up to 2^23 elements a result.
 
     Args:
         what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.
@@ -277,6 +294,7 @@ def compile(
         "masked": where,
         "arrays": found.arrays,
         "determinism": determinism,
+        "most": found.most,
     }
     return Compiled(replace(artifact(ready), axis=axes, **facts))
 

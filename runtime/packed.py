@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from ..compiler.abi import POINTERS
@@ -20,6 +19,8 @@ SINCE = 12000
 """The CUDA version whose functions are asked for."""
 LEGACY_STREAM = 1
 """``CU_GET_PROC_ADDRESS_LEGACY_STREAM``: stream 0 is the default stream of all threads, as for cuda-python."""
+WORD = 8
+"""Bytes of an address."""
 
 Argument = Any
 """What ctypes hands on as it is: what ``from_param`` gives."""
@@ -75,13 +76,14 @@ class Packed:
 
     Attributes:
         arguments: of ``Entries.launch``.
+        words: the arguments' memory, 8 bytes each: one address is one of them.
     """
 
     def __init__(self, function: Function, call: Call, stream: int) -> None:
         self.function, self.call, self.stream = function, call, stream
-        self.buffer = ctypes.create_string_buffer(max(1, function.layout.size))
-        function.layout.pack_into(self.buffer, 0, *call.args)
-        start = ctypes.addressof(self.buffer)
+        self.words = (ctypes.c_uint64 * max(1, -(-function.layout.size // WORD)))()
+        function.layout.pack_into(self.words, 0, *call.args)
+        start = ctypes.addressof(self.words)
         self.pointers = (ctypes.c_void_p * max(1, len(function.offsets)))(*(start + o for o in function.offsets))
         self.config = _Config(call.grid, call.block, 0, stream or None, None, 0)
         held = (ctypes.addressof(self.config), function.handle, ctypes.addressof(self.pointers), None)
@@ -90,7 +92,3 @@ class Packed:
     def copy(self) -> Packed:
         """The same launch in memory of its own."""
         return Packed(self.function, self.call, self.stream)
-
-    def writer(self, positions: Sequence[int]) -> Callable[..., None]:
-        """What writes new addresses at these positions, which follow each other, of the arguments."""
-        return partial(struct.Struct(f"<{len(positions)}Q").pack_into, self.buffer, self.function.offsets[positions[0]])

@@ -20,7 +20,7 @@ import numpy as np
 from ..compiler.dtypes import DType
 from ..compiler.programs import Structure
 from .kinds import Check, kinds_of, reader_of
-from .recipe import MISS, Call, Recipe, recipe_of
+from .recipe import MISS, Call, Guard, Recipe, recipe_of
 from .watch import Watch, watch_of
 
 if TYPE_CHECKING:
@@ -38,37 +38,45 @@ class Entry:
     """One kind of call.
 
     Attributes:
-        check: whether arrays are of this kind, but for their addresses.
+        check: whether arrays are of this kind, but for their addresses; None where that takes as long as the kinds.
         stream: the stream that a call would use now.
         what: the functions of the call; kept, since their ids stand in the question.
         watch: what they read.
         recipes: by stream.
     """
 
-    check: Check
+    check: Check | None
     stream: Callable[[], int]
     what: Any
     watch: Watch
     recipes: dict[int, Recipe] = field(default_factory=dict)
 
-    def again(self, arrays: tuple[Any, ...]) -> Any:
+    def recipe(self) -> Recipe | None:
+        """The one for the caller's stream; None where the long way must be gone."""
+        return self.recipes.get(self.stream()) if self.watch.empty or self.watch.same() else None
+
+    def again(self, *arrays: Any) -> Any:
         """What the call gives for arrays of this kind; ``MISS`` where the long way must be gone."""
-        if self.watch.empty or self.watch.same():
-            recipe = self.recipes.get(self.stream())
-            if recipe is not None:
-                return recipe(*arrays)
-        return MISS
+        recipe = self.recipe()
+        return MISS if recipe is None else recipe(*arrays, known=True)
+
+    def guard(self, stream: int) -> Guard:
+        """What the recipe for ``stream`` asks first; nothing where it is only found by the kinds."""
+        if self.check is None:
+            return {}
+        own = {"check": self.check, "stream": self.stream, "number": stream, "elsewhere": self.again}
+        return own if self.watch.empty else own | {"same": self.watch.same}
 
 
 class Memo:
     """What one function remembers of its calls.
 
     Attributes:
-        last: the latest entry for each question, with whose kinds those of the next call are quickly compared.
+        last: the latest recipe for each question, where it asks first whether it is for the arrays.
     """
 
     def __init__(self) -> None:
-        self.last: dict[Hashable, Entry] = {}
+        self.last: dict[Hashable, Recipe] = {}
         self._table: dict[Hashable, Entry] = {}
         self._lock = threading.Lock()
         _memos.add(self)
@@ -82,22 +90,26 @@ class Memo:
             arrays: the inputs, the mask, then what takes the results.
             slow: goes the long way.
         """
-        if ask is UNASKED:
-            return slow()
-        entry = self.last.get(ask)
-        if entry is not None and entry.check(*arrays):
-            found = entry.again(arrays)
+        recipe = self.last.get(ask)
+        if recipe is not None:
+            found = recipe(*arrays)
             if found is not MISS:
                 return found
+        return self.missed(ask, what, arrays, slow)
+
+    def missed(self, ask: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
+        """The same where the latest recipe was not for these arrays."""
+        if ask is UNASKED:
+            return slow()
         kinds = kinds_of(arrays)
         if kinds is None:
             return slow()  # not inside an except, which would stand before the user's own errors
         key = (ask, *kinds)
         entry = self._table.get(key)
-        if entry is not None:
-            self.last[ask] = entry
-            found = entry.again(arrays)
+        if entry is not None and (recipe := entry.recipe()) is not None:
+            found = recipe(*arrays, known=True)
             if found is not MISS:
+                self._latest(ask, entry, recipe)
                 return found
         return self._learn(key, what, arrays, slow)
 
@@ -118,23 +130,30 @@ class Memo:
             calls = _ear.heard
         finally:
             _ear.heard = outer
-        recipe = recipe_of(calls[0], arrays) if len(calls) == 1 and watch.same() else None
-        if recipe is not None:
-            self._keep(key, what, watch, arrays, calls[0].arrays.stream, recipe)
+        if len(calls) == 1 and watch.same():
+            self._keep(key, what, watch, arrays, calls[0])
         return found
 
-    def _keep(
-        self, key: tuple[Hashable, ...], what: Any, watch: Watch, arrays: tuple[Any, ...], stream: int, recipe: Recipe
-    ) -> None:
+    def _keep(self, key: tuple[Hashable, ...], what: Any, watch: Watch, arrays: tuple[Any, ...], call: Call) -> None:
+        stream = call.arrays.stream
         with self._lock:
-            entry = self._table.pop(key, None)
+            entry = self._table.get(key)
             if entry is None or not entry.watch.same() or len(entry.recipes) >= STREAMS:
                 entry = Entry(*_checks(arrays), what, watch)
+            recipe = recipe_of(call, arrays, entry.guard(stream))
+            if recipe is None:
+                return
             entry.recipes[stream] = recipe
-            self._table[key] = self.last[key[0]] = entry
+            self._table.pop(key, None)
+            self._table[key] = entry
+            self._latest(key[0], entry, recipe)
             for kept in (self._table, self.last):
                 if len(kept) > KEPT:
                     kept.pop(next(iter(tuple(kept))), None)  # in one step: a call may add to it meanwhile
+
+    def _latest(self, ask: Hashable, entry: Entry, recipe: Recipe) -> None:
+        if entry.check is not None:
+            self.last[ask] = recipe
 
 
 _memos: WeakSet[Memo] = WeakSet()
@@ -146,40 +165,43 @@ def forget() -> None:
         memo.clear()
 
 
-def _checks(arrays: Sequence[Any]) -> tuple[Check, Callable[[], int]]:
+def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
     """The quick comparison with the kinds of ``arrays``, and what gives the stream of the first one's library."""
     readers = [reader_of(x) for x in arrays]
     first = readers[0]
     assert first is not None
-    check = first.check(arrays) if all(r is first for r in readers) else None
-    return check or _unknown, first.stream(arrays[0])
-
-
-def _unknown(*_: object) -> bool:
-    return False
+    return first.check(arrays) if all(r is first for r in readers) else None, first.stream(arrays[0])
 
 
 # --- questions -----------------------------------------------------------------------------------------------------
 UNASKED: Hashable = object()
 """In place of a question that may change its meaning."""
 _FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
-"""Types of which equal values mean the same, but for floats; PyTorch's element types are another."""
+"""Types of which equal values of one type mean the same, but for floats; PyTorch's element types are another."""
 _AXES = {int, type(None)}
 
 
-def asked(what: Hashable, inputs: int, axis: Any, out: Any, where: Any, how: Mapping[str, Any]) -> Hashable:
-    """A question: all that decides besides the arrays.
+def asked(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashable) -> Hashable:
+    """A question: all that decides besides the arrays; the axis alone where nothing else is given.
 
     The types of values belong to it, since 1, 1.0 and True are equal, and the text of floats, since 0.0 and -0.0 are.
+
+    ``axis``, ``out``, ``where`` and ``how`` are the arguments of a call, and ``more`` is what else decides.
     """
-    types = tuple(map(type, how.values()))
-    fixed, spelled = _are_fixed(types)
-    if not fixed or (axis is not None and type(axis) is not int and not _are_axes(axis)):
+    if axis is not None and type(axis) is not int and not _are_axes(axis):
         return UNASKED
-    results = -1 if out is None else len(out) if type(out) is tuple else None
-    mask = where if where is None or where is True else False
-    values = tuple(map(repr, how.values())) if spelled else tuple(how.values())
-    return what, inputs, axis, results, mask, types, tuple(how), values
+    given: tuple[Any, ...] = ()
+    if how:
+        types = tuple(map(type, how.values()))
+        fixed, spelled = _are_fixed(types)
+        if not fixed:
+            return UNASKED
+        given = *types, *(((name, repr(value)) for name, value in how.items()) if spelled else how.items())
+    if type(out) is tuple or where is not None:
+        more += (len(out) if type(out) is tuple else None, where is None, where is True)
+    elif out is None and not given and not more:
+        return axis  # type: ignore[no-any-return]
+    return axis, "" if out is None else "out", *given, *more
 
 
 @lru_cache(maxsize=256)

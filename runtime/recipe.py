@@ -6,7 +6,7 @@ Its source is written for the number of arrays and kernels: a loop over two arra
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..compiler.programs import Structure, named
 from .kinds import reader_of
 from .launch import Start
-from .packed import argument
+from .packed import WORD, argument
 
 if TYPE_CHECKING:
     from .backend import View
@@ -26,6 +26,7 @@ MISS: Any = object()
 WRONG_CONTEXT = (201, 400)
 """``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: a launch in a thread without a context, or in another one."""
 Recipe = Callable[..., Any]
+Places = list[tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,17 @@ class Call:
     shared: bool
 
 
-def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
+Guard = Mapping[str, Any]
+"""What a recipe asks unless the arrays are known to be of its kinds, so that it can be tried on any; by name.
+
+- ``check``: whether they are of these kinds.
+- ``same``, where functions read from outside: whether that is what it was.
+- ``stream`` and ``number``: what the caller's must be.
+- ``elsewhere``: what gives the result on another stream.
+"""
+
+
+def recipe_of(call: Call, arrays: tuple[Any, ...], guard: Guard) -> Recipe | None:
     """What repeats ``call`` on other arrays of the kinds of ``arrays``; None where something else would be needed."""
     views = (*call.arrays.inputs, *call.arrays.outputs)
     backend: Any = call.arrays.backend
@@ -65,16 +76,16 @@ def recipe_of(call: Call, arrays: tuple[Any, ...]) -> Recipe | None:
     for o, low, high, i in spans:
         values[f"low{o}_{i}"], values[f"high{o}_{i}"] = low, high
     places = [_places(p) for p in call.launches]
-    for k, runs in enumerate(places):
-        for r, run in enumerate(runs):
-            values |= {f"added{k}_{r}_{i}": added for i, (_, _, added) in enumerate(run)}
+    for k, found in enumerate(places):
+        values |= {f"added{k}_{word}": added for word, _, added in found if added}
     captures = call.shared and backend.can_capture(call.arrays.stream)
-    held = _Spare(backend, call.launches, places, captures)
-    values |= held.values()
-    shape = tuple(tuple(tuple((array, added != 0) for _, array, added in run) for run in runs) for runs in places)
+    values |= _Spare(backend, call.launches, captures).values()
+    values |= guard
+    shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in places)
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(v.address % 16 == 0 for v in views)
-    text = _text(len(arrays), aligned, pairs, shape, captures, result)
+    asks = tuple(question for question in ("check", "same") if question in guard)
+    text = _text(len(arrays), aligned, pairs, shape, captures, result, asks)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -97,25 +108,19 @@ def _apart(v: View, w: View) -> tuple[int, int]:
     return (low - v.address) - (last - w.address), (high - v.address) - (first - w.address)
 
 
-def _places(launch: Packed) -> list[list[tuple[int, int, int]]]:
-    """The arguments that are addresses of arrays, as (position, array, bytes added), those side by side together."""
-    found: list[list[tuple[int, int, int]]] = []
-    for position, a in enumerate(launch.call.args):
-        if isinstance(a, Start):
-            if not found or found[-1][-1][0] != position - 1:
-                found.append([])
-            found[-1].append((position, a.array, a.added))
-    return found
+def _places(launch: Packed) -> Places:
+    """The arguments that are addresses of arrays, as (number of the word, array, bytes added)."""
+    offsets = zip(launch.call.args, launch.function.offsets, strict=True)
+    return [(offset // WORD, a.array, a.added) for a, offset in offsets if isinstance(a, Start)]
 
 
 class _Spare:
     """The launches of a recipe in memory that nobody else uses: one set for each call under way at the same time."""
 
-    def __init__(
-        self, backend: Any, launches: Sequence[Packed], places: list[list[list[tuple[int, int, int]]]], captures: bool
-    ) -> None:
-        self.backend, self.launches, self.places, self.captures = backend, launches, places, captures
+    def __init__(self, backend: Any, launches: Sequence[Packed], captures: bool) -> None:
+        self.backend, self.launches, self.captures = backend, launches, captures
         self.free: list[tuple[Any, ...]] = []
+        self.made: list[Packed] = []  # whose memory the driver is given
 
     def values(self) -> dict[str, Any]:
         """What the source of a recipe names."""
@@ -130,9 +135,9 @@ class _Spare:
         if self.captures:
             flag = ctypes.c_int()
             found += [flag, argument(self.launches[0].stream), argument(ctypes.addressof(flag))]
-        for launch, runs in zip(self.launches, self.places, strict=True):
-            own = launch.copy()
-            found += [own.arguments, own, *(own.writer([position for position, _, _ in run]) for run in runs)]
+        for own in [launch.copy() for launch in self.launches]:
+            found += [own.arguments, own.words]
+            self.made.append(own)
         return tuple(found)
 
     def again(self, number: int, arguments: tuple[Any, ...], status: int) -> None:
@@ -147,13 +152,13 @@ class _Spare:
             raise self.backend.refused(self.launches[number].call.name, status)
 
 
-Runs = tuple[tuple[tuple[int, bool], ...], ...]
+Writes = tuple[tuple[int, int, bool], ...]
 
 
 @lru_cache(maxsize=256)
 def _text(
-    given: int, aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Runs, ...],
-    captures: bool, result: str,
+    given: int, aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
+    captures: bool, result: str, asks: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
     """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
 
@@ -161,41 +166,49 @@ def _text(
         given: arrays of the call.
         aligned: whether each of them, and of the results that the call allocates, begins at a multiple of 16 bytes.
         spans: pairs of an array that takes a result and one that it must not meet.
-        kernels: for each, and each run of arguments, the number of the array and whether bytes are added.
+        kernels: for each, the words of its arguments that are addresses: which, of what array, whether bytes are added.
         captures: whether the stream may be captured into a graph, which has a workspace of its own.
         result: what the caller gets.
+        asks: the questions that come first, ``check`` and ``same``; none without a guard.
     """
-    arrays, every = [f"x{i}" for i in range(given)], range(len(aligned))
-    moved = [f"a{i} & 15" if aligned[i] else f"a{i} & 15 != offset{i}" for i in every]
-    lines = [f"a{i} = address{i}(x{i})" for i in range(given)]
-    met = moved[:given]
-    met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
+    names, every = ", ".join(f"x{i}" for i in range(given)), range(len(aligned))
+    lines = _guarding(asks, names) if asks else []
+    lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
+    met = _moved(aligned, every[:given]) + [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
     lines.append(f"if {' or '.join(met)}: return MISS")
     lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
-    if moved[given:]:
-        lines.append(f"if {' or '.join(moved[given:])}: return MISS")
+    if every[given:]:
+        lines.append(f"if {' or '.join(_moved(aligned, every[given:]))}: return MISS")
     if kernels:
         lines += _queueing(kernels, captures)
     body = "".join(f"    {line}\n" for line in (*lines, f"return {result}"))
-    return f"def recipe({', '.join(arrays)}):\n{body}"
+    return f"def recipe({names}, known=False):\n{body}"
 
 
-def _queueing(kernels: tuple[Runs, ...], captures: bool) -> list[str]:
+def _guarding(asks: tuple[str, ...], names: str) -> list[str]:
+    """The lines that leave arrays of other kinds to the long way, and those of another stream to its recipe."""
+    found = " or ".join({"check": f"not check({names})", "same": "not same()"}[ask] for ask in asks)
+    return ["if not known:", f"    if {found}: return MISS", f"    if stream() != number: return elsewhere({names})"]
+
+
+def _moved(aligned: Sequence[bool], which: Sequence[int]) -> list[str]:
+    """What is true where one of the arrays does not begin where the first call's began, modulo 16 bytes."""
+    even = " | ".join(f"a{i}" for i in which if aligned[i])
+    return ([f"({even}) & 15"] if even else []) + [f"a{i} & 15 != offset{i}" for i in which if not aligned[i]]
+
+
+def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:
     """The lines that queue the kernels."""
     names, lines = list[str](), list[str]()
     if captures:
-        names += ["flag", "stream", "flag_argument"]
-        lines += ["if capturing(stream, flag_argument) or flag.value:", "    push(held)", "    return MISS"]
-    for k, runs in enumerate(kernels):
-        names += [f"launch{k}", f"own{k}", *(f"write{k}_{r}" for r in range(len(runs)))]
-        for r, run in enumerate(runs):
-            words = (f"a{a} + added{k}_{r}_{i}" if added else f"a{a}" for i, (a, added) in enumerate(run))
-            lines.append(f"write{k}_{r}({', '.join(words)})")
-        lines.append(f"status = launch(*launch{k})")
-        lines.append(f"if status: again({k}, launch{k}, status)")
-    lines.append("push(held)")
-    take = ["try: held = pop()", "except IndexError: held = spare()", f"{', '.join(names)} = held"]
-    return take + lines
+        names += ["flag", "stream_argument", "flag_argument"]
+        lines += ["if capturing(stream_argument, flag_argument) or flag.value:", "    push(held)", "    return MISS"]
+    for k, writes in enumerate(kernels):
+        names += [f"launch{k}", f"words{k}"]
+        lines += [f"words{k}[{w}] = a{a}{f' + added{k}_{w}' if added else ''}" for w, a, added in writes]
+        lines.append(f"if status := launch(*launch{k}): again({k}, launch{k}, status)")
+    held = f"{', '.join(names)} = held"
+    return [f"try: {held} = pop()", f"except IndexError: {held} = spare()", *lines, "push(held)"]
 
 
 @lru_cache(maxsize=256)

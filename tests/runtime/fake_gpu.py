@@ -163,7 +163,8 @@ class Guards:
         return x.dtype, x.shape, x.stride(), x.number, x.neg, x.requires_grad
 
     def check(self, *xs: Any) -> bool:
-        return [self.facts(x) for x in xs] == self.known
+        """As the real one, which takes one tensor given twice for a change."""
+        return len(set(map(id, xs))) == len(xs) and [self.facts(x) for x in xs] == self.known
 
 
 class Gpu:

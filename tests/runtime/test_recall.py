@@ -94,6 +94,38 @@ def test_a_prepared_call_with_out_launches_once_and_allocates_nothing(gpu: Gpu) 
     assert gpu.launched(lambda: k(x))[1] == [LAUNCH]
 
 
+def test_questions_are_told_apart_by_what_is_given_and_by_types(gpu: Gpu) -> None:
+    """The axis alone, a tuple of axes, an array for the result, keywords: none of them is taken for another."""
+    ones, out = gpu.tensor(np.ones((2, 2), np.float32)), gpu.tensor(np.zeros(2, np.float32))
+    whole = gpu.tensor(np.zeros((), np.float32))
+    for _ in range(3):
+        assert wf.sum(ones, 1).shape == (2,)
+        assert wf.sum(ones, (1, 0)).shape == wf.sum(ones, (0, 1)).shape == ()
+        assert wf.sum(ones, 1, keepdims=True).shape == (2, 1)
+        assert wf.sum(ones, 1, keepdims=False).shape == (2,)
+        assert wf.sum(ones, 1, out=out) is out
+        assert wf.sum(ones, 1, out=(out,)) is out
+        assert wf.sum(ones, out=whole) is whole
+        assert wf.sum(ones, dtype="f64").dtype.name == "float64"
+        assert wf.sum(ones, initial=1).dtype.name == "float32"
+        assert wf.reduce(ones, "sum").shape == ()
+        assert wf.reduce(ones, "sum", axis=1).shape == wf.reduce(ones, "max", axis=1).shape == (2,)
+        assert wf.reduce(ones, "sum", axis=1, keepdims=True).shape == (2, 1)
+
+
+def test_two_streams_in_turn_stay_on_the_short_way(gpu: Gpu) -> None:
+    x, k, out = gpu.tensor(ROWS), wf.compile("sum", (5, 12)), gpu.tensor(np.zeros((), np.float32))
+    for _ in range(2):
+        for stream in (3, 4):
+            gpu.stream.use(stream)
+            calls = gpu.launched(lambda: (wf.sum(x), wf.reduce(x, scaled), k(x, out=out)))[1]
+    for stream in (3, 4, 3):
+        gpu.stream.use(stream)
+        calls = gpu.launched(lambda: (wf.sum(x), wf.reduce(x, scaled), k(x, out=out)))[1]
+        assert calls == [LAUNCH] * 3
+        assert [done.stream for done in gpu.driver.launches[-3:]] == [stream] * 3
+
+
 def test_random_arrays_give_what_the_long_way_gives(gpu: Gpu) -> None:
     """Shapes, strides, alignments, types, streams and addresses change from call to call; so do the questions."""
     rng = np.random.default_rng(0)
@@ -232,6 +264,8 @@ def test_errors_come_as_before_after_a_warm_call(gpu: Gpu) -> None:
         wf.sum(x, 2)
     with pytest.raises(ArgumentError, match="WF138"):
         wf.sum(x, 1, nan="no")
+    with pytest.raises(ArgumentError, match="WF131"):
+        wf.sum(x, 1, plan=["no hash"])
     with pytest.raises(ArgumentError, match="WF122"):
         wf.sum(x, 1, device="emulator")
 

@@ -23,34 +23,48 @@ ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 
 def test_the_source_of_the_simplest() -> None:
-    text = recipe._text(1, (False, True), (), ((((0, False), (1, False)),),), captures=False, result="x1")
+    text = recipe._text(1, (False, True), (), (((0, 0, False), (1, 1, False)),), captures=False, result="x1")
     assert text.splitlines() == [
-        "def recipe(x0):",
+        "def recipe(x0, known=False):",
         "    a0 = address0(x0)",
         "    if a0 & 15 != offset0: return MISS",
         "    x1 = empty1(); a1 = address1(x1)",
-        "    if a1 & 15: return MISS",
-        "    try: held = pop()",
-        "    except IndexError: held = spare()",
-        "    launch0, own0, write0_0 = held",
-        "    write0_0(a0, a1)",
-        "    status = launch(*launch0)",
-        "    if status: again(0, launch0, status)",
+        "    if (a1) & 15: return MISS",
+        "    try: launch0, words0 = held = pop()",
+        "    except IndexError: launch0, words0 = held = spare()",
+        "    words0[0] = a0",
+        "    words0[1] = a1",
+        "    if status := launch(*launch0): again(0, launch0, status)",
         "    push(held)",
         "    return x1",
     ]
 
 
 def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -> None:
-    text = recipe._text(2, (True, False), ((1, 0),), ((((0, True),),), (((1, False),),)), captures=True, result="x1")
+    kernels = (((0, 0, True),), ((2, 1, False),))
+    text = recipe._text(2, (True, False), ((1, 0),), kernels, captures=True, result="x1")
     for line in (
-        "if a0 & 15 or a1 & 15 != offset1 or low1_0 < a1 - a0 < high1_0: return MISS",
-        "if capturing(stream, flag_argument) or flag.value:",
+        "if (a0) & 15 or a1 & 15 != offset1 or low1_0 < a1 - a0 < high1_0: return MISS",
+        "if capturing(stream_argument, flag_argument) or flag.value:",
         "    return MISS",
-        "write0_0(a0 + added0_0_0)",
-        "if status: again(1, launch1, status)",
+        "words0[0] = a0 + added0_0",
+        "words1[2] = a1",
+        "if status := launch(*launch1): again(1, launch1, status)",
     ):
         assert f"    {line}\n" in text
+
+
+def test_the_source_that_asks_first_which_arrays_and_which_stream() -> None:
+    kernels = (((0, 0, False), (1, 1, False)),)
+    text = recipe._text(2, (True, True), (), kernels, captures=False, result="x1", asks=("check", "same"))
+    assert text.splitlines()[1:7] == [
+        "    if not known:",
+        "        if not check(x0, x1) or not same(): return MISS",
+        "        if stream() != number: return elsewhere(x0, x1)",
+        "    a0 = address0(x0)",
+        "    a1 = address1(x1)",
+        "    if (a0 | a1) & 15: return MISS",
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-6, 6)), min_size=2, max_size=2), st.integers(-40, 40))
