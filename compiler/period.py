@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import ranks
+from .access import large, ranks
 from .plan import STATIC_SHARED, Plan, period_rows
 from .task import Notes, Task
 
@@ -57,7 +57,8 @@ def _one_place(task: Task, vector: int) -> bool:
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
-    if plan.fast != "kept" or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
+    few = g.columns <= COLUMNS and (len(g.kept) == 1 or large(g))
+    if plan.fast != "kept" or not task.monoid.commutative or not few or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
     found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)

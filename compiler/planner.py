@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from . import staged, tiles
 from .abi import Facts
-from .access import WIDEST, access, ceil2, nearest, planned, ranks, stores_vector
+from .access import WIDEST, access, ceil2, large, nearest, planned, ranks, stores_vector
 from .atomic import adds, exact, operation
 from .cost import operations
 from .dtypes import DType
@@ -93,6 +93,9 @@ SHORT = 256
 WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
+FEW_ROWS, HALF = 16, 8
+"""Rows at most of which columns that begin anywhere are taken in accesses of so many bytes: each is most often in one of
+the two aligned accesses that hold it, and there are too few rows to hide what taking it out costs."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -134,7 +137,7 @@ def _direct_plan(task: Task, notes: Notes) -> Plan:
         return _reduced_plan(task, notes)
     plan = _kept_plan(task, notes)
     wide, plan = _wide(task, plan), periodic(task, _wide(task, plan), plan, notes)
-    shared = plan.walk == "interleaved" and plan.warps > 1
+    shared = plan.walk == "interleaved" and plan.warps > 1 and large(task.geometry)
     return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 
@@ -258,6 +261,9 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     if axis == "kept" and _is_written(task):
         widest = min(widest, WIDEST // task.result_bytes)
     kinds = planned(task, axis, widest)
+    half = HALF // task.itemsize
+    if "unaligned" in kinds and half > 1 and task.geometry.n_reduced <= FEW_ROWS and large(task.geometry):
+        widest, kinds = half, planned(task, axis, half)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
     vector = 1 if many_dims or short or "strided" in kinds else widest

@@ -17,7 +17,7 @@ LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
 UNEVEN, CHOICES = 1.05, 64
-"""What the busiest multiprocessor may have more than the mean, and how many lengths of a CTA's part are tried."""
+"""How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -84,24 +84,28 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))
-    fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
-    parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // (step * plan.unroll))
+    resident = sms * CTAS_PER_SM * THREADS // plan.threads
+    steps = -(-n_reduced // (step * plan.unroll))
+    parts = min(most, max(resident // tiles, -(-accesses // LONGEST)), n_reduced // (step * plan.unroll))
     if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
         return 1
-    return _even(max(1, parts), most, tiles, -(-n_reduced // (step * plan.unroll)), sms)
+    return _even(max(1, parts), most, tiles, steps, resident)
 
 
-def _even(parts: int, most: int, tiles: int, steps: int, sms: int) -> int:
-    """``parts`` or some more, so that multiprocessors get as many unrolled steps each, of ``steps`` of a result in all."""
-    longest = -(-steps // parts)
-    shortest = max(1, -(-longest // 2), -(-steps // most))
-    ideal = tiles * steps / sms
+def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
+    """``parts``, or some more or fewer, so that none of the waves in which CTAs run is nearly empty.
+
+    A result has so many unrolled ``steps``, and so many CTAs are ``resident`` at a time.
+    """
+    wanted = -(-steps // parts)
 
     def load(chunk: int) -> int:
-        return -(-tiles * -(-steps // chunk) // sms) * chunk
+        return -(-tiles * -(-steps // chunk) // resident) * chunk
 
-    choices = range(longest, shortest - 1, -max(1, longest // CHOICES))
-    chunk = next((c for c in choices if load(c) <= UNEVEN * ideal), None) or min(choices, key=load)
+    lengths = range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))
+    choices = [c for c in (wanted, *lengths) if -(-steps // c) <= most] or [wanted]
+    least = min(map(load, choices))
+    chunk = min((c for c in choices if load(c) <= UNEVEN * least), key=lambda c: abs(c - wanted))
     return -(-steps // chunk)
 
 

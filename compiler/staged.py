@@ -34,13 +34,16 @@ OF_RESULT, OF_MEETING, OF_ACCESS = 60, 8, 5
 """Instructions of a warp, counted in machine code: for its results, for a round of shuffles, for an access."""
 RESULTS = 64
 """Threads that read a copy at least, lanes of a result included."""
-IN_WORDS = 16
+IN_WORDS = 20
 """Elements of a row for each byte of one, from which on bytes and pairs of them are read by the word: the masks at both
 its ends cost as much as reading a few elements alone."""
 LONG_COMBINE = 16
 """Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
-LONG, UNROLL = 40, 4
-"""Accesses of a thread from which on so many are in flight. Of fewer those that are left over would cost more."""
+UNROLL = ((18, 4), (10, 2), (1, 1))
+"""(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over would
+cost more; so they would of words, of which some are masked at both ends of a row."""
+UNROLL_OF_WORDS = 2
+"""Words of bytes in flight at most."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -58,7 +61,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     results = each * tiles.results(g)
     lanes = _lanes(g, task.itemsize, own.vector, results)
-    unroll = UNROLL if g.n_reduced >= LONG * lanes * own.vector else 1
+    unroll = next(unroll for least, unroll in UNROLL if max(1, g.n_reduced // (lanes * own.vector)) >= least)
+    unroll = min(unroll, UNROLL_OF_WORDS) if own.vector == WORD else unroll
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
     notes.because(f"{lanes} thread(s) a result", "lanes", "unroll")

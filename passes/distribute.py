@@ -128,6 +128,9 @@ LARGE = 512
 HELD = 16
 """Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
 more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
+FEW, MOST = 8, 32
+"""Registers for the states of a thread that reads aligned columns, and values that it has in flight, up to which half the
+threads of an SM have enough: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
@@ -249,14 +252,21 @@ class _Distributor:
             self.copies[i] = list(self.make_op("fold.tile_copy", types, operands, attributes).results)
         gpu.barrier()
 
+    def shares_columns(self) -> bool:
+        """Whether all warps of a CTA read aligned vectors of the same columns."""
+        return self.plan.fast == "kept" and self.plan.warps > 1 and set(self.facts.access) <= {"aligned", "staggered"}
+
     def resident(self) -> int:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
         plan = self.plan
         threads = target_of(self.function).threads_per_sm
         half = threads // (2 * plan.threads)
+        registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
         if plan.walk == "period":
-            registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
             return half if registers <= HELD else max(1, half * 3 // 4)
+        joined = plan.vector < NUMBERED or single_op(self.combine) in ("arith.addi", "arith.ori", "arith.andi")
+        if self.shares_columns() and len(self.states) == 1 and joined:
+            return half if registers <= FEW and plan.vector * plan.unroll <= MOST else max(1, half * 3 // 4)
         if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
