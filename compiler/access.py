@@ -81,7 +81,7 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
 
 
 def stores_vector(task: Task, operand: int, vector: int) -> bool:
-    """Whether ``vector`` results along the kept axis can be written in stores of all of them, or of WIDEST bytes each."""
+    """Whether ``vector`` results along the kept axis can be written in one store, or in stores of WIDEST bytes each."""
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item

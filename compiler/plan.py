@@ -199,7 +199,7 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
             WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF417 a tile of results that
-        other CTAs or warps share.
+            other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:

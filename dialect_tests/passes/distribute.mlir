@@ -19,7 +19,7 @@
 // CHECK-NOT:     func.func
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -79,7 +79,7 @@ func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
-                 warps_kept = 2, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -121,7 +121,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false}} {
@@ -168,7 +168,7 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         {finish = "last_block"}
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -210,7 +210,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // CHECK:         "fold.store"(%[[PARTS]]#1,
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 4, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 4, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
@@ -254,7 +254,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 // CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -288,7 +288,7 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 // CHECK:           fold.store
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "two_kernels", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -305,7 +305,7 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -358,7 +358,7 @@ func.func @no_plan() {
 // CHECK:         fold.store
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -393,7 +393,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         arith.addi %{{.*}}, %[[N]] : i64
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -430,7 +430,7 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
 // CHECK:          "fold.cta_reduce"(%{{.*}}, %{{.*}}, %[[LAST]], %[[SCRATCH]]) ({
 func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -453,7 +453,7 @@ func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:       gpu.return
 func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -488,7 +488,7 @@ func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:        "fold.store"(%[[ALL]], %arg1, %{{.*}}, %[[OWNER]],
 func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -526,7 +526,7 @@ func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:            "fold.store"
 func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
