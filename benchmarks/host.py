@@ -2,22 +2,22 @@
 
     python benchmarks/host.py
 
-10,000 calls of each kind, in batches between which the device is waited for, so that its queue is never full: the
-median over the batches and the fastest one. The first call is made in a process of its own, with PyTorch imported, a
-CUDA context there, and the kernel in the cache on disk; warpfold and cuda-python are imported within its time.
+More kinds of calls than ``warpfold bench`` tells of, timed as there. The first call is made in a process of its own,
+with PyTorch imported, a CUDA context there, and the kernel in the cache on disk; warpfold and cuda-python are imported
+within its time, from bytecode, as installed packages have it.
 """
 
 from __future__ import annotations
 
-import gc
-import statistics
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
-CALLS, BATCH = 10_000, 100
+from warpfold.commands.bench.host import allocations, microseconds
+from warpfold.runtime.cuda_backend import backend
+
 FIRST = """
 import time, torch
 x = torch.ones(4096, device="cuda")
@@ -31,30 +31,6 @@ torch.cuda.synchronize()
 print((queued - start) * 1e3, (time.perf_counter() - start) * 1e3)
 """
 """A first call: milliseconds until it returns, and until its result is there."""
-
-
-def microseconds(torch: Any, call: Callable[[], Any]) -> list[float]:
-    """The mean time of a call, in each batch."""
-    for _ in range(BATCH):
-        call()
-    found = []
-    gc.disable()
-    for _ in range(CALLS // BATCH):
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(BATCH):
-            call()
-        found.append((time.perf_counter_ns() - start) / BATCH / 1e3)
-    gc.enable()
-    return found
-
-
-def allocations(torch: Any, call: Callable[[], Any], calls: int = 100) -> float:
-    """Blocks that a call takes from PyTorch's memory."""
-    before = torch.cuda.memory_stats()["allocation.all.allocated"]
-    for _ in range(calls):
-        call()
-    return float(torch.cuda.memory_stats()["allocation.all.allocated"] - before) / calls
 
 
 def calls(torch: Any) -> dict[str, Callable[[], Any]]:
@@ -71,6 +47,7 @@ def calls(torch: Any) -> dict[str, Callable[[], Any]]:
     return {
         "wf.sum(t)": lambda: wf.sum(x),
         "wf.sum(t, 1)": lambda: wf.sum(y, 1),
+        "wf.sum(t, axis=1)": lambda: wf.sum(y, axis=1),
         "wf.sum(t, 1, keepdims=True)": lambda: wf.sum(y, 1, keepdims=True),
         "wf.sum(t, dtype='f64')": lambda: wf.sum(x, dtype="f64"),
         "wf.sum(t, 1, out=o)": lambda: wf.sum(y, 1, out=rows),
@@ -89,7 +66,8 @@ def calls(torch: Any) -> dict[str, Callable[[], Any]]:
 
 def first() -> list[float]:
     """Milliseconds of a first call, until it returns and until its result is there; the fastest of three processes."""
-    texts = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True).stdout
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    texts = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=kept).stdout
              for _ in range(4)]  # fmt: skip
     return min([float(n) for n in text.split()] for text in texts[1:])
 
@@ -98,11 +76,11 @@ def main() -> None:
     """Prints the table."""
     import torch
 
+    device = backend(torch.cuda.current_device())
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    print(f"{'':30}  median    best  allocations")
+    print(f"{'':30}      us  allocations")
     for name, call in calls(torch).items():
-        found = microseconds(torch, call)
-        print(f"{name:30}  {statistics.median(found):6.2f}  {min(found):6.2f}  {allocations(torch, call):g}")
+        print(f"{name:30}  {microseconds(device, call):6.2f}  {allocations(torch, call):g}")
     queued, done = first()
     print(f"first call of a process: returns after {queued:.0f} ms, its result is there after {done:.0f} ms")
 

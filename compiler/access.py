@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .geometry import Dim, Geometry
-from .plan import Access
+from .plan import Access, Plan
 from .task import Task
 
 MANY = 1 << 22
@@ -80,14 +80,20 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     return apart and one_run and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
 
 
-def stores_vector(task: Task, operand: int, vector: int) -> bool:
-    """Whether ``vector`` results along the kept axis can be written in one store, or in stores of WIDEST bytes each."""
+def stores_vector(task: Task, operand: int, plan: Plan) -> bool:
+    """Whether a thread's results along the kept axis can be written at once, or WIDEST bytes at a time.
+
+    Several such stores are for threads that have results of their own: else results are few.
+    """
+    vector = plan.vector_kept
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
     if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
         return False
-    return start % min(WIDEST, vector * item) == 0 and dims[-1].strides[operand] == 1
+    nbytes = vector * item
+    side_by_side = start % min(WIDEST, nbytes) == 0 and dims[-1].strides[operand] == 1
+    return side_by_side and (nbytes <= WIDEST or plan.positions == 1)
 
 
 def nearest(dims: tuple[Dim, ...]) -> float:

@@ -65,6 +65,7 @@ class Artifact:
         arrays: the element types of the arrays that the caller gives; the inputs are their parts.
         masked: whether the last array is a mask.
         determinism: what the bits of a result may depend on, see ``planner.Task``.
+        most: the elements of a result that it serves at most; None for any number.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Artifact:
     masked: bool = False
     arrays: tuple[DType, ...] = ()
     determinism: Determinism = "run"
+    most: int | None = None
 
     @property
     def indexed(self) -> bool:
@@ -143,6 +145,7 @@ class Artifact:
             "masked": self.masked,
             "arrays": [t.name for t in self.arrays],
             "determinism": self.determinism,
+            "most": self.most,
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
 
@@ -180,7 +183,7 @@ def _from_json(j: dict[str, Any]) -> Artifact:
         tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
         j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
         None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
-        tuple(j["checks"]), j["masked"], types(j["arrays"]), j["determinism"],
+        tuple(j["checks"]), j["masked"], types(j["arrays"]), j["determinism"], j["most"],
     )  # fmt: skip
 
 

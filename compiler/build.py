@@ -96,7 +96,7 @@ def load(base: Any, index: Any, t: Any, *, volatile: bool = False, invariant: bo
 
 
 def store(x: Any, base: Any, index: Any) -> None:
-    """Writes the fragment ``x`` side by side from element ``index`` on, aligned as a whole."""
+    """Writes the fragment ``x`` side by side from element ``index`` on, aligned as a whole, or to 16 bytes."""
     llvm.store(to_memory(x), address(base, index, _scalar(x.type)), alignment=_alignment(x.type))
 
 

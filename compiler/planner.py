@@ -204,7 +204,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         accesses,
-        vectors and all(stores_vector(task, o, plan.vector) for o in outputs),
+        vectors and all(stores_vector(task, o, plan) for o in outputs),
     )
 
 
@@ -313,8 +313,10 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _is_written(task: Task) -> bool:
-    """Whether results are so large a part of the traffic that writing them decides the time."""
-    return task.geometry.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+    """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
+    g, side_by_side = task.geometry, WIDEST // task.result_bytes
+    many = ranks(g) == (1, 1) and g.n_kept >= FEW * task.machine * WARP * side_by_side
+    return many and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
 
 
 def _kind(vector: int) -> str:

@@ -38,6 +38,7 @@ class Traced:
         checks: for each trailing output the code of the error that a true value means.
         arrays: the element type of each array that is read; a mask is the last.
         used: the monoids that were folded with, each with the types of what it reduces.
+        most: the elements of a result that it serves at most; None for any number.
     """
 
     program: Program
@@ -46,10 +47,11 @@ class Traced:
     checks: tuple[str, ...] = ()
     arrays: tuple[DType, ...] = ()
     used: tuple[tuple[Monoid, tuple[DType, ...]], ...] = field(default=(), compare=False, repr=False)
+    most: int | None = None
 
     def __reduce__(self) -> Any:
         """A monoid's function does not pickle, since its name stands for the monoid; what uses it here is done."""
-        return Traced, (self.program, self.results, self.structure, self.checks, self.arrays)
+        return Traced, (self.program, self.results, self.structure, self.checks, self.arrays, (), self.most)
 
 
 def trace(

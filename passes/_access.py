@@ -200,7 +200,7 @@ def lower_live(op: Any, window: Window | None) -> None:
 
 
 def lower_store(op: Any) -> None:
-    """A branch around one vector store, or one store an element; a fragment never goes past the innermost dim."""
+    """A branch around a store for every 16 bytes, or one an element; a fragment never goes past the innermost dim."""
     value, base, kept, on = list(op.operands)[:4]
     with before(op):
         branch = scf.IfOp(on)

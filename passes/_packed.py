@@ -1,11 +1,12 @@
 """Bytes combined four at a time: sums of 8-bit integers, counts of bytes that are not zero, and whether any or all are.
 
 The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
-for each byte; where neighbours are results of their own, with a one for the byte of the result: either way in 32 bits
-for one step, in the state's type beyond. Truth values are words that are joined as they are.
+for each byte; where neighbours are results of their own, with a one for the byte of the result. A state of 32 bits is
+what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that are joined as they are.
 
 Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
-cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7.
+cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
+bytes of a step is shifted down, or else the words are.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..compiler.build import i32, integer
-from ..compiler.combine import clone_block, fragment, horizontal, single_op, width, with_shape
+from ..compiler.build import bytes_of, i32, integer
+from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
@@ -109,6 +110,8 @@ def _total(op: Any) -> Any:
 
     def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
         total = reduce(arith.addi, [_sum(x) for x in lifts])
+        if lifts[0].truth:
+            total = arith.shrui(total, i32(_COUNT_BITS))
         return [arith.addi(state[0], _widened(total, lifts[0], state[0].type))]
 
     (total,) = _loop(op, [vector.extract(init, [], [0])], "arith.addi", step)
@@ -117,15 +120,22 @@ def _total(op: Any) -> Any:
 
 def _totals(op: Any) -> Any:
     """A sum for each place of the access."""
+    narrow = bytes_of(element(op.operands[2].type)) == _BYTES
 
     def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
-        words = [x.words() for x in lifts]
-        totals = [i32(0)] * lifts[0].lanes
+        words = [_counting(x) for x in lifts]
+        totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
         for access in words:
             totals = [_dot(lifts[0], access[j // _BYTES], 1 << (8 * (j % _BYTES)), t) for j, t in enumerate(totals)]
-        return [arith.addi(state[0], _widened(fragment(totals), lifts[0], state[0].type))]
+        added = fragment(totals)
+        return [added if narrow else arith.addi(state[0], _widened(added, lifts[0], state[0].type))]
 
     return _loop(op, [op.operands[2]], "arith.addi", step)[0]
+
+
+def _counting(lift: _Lift) -> list[Any]:
+    """The bytes as words, in which a truth value counts one."""
+    return [arith.shrui(w, i32(_COUNT_BITS)) if lift.truth else w for w in lift.words()]
 
 
 def _sum(lift: _Lift) -> Any:
@@ -144,11 +154,6 @@ def _dot(lift: _Lift, word: Any, ones: int, total: Any) -> Any:
 
 def _widened(total: Any, lift: _Lift, t: Any) -> Any:
     """What a step adds to the state of type ``t``."""
-    if lift.truth:
-        places = ir.IntegerAttr.get(element(total.type), _COUNT_BITS)
-        lanes = isinstance(total.type, ir.VectorType)
-        by = ir.DenseElementsAttr.get_splat(total.type, places) if lanes else places
-        total = arith.shrui(total, arith.constant(total.type, by))
     if t == total.type:
         return total
     return (arith.extsi if lift.signed else arith.extui)(t, total)

@@ -91,7 +91,7 @@ from ..compiler import attributes, tiles
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.attributes import target_of
 from ..compiler.build import bytes_of, memory_type
-from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
+from ..compiler.combine import clone_block, constant, pack, single_op, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.dialect.stages import TILE
 from ..compiler.errors import error
@@ -123,7 +123,8 @@ MANY = 2048
 LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
 NUMBERED = 16
-"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers."""
+"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
+of the masks of their words, to keep SMs of fewer than MANY threads full."""
 
 
 class _Distributor:
@@ -251,7 +252,8 @@ class _Distributor:
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
             return 0
-        if self.states[0].width == 1:  # joined as words: as many beside them as they need
+        counted = plan.vector >= NUMBERED and single_op(self.combine) == "arith.addi"
+        if self.states[0].width == 1 or (counted and threads < MANY):  # words: as many beside them as they need
             return half
         if plan.vector * (plan.unroll + 1) not in SNUG:
             return 0

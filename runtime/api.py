@@ -150,11 +150,22 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 # --- the named reductions ------------------------------------------------------------------------------------------
+_OF_REDUCE = inspect.signature(reduce).parameters
+_AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """That of the public function: the arrays, ``axis``, its own parameters, those of ``reduce``."""
+    own = list(inspect.signature(function).parameters.values())
+    arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
+
+
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
-    inputs = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    memo = Memo()
-    if len(inputs) == 1:
+    signature, memo = _signature(function), Memo()
+    if list(signature.parameters).index("axis") == 1:
         last = memo.last
 
         def call(x: Any, axis: Axis = None, *, out: Any = None, where: Any = None, **how: Any) -> Any:
@@ -184,12 +195,9 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(ask, name, given, lambda: _reduced((x, y), name, axis, out=out, where=where, **how))
 
-    own = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    shared = [p for k, p in inspect.signature(reduce).parameters.items() if k not in ("xs", "what", "axis", "params")]
-    axis = inspect.signature(call).parameters["axis"]
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
-    call.__signature__ = inspect.Signature([*inputs, axis, *own, *shared])  # type: ignore[attr-defined]
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
@@ -258,7 +266,8 @@ def compile(
 ) -> Compiled:
     """Compiles a reduction of contiguous, aligned arrays like ``shape``; needs no array and no GPU.
 
-    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123.
+    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123. One
+    that sums bytes or counts in 32 bits, since they hold the result for ``shape``, serves up to 2^23 elements a result.
 
     Args:
         what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.

@@ -7,7 +7,7 @@ compiles when nothing is there. MLIR is imported only then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -18,6 +18,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.monoid import Monoid
+from ..compiler.narrow import MOST, narrowed
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
 from ..compiler.planner import Choice, Task
@@ -107,7 +108,7 @@ class Prepared:
 
 @lru_cache(maxsize=4096)
 def _trace(
-    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool,
+    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool, few: bool,
     _outside: tuple[object, ...],
 ) -> Traced:  # fmt: skip
     function = function_of(what)
@@ -119,7 +120,8 @@ def _trace(
 
         for m, types in theirs:
             warn_once(m, types)
-    return found
+    narrow = narrowed(found.program) if few else found.program
+    return found if narrow is found.program else replace(found, program=narrow, most=MOST)
 
 
 def _is_ours(m: Monoid) -> bool:
@@ -136,8 +138,8 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     if not hashable(request.what):
         raise error("WF130", kind=type(request.what).__name__)
     n_reduced = prod(shape[a] for a in request.axes)
-    wide = n_reduced >= MANY
-    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
+    wide, few = n_reduced >= MANY, n_reduced <= MOST
+    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, few, request.outside)
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:
         raise error("WF104", name=found.program.name, axes=request.axes, shape=shape)

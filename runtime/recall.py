@@ -188,16 +188,20 @@ def asked(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashab
 
     ``axis``, ``out``, ``where`` and ``how`` are the arguments of a call, and ``more`` is what else decides.
     """
-    types = tuple(map(type, how.values()))
-    fixed, spelled = _are_fixed(types)
-    if not fixed or (axis is not None and type(axis) is not int and not _are_axes(axis)):
+    if axis is not None and type(axis) is not int and not _are_axes(axis):
         return UNASKED
-    given = ((name, repr(value)) for name, value in how.items()) if spelled else how.items()
+    given: tuple[Any, ...] = ()
+    if how:
+        types = tuple(map(type, how.values()))
+        fixed, spelled = _are_fixed(types)
+        if not fixed:
+            return UNASKED
+        given = *types, *(((name, repr(value)) for name, value in how.items()) if spelled else how.items())
     if type(out) is tuple or where is not None:
         more += (len(out) if type(out) is tuple else None, where is None, where is True)
-    elif out is None and not types and not more:
+    elif out is None and not given and not more:
         return axis  # type: ignore[no-any-return]
-    return axis, "" if out is None else "out", *types, *given, *more
+    return axis, "" if out is None else "out", *given, *more
 
 
 @lru_cache(maxsize=256)

@@ -65,6 +65,7 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         f"| {LARGEST_CLUSTER} CTAs of {planner.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         f"| several dims | {planner.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
         f"| up to {planner.SHORT} elements a result, ",
+        f"of elements of at most {planner.WRITTEN} times a result's bytes |",
     ):
         assert text in DESIGN
 

@@ -219,6 +219,28 @@ func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<
   return %s : vector<4xi64>
 }
 
+// A state of 32 bits is what the bytes are added to, without a sum of the step.
+// CHECK-LABEL: func.func @columns_of_bytes_in_32_bits
+func.func @columns_of_bytes_in_32_bits(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
+  // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (vector<4xi32>)
+  // CHECK-DAG:    %[[W:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK-DAG:    %[[S0:.*]] = vector.extract %[[STATE]][0]
+  // CHECK:        %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.u.u"(%[[W]], %c1_i32, %[[S0]])
+  // CHECK:        %[[NEXT:.*]] = vector.from_elements %[[T0]], %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi32>
+  // CHECK-NEXT:   scf.yield %[[NEXT]]
+  %zeros = arith.constant dense<0> : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extui %x : vector<4xi8> to vector<4xi32>
+    "fold.yield"(%wide) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi32>) -> vector<4xi32>
+  return %s : vector<4xi32>
+}
+
 // Whether any byte is set: words are joined as they are. What lies past the end is masked a word at a time.
 // CHECK-LABEL: func.func @any_byte
 func.func @any_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i1 {

@@ -19,6 +19,7 @@ from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Dim
 from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import (
     CLUSTER_FROM,
@@ -38,6 +39,7 @@ from warpfold.compiler.planner import (
     WIDEST,
     Choice,
     Task,
+    ceil2,
     choose,
     exact,
     facts,
@@ -159,7 +161,7 @@ def check_stores(task: Task, choice: Choice) -> None:
         item = task.operand_type(o).itemsize
         at = (offsets_of(g.kept, o) + g.offsets[o]).reshape(-1, plan.vector)
         assert np.array_equal(at, at[:, :1] + np.arange(plan.vector))
-        assert not ((task.addresses[o] + at[:, 0] * item) % (plan.vector * item)).any()
+        assert not ((task.addresses[o] + at[:, 0] * item) % min(WIDEST, plan.vector * item)).any()
 
 
 # --- the planner's own choices ----------------------------------------------------------------------------------------
@@ -411,6 +413,35 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
             found = [choose(simple("max", (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
             assert [c.plan.positions for c in found] == [threads, above]
             assert {c.facts.access for c in found} == {("shifted",)}
+
+
+# --- results that take many bytes ---
+def columns(what: str, t: str, rows: int, n: int = 1 << 22) -> Choice:
+    """The choice for so many rows of columns that fill the machine."""
+    task = simple(what, (rows, n), (0,), t)
+    return choose(replace(task, program=narrowed(task.program)))
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "most", "vector"),
+    [("sum", "i8", 16, 2), ("sum", "i16", 8, 2), ("sum", "i32", 4, 2), ("argmax", "f32", 4, 2), ("mean", "u8", 16, 2)],
+)
+def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
+    what: str, t: str, most: int, vector: int
+) -> None:
+    for rows in (1, 2, 3, most):
+        choice = columns(what, t, rows)
+        assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", vector, True)
+        assert choice.plan.unroll == min(8, ceil2(rows))
+    assert columns(what, t, most + 1).plan.vector > vector
+    assert columns(what, t, 2, 1 << 12).plan.vector > vector
+
+
+@pytest.mark.parametrize("rows", [64, 100_000])
+def test_columns_of_bytes_are_read_by_16_at_a_time(rows: int) -> None:
+    choice = columns("sum", "i8", rows, 1 << (20 if rows < 256 else 10))
+    assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (16, 4, ("aligned",))
+    assert choice.facts.store_vector == (choice.plan.positions == 1)
 
 
 @settings(max_examples=300)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.dtypes import I64
+from warpfold.runtime import api, prepare
 
 LAYOUTS = [
     ((5003,), 0),
@@ -63,6 +67,43 @@ def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
         x = np.full(200_000, value, dtype)
         assert int(wf.sum(x)) == 200_000 * value
         assert int(wf.count_nonzero(x)) == 200_000
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_more_bytes_than_32_bits_hold_the_sum_of(dtype: str) -> None:
+    x = np.full(2**24 + 1000, np.iinfo(dtype).min or np.iinfo(dtype).max, dtype)
+    assert int(wf.sum(x)) == len(x) * int(x[0])
+
+
+@pytest.fixture
+def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All sums are in 64 bits, as are those of more elements than 32 bits are known to serve."""
+    monkeypatch.setattr(prepare, "MOST", -1)
+    prepare.forget()
+    yield
+    prepare.forget()
+
+
+@pytest.mark.usefixtures("wide_sums")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
+    x = drawn(dtype, shape, 0.6)
+    assert api.plan_for("count_nonzero", shape, x.dtype, axis=axis).program.monoid.state == (I64,)
+    test_sums_and_counts(dtype, shape, axis, 0)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_a_byte_of_a_column_costs_one_instruction(dtype: str) -> None:
+    """The main loop: loads of 16 bytes, a ``dp4a`` for each byte, and addresses."""
+    ptx = wf.compile("sum", (131072, 1024), dtype, axis=0).ptx
+    loop = next(block for block in re.split(r"^\$\w+:$", ptx, flags=re.MULTILINE) if "dp4a" in block)
+    found = re.findall(r"^\t(?:@!?%p\d+ )?\t?([a-z]\w*)\.?", loop, re.MULTILINE)
+    loads, sums = found.count("ld"), found.count("dp4a")
+    assert loop.count("ld.global.nc.v4.b32") == loads == 4
+    assert sums == 16 * loads
+    assert not [name for name in found if name in ("cvt", "shr", "prmt", "and", "bfe")][loads:]  # one an address
+    assert len([name for name in found if name not in ("dp4a", "mov")]) <= 8 * loads
 
 
 def test_bytes_that_are_true_have_any_value() -> None:

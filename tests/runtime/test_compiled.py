@@ -236,6 +236,15 @@ def test_a_saved_program_with_a_mask_takes_one(tmp_path: Path) -> None:
         k(x, device="emulator")
 
 
+def test_a_sum_of_few_bytes_refuses_more_than_its_32_bits_hold(tmp_path: Path) -> None:
+    k = again(wf.compile("sum", (1000,), "i8"), tmp_path)
+    assert k(np.full(2**20, -128, np.int8), device="emulator") == -(2**27)
+    text = "WF123: this artifact of sum was compiled for at most 8388608 elements a result: the array needs 8388609"
+    with pytest.raises(ValueError, match=text):
+        k(np.zeros(2**23 + 1, np.int8), device="emulator")
+    assert again(wf.compile("sum", (2**23 + 1,), "i8"), tmp_path).artifact.most is None
+
+
 def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
     with pytest.raises(ValueError, match=r"WF123: this artifact of sum was compiled for 1 kept and 1 reduced dims"):
         wf.compile("sum", (3, 4), axis=0)(np.ones(3, np.float32), device="emulator")

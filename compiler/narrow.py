@@ -1,0 +1,48 @@
+"""Sums of bytes in 32 bits: half the registers, shuffles and partial states of the 64 that types ask for.
+
+Of at most ``MOST`` elements no sum of bytes, and no count of truth values, leaves 32 bits. So their type is one until
+the sum is done, and the program widens it then, which changes no result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .atomic import operation
+from .dtypes import BOOL, I8, I32, I64, U8, U32, U64, DType
+from .graph import Expr, Program, rewrite
+
+MOST = 1 << 23
+"""Elements of a result whose sum 32 bits hold: 2^23 of 255 or of -128 stay below 2^31."""
+_NARROW: dict[DType, DType] = {I64: I32, U64: U32}
+_SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
+"""What is added up in each type; a negative number in one without a sign would widen to another."""
+
+
+def narrowed(program: Program) -> Program:
+    """``program`` for at most MOST elements a result: with a sum in 32 bits, or as it is."""
+    (reduce,) = program.reduces
+    monoid = program.monoid
+    wide = monoid.state[0]
+    if wide not in _NARROW or operation(monoid) != "add" or monoid.identity != (0,):
+        return program
+    element, t = _element(reduce.args[0]), _NARROW[wide]
+    if element is None:
+        return program
+    params = tuple(Expr("param", (), t, "scalar", i) for i in (0, 1))
+    combine = Expr("add", params, t, "scalar", None, monoid.combine[0].where)
+    graph = replace(monoid, state=(t,), combine=(combine,))
+    total = Expr("result", (Expr("reduce", (element,), t, "kept", graph, reduce.where),), t, "kept", 0)
+    old = Expr("result", (reduce,), wide, "kept", 0)
+    return replace(program, outputs=rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, "kept")}))
+
+
+def _element(e: Expr) -> Expr | None:
+    """``e`` in the narrower type, where it is an element of few bits, or 0 outside a mask; else None."""
+    t = _NARROW[e.dtype]
+    if e.op == "cast" and e.args[0].dtype in _SERVED[e.dtype]:
+        return Expr("cast", e.args, t, e.space, e.value, e.where)
+    if e.op != "where" or e.args[2].op != "const" or e.args[2].value != 0:
+        return None
+    inside, nothing = _element(e.args[1]), Expr("const", (), t, "scalar", 0)
+    return inside and Expr("where", (e.args[0], inside, nothing), t, e.space, e.value, e.where)

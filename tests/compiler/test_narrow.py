@@ -1,0 +1,89 @@
+"""Sums of bytes in 32 bits: which programs are, and that their results are those of 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_numpy import run
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from warpfold.compiler import library
+from warpfold.compiler.dtypes import BOOL, F32, I8, I16, I32, I64, U8, U32, U64, DType
+from warpfold.compiler.fold import fold, leaving_out
+from warpfold.compiler.functions import where
+from warpfold.compiler.graph import Program
+from warpfold.compiler.narrow import MOST, narrowed
+from warpfold.compiler.programs import program
+from warpfold.compiler.trace import cast
+
+
+def evens(x: Any) -> Any:
+    """The elements that are even, added up."""
+    with leaving_out(cast(x, I32) % 2 != 0):
+        return library.sum(x)
+
+
+def begun(x: Any) -> Any:
+    return library.sum(x, initial=2**40)
+
+
+def as_u64(x: Any) -> Any:
+    return library.sum(x, dtype=U64)
+
+
+def squares(x: Any) -> Any:
+    return fold(library.SUM, cast(x, I64) * cast(x, I64))
+
+
+def ones_elsewhere(x: Any) -> Any:
+    return fold(library.SUM, where(cast(x, I32) > 3, cast(x, I64), 1))
+
+
+def both(x: Any) -> Any:
+    return library.sum(x), library.max(x)
+
+
+SERVED = [
+    (library.sum, I8, I32), (library.sum, U8, U32), (library.sum, BOOL, I32), (library.count_nonzero, U8, I32),
+    (library.count_nonzero, F32, I32), (evens, I8, I32), (evens, U8, U32), (begun, I8, I32), (as_u64, U8, U32),
+]  # fmt: skip
+"""A function, the type of its elements, and the type of the sum."""
+
+
+@pytest.mark.parametrize(("function", "t", "narrow"), SERVED)
+def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType) -> None:
+    wide = program(function, (t,))
+    made = narrowed(wide)
+    assert made.monoid.state == (narrow,)
+    assert [o.dtype for o in made.outputs] == [o.dtype for o in wide.outputs]
+    assert made.digest != wide.digest
+    assert narrowed(made) is made
+
+
+@pytest.mark.parametrize(
+    ("function", "t"),
+    [(library.sum, I16), (library.sum, I32), (library.sum, F32), (library.max, I8), (library.prod, I8), (as_u64, I8),
+     (library.mean, U8), (library.any, BOOL), (squares, I8), (ones_elsewhere, U8), (both, U8)],
+)  # fmt: skip
+def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
+    """Sums of more bits, of what is not a byte as it stands, and of negative bytes where a sum has no sign."""
+    wide = program(function, (t,))
+    assert narrowed(wide) is wide
+
+
+@pytest.mark.parametrize(("function", "t"), [(f, t) for f, t, _ in SERVED if t != F32])
+@given(data=st.data())
+def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.DataObject) -> None:
+    x = data.draw(arrays(t.numpy, st.integers(1, 40)))
+    wide: Program = program(function, (t,))
+    for mine, theirs in zip(run(narrowed(wide), x), run(wide, x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_most_bytes_stay_in_32_bits() -> None:
+    for info in (np.iinfo(np.int8), np.iinfo(np.uint8)):
+        assert np.iinfo(np.int32).min <= info.min * MOST <= info.max * MOST <= np.iinfo(np.int32).max
