@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from . import staged, tiles
 from .abi import Facts
@@ -108,7 +109,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     """
     notes = Notes()
     plan = staged.plan(task, notes)
-    if plan is None:
+    if plan is None or not _keeps_tile(task, plan, options):
+        notes = Notes()
         plan = _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
@@ -128,10 +130,28 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
+def _keys(options: str) -> set[str]:
+    """The fields of a plan that ``options`` name."""
+    return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+
+
+def _keeps_tile(task: Task, plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan its tile: one that they did not ask for gives way to all else."""
+    chosen = plan.with_options(options)
+    served = chosen.lies_in_warps and _vector_fits(task, chosen)
+    return chosen.tile_bytes > 0 and (served or "tile_bytes" in _keys(options))
+
+
+_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
+"""What a plan with a tile cannot be without."""
+
+
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
-    asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+    asked = _keys(options)
+    if chosen.tile_bytes:
+        chosen = replace(chosen, **{key: value for key, value in _IN_WARPS.items() if key not in asked})
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
@@ -335,9 +355,11 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
 
 def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
-    if plan.tile_bytes:
-        return tiles.tile_launch(geometry, max(1, tiles.units(plan, geometry, inputs)))
-    return launch(plan, geometry.n_kept, geometry.n_reduced, parts)
+    run = launch(plan, geometry.n_kept, geometry.n_reduced, parts)
+    if not plan.tile_bytes:
+        return run
+    each = max(1, tiles.units(plan, geometry, inputs))
+    return replace(run, tiles=tiles.ctas(geometry, each), units=each)
 
 
 def _floor2(n: int) -> int:
