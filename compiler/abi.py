@@ -171,6 +171,8 @@ def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
         return run.units * tiles.results(geometry)
     own = tiles.unit(geometry, param.operand)
     assert own is not None  # or the input would not be read in a tile
+    if not own.span:  # of an empty array nothing is copied
+        return 0
     if param.role == "tile_pitch":
         return run.units * own.stride
     count = run.units if param.role == "tile_length" else geometry.n_kept // tiles.results(geometry)

@@ -17,8 +17,8 @@ ARTICLE = "OneFlow's article on the CUDA reduction"
 OWN = "warpfold"
 
 _PLAIN = (
-    "walk=interleaved,vector=1,unroll=1,lanes=32,warps_kept=1,cluster=1,cta=shuffle,exchange=shared,coarsening=0,"
-    "finish=cta"
+    "walk=interleaved,vector=1,unroll=1,lanes=32,warps_kept=1,tile_bytes=0,cluster=1,cta=shuffle,exchange=shared,"
+    "coarsening=0,finish=cta"
 )
 _LECTURE, _ARTICLE = f"{_PLAIN},warps=32", f"{_PLAIN},warps=8"
 

@@ -28,7 +28,9 @@ LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
-_POWERS = {str(1 << k): 1 << k for k in range(16)}
+LARGEST, LARGEST_TILE = 1 << 10, 1 << 15
+"""What an option of a plan may say at most: an extent, and bytes of a tile, of which shared memory holds no more."""
+_POWERS = {str(1 << k): 1 << k for k in range(LARGEST_TILE.bit_length())}
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,11 @@ class Plan:
         return min(4, self.unroll)
 
     @property
+    def lies_in_warps(self) -> bool:
+        """Whether one warp reads all elements of a result, along its lanes: only then may they lie in a tile."""
+        return (self.fast, self.warps, self.cluster, self.cta, self.finish) == ("reduced", 1, 1, "shuffle", "cta")
+
+    @property
     def exchanged(self) -> int:
         """States that the threads of a CTA leave for each other in memory, of all its results; 0 where none do."""
         if self.walk == "period":
@@ -187,9 +194,10 @@ def _extent(key: str, value: str) -> int:
     """The number that ``value`` of an option says."""
     if key in _MAY_BE_ZERO and value == "0":
         return 0
-    if value not in _POWERS:
+    most = LARGEST_TILE if key == "tile_bytes" else LARGEST
+    if _POWERS.get(value, LARGEST_TILE + 1) > most:
         zero = "0, or " if key in _MAY_BE_ZERO else ""
-        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to 32768")
+        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to {most}")
     return _POWERS[value]
 
 
@@ -209,8 +217,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a period whose rows others
-            share, WF417 a tile of results that other CTAs or warps share.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a period or staggered
+            warps whose places others share, WF417 a tile of results that other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -227,8 +235,7 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
     if plan.cluster > 1 and not target.has_clusters:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
-    alone = (plan.finish, plan.cluster, plan.warps, plan.cta, plan.fast) == ("cta", 1, 1, "shuffle", "reduced")
-    if plan.tile_bytes and not alone:
+    if plan.tile_bytes and not plan.lies_in_warps:
         raise error("WF417", tile_bytes=plan.tile_bytes)
     if plan.walk in ("period", "staggered"):
         _check_extents(plan)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from . import staged, tiles
 from .abi import Facts
@@ -112,7 +113,10 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
-    plan = staged.plan(task, notes) or _direct_plan(task, notes)
+    plan = staged.plan(task, notes)
+    if plan is None or not _keeps_tile(task, plan, options):
+        notes = Notes()
+        plan = _direct_plan(task, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
@@ -141,10 +145,28 @@ def _direct_plan(task: Task, notes: Notes) -> Plan:
     return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 
+def _keys(options: str) -> set[str]:
+    """The fields of a plan that ``options`` name."""
+    return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+
+
+def _keeps_tile(task: Task, plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan its tile: one that they did not ask for gives way to all else."""
+    chosen = plan.with_options(options)
+    served = chosen.lies_in_warps and _vector_fits(task, chosen)
+    return chosen.tile_bytes > 0 and (served or "tile_bytes" in _keys(options))
+
+
+_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
+"""What a plan with a tile cannot be without."""
+
+
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
-    asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+    asked = _keys(options)
+    if chosen.tile_bytes:
+        chosen = replace(chosen, **{key: value for key, value in _IN_WARPS.items() if key not in asked})
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
@@ -381,9 +403,11 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
 
 def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
-    if plan.tile_bytes:
-        return tiles.tile_launch(geometry, max(1, tiles.units(plan, geometry, inputs)))
-    return launch(plan, geometry.n_kept, geometry.n_reduced, parts, geometry.columns)
+    run = launch(plan, geometry.n_kept, geometry.n_reduced, parts, geometry.columns)
+    if not plan.tile_bytes:
+        return run
+    each = max(1, tiles.units(plan, geometry, inputs))
+    return replace(run, tiles=tiles.ctas(geometry, each), units=each)
 
 
 def _floor2(n: int) -> int:

@@ -155,7 +155,7 @@ def plan(task: Task, wanted: Threads, options: str = "") -> Plan:
     across = ceil2(row.geometry.n_kept) if chosen.fast == "kept" else 1
     lanes = min(threads, max(1, WARP // across))
     warps = min(THREADS // WARP, threads // lanes)
-    found = replace(chosen, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps)
+    found = replace(chosen, lanes=lanes, warps=warps, warps_kept=THREADS // WARP // warps, tile_bytes=0)
     while found.shared_bytes(task.state_bytes) > STATIC_SHARED:
         found = replace(found, warps=found.warps // 2)
     return _checked(task, found.with_options(options))
@@ -174,6 +174,7 @@ def _checked(task: Task, found: Plan) -> Plan:
     check(found, task.target, task.state_bytes)
     for key, value, wanted in (
         ("vector", found.vector, 1),
+        ("tile_bytes", found.tile_bytes, 0),
         ("cluster", found.cluster, 1),
         ("finish", found.finish, "cta"),
     ):

@@ -51,7 +51,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     g, inputs = task.geometry, task.program.inputs
     own = Plan("reduced", vector=_vector(task), warps_kept=THREADS // WARP, tile_bytes=TILE)
     each = tiles.units(own, g, inputs)
-    if not each or tiles.tile_launch(g, each).tiles < TILES * task.machine:
+    if not each or tiles.ctas(g, each) < TILES * task.machine:
         return None
     unit = tiles.unit(g, 0)
     longest = ROW if tiles.results(g) == 1 else ROWS

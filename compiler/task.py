@@ -33,7 +33,7 @@ class Choice:
 
     @property
     def cut(self) -> str:
-        """How rows are cut into accesses where their addresses decide it: ``shifted`` or ``unaligned``, else nothing."""
+        """How rows are cut into accesses where addresses decide it: ``shifted`` or ``unaligned``, else nothing."""
         return "shifted" if self.plan.tile_bytes and self.plan.vector > 1 else self.facts.cut
 
 

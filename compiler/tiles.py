@@ -14,7 +14,7 @@ from math import gcd, prod
 
 from .dtypes import DType
 from .geometry import Dim, Geometry
-from .plan import Launch, Plan
+from .plan import Plan
 
 EDGE = 32
 """Bytes of a tile beyond its elements: the aligned accesses at both ends reach past them."""
@@ -93,11 +93,10 @@ def _differs(geometry: Geometry, operand: int) -> bool:
     return outer is not None and outer.strides[operand] != 0
 
 
-def tile_launch(geometry: Geometry, each: int) -> Launch:
-    """The grid of CTAs that copy ``each`` units."""
+def ctas(geometry: Geometry, each: int) -> int:
+    """CTAs that copy ``each`` units."""
     outer = _outermost(geometry.kept)
-    size = outer.size if outer is not None else 1
-    return Launch(-(-size // each), 1, max(1, geometry.n_reduced), units=each)
+    return -(-(outer.size if outer is not None else 1) // each)
 
 
 def _outermost(kept: tuple[Dim, ...]) -> Dim | None:

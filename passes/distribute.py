@@ -9,7 +9,7 @@ A sum over rows, a warp a row:
 ```mlir before
 func.func @row_sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 2, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -97,6 +97,7 @@ from ..compiler.dialect.stages import TILE
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
+from ..compiler.plan import Plan
 from ..compiler.target import WARP
 from ._period import Periods
 from ._staggered import Staggered
@@ -167,10 +168,10 @@ class _Distributor:
 
     def _check_ragged(self) -> None:
         """Ragged rows begin anywhere and are no longer than a CTA can take."""
-        plan = self.plan
-        found = f'vector = {plan.vector}, cluster = {plan.cluster}, finish = "{plan.finish}"'
-        if self.facts.ragged and (plan.vector > 1 or plan.cluster > 1 or plan.finish != "cta"):
-            raise error("WF320", expected='vector = 1, cluster = 1, finish = "cta" for ragged rows', found=found)
+        names = ("vector", "tile_bytes", "cluster", "finish")
+        wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), self.plan))
+        if self.facts.ragged and wanted != found:
+            raise error("WF320", expected=f"{wanted} for ragged rows", found=found)
 
     def _reduced(self) -> list[Any]:
         """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
@@ -313,7 +314,7 @@ class _Distributor:
         """Makes the result ``kept`` this thread's, if it lies before ``end``."""
         self.kept = kept
         self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
-        self.owner = arith.andi(self.in_range, self.is_first(self.position))
+        self.owner: Any = arith.andi(self.in_range, self.is_first(self.position))
 
     def locate(self) -> None:
         """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.

@@ -2,14 +2,14 @@
 
 The copy is made of aligned accesses of 16 bytes, up to four of them in flight a thread, from the boundary before the
 run to the one after it. Those that would leave the array's memory, at most one at each of its ends, are copied element
-by element.
+by element. A run of no elements is not touched, wherever it begins.
 
-A CTA of 256 threads copies rows of f32:
+256 threads copy up to 4 KiB of f32, which is one access each:
 
 ```mlir before
 gpu.module @device {
   func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
-    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 1024, threads = 256}
+    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 4096, threads = 256}
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
     return %origin : i32
   }
@@ -17,6 +17,86 @@ gpu.module @device {
 ```
 
 ```mlir after
+gpu.module @device {
+  llvm.mlir.global internal @tile_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<1024 x i32>
+  func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
+    %behind = arith.addi %begin, %length : i32
+    %end = arith.minsi %behind, %extent : i32
+    %start = llvm.getelementptr %x[%begin] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %wide = llvm.ptrtoint %start : !llvm.ptr<1> to i64
+    %place = arith.trunci %wide : i64 to i32
+    %c15 = arith.constant 15 : i32
+    %bytes = arith.andi %place, %c15 : i32
+    %c2 = arith.constant 2 : i32
+    %elements = arith.shrui %bytes, %c2 : i32
+    %some = arith.cmpi slt, %begin, %end : i32
+    %c0 = arith.constant 0 : i32
+    %lead = arith.select %some, %elements, %c0 : i32
+    %origin = arith.subi %begin, %lead : i32
+    %copy = llvm.mlir.addressof @tile_0 : !llvm.ptr<3>
+    %log = arith.constant 2 : i32
+    %span = arith.subi %end, %origin : i32
+    %c3 = arith.constant 3 : i32
+    %up = arith.addi %span, %c3 : i32
+    %count = arith.shrui %up, %log : i32
+    %whole = arith.shli %count, %log : i32
+    %after = arith.addi %origin, %whole : i32
+    %zero = arith.constant 0 : i32
+    %early = arith.cmpi slt, %origin, %zero : i32
+    %late = arith.cmpi sgt, %after, %extent : i32
+    %first = arith.extui %early : i1 to i32
+    %beyond = arith.extui %late : i1 to i32
+    %last = arith.subi %count, %beyond : i32
+    %source = llvm.getelementptr %x[%origin] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %c1 = arith.constant 1 : i32
+    %greatest = arith.subi %last, %c1 : i32
+    %own = arith.addi %first, %thread : i32
+    %step = arith.constant 256 : i32
+    scf.for %access = %own to %last step %step : i32 {
+      %inside = arith.minsi %access, %greatest : i32
+      %from = llvm.getelementptr %source[%inside] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
+      %read = llvm.load %from invariant {alignment = 16} : !llvm.ptr<1> -> vector<4xi32>
+      %there = arith.cmpi slt, %access, %last : i32
+      scf.if %there {
+        %to = llvm.getelementptr %copy[%access] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>
+        llvm.store %read, %to {alignment = 16} : vector<4xi32>, !llvm.ptr<3>
+      }
+    }
+    %few = arith.constant 4 : i32
+    %of_first = arith.cmpi slt, %thread, %few : i32
+    %copies_first = arith.andi %early, %of_first : i1
+    scf.if %copies_first {
+      %at = arith.addi %origin, %thread : i32
+      %one = arith.constant 1 : i32
+      %final = arith.subi %end, %one : i32
+      %below = arith.minsi %at, %final : i32
+      %nearest = arith.maxsi %below, %begin : i32
+      %from = llvm.getelementptr %x[%nearest] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+      %read = llvm.load %from invariant {alignment = 4} : !llvm.ptr<1> -> i32
+      %index = arith.subi %at, %origin : i32
+      %to = llvm.getelementptr %copy[%index] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      llvm.store %read, %to {alignment = 4} : i32, !llvm.ptr<3>
+    }
+    %each = arith.constant 4 : i32
+    %final_access = arith.subi %after, %each : i32
+    %few_too = arith.constant 4 : i32
+    %of_last = arith.cmpi slt, %thread, %few_too : i32
+    %copies_last = arith.andi %late, %of_last : i1
+    scf.if %copies_last {
+      %at = arith.addi %final_access, %thread : i32
+      %one = arith.constant 1 : i32
+      %final = arith.subi %end, %one : i32
+      %below = arith.minsi %at, %final : i32
+      %nearest = arith.maxsi %below, %begin : i32
+      %from = llvm.getelementptr %x[%nearest] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+      %read = llvm.load %from invariant {alignment = 4} : !llvm.ptr<1> -> i32
+      %index = arith.subi %at, %origin : i32
+      %to = llvm.getelementptr %copy[%index] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      llvm.store %read, %to {alignment = 4} : i32, !llvm.ptr<3>
+    }
+    return %origin : i32
+  }
+}
 ```
 """
 
@@ -32,7 +112,7 @@ from ..compiler.pipeline import Pass
 ACCESS = 16
 """Bytes of an access, and what its address is a multiple of."""
 IN_FLIGHT = 4
-"""Accesses in flight a thread: 256 threads copy 16 KiB in one go."""
+"""Accesses in flight a thread at most: 256 threads copy 16 KiB in one go."""
 
 
 def _run(module: Any) -> None:
@@ -48,59 +128,60 @@ class _Copy:
         self.base, self.begin, length, self.extent, self.thread = op.operands
         self.item, self.threads, self.index = attribute(op, "item"), attribute(op, "threads"), self.begin.type
         self.element = ir.IntegerType.get_signless(8 * self.item)
-        self.each = ACCESS // self.item
+        self.each, size = ACCESS // self.item, attribute(op, "bytes")
+        self.in_flight = min(IN_FLIGHT, -(-size // (ACCESS * self.threads)))
         self.end = arith.minsi(arith.addi(self.begin, length), self.extent)
         self.origin = arith.subi(self.begin, self._lead())
         word = ir.IntegerType.get_signless(32)
         self.vector = ir.VectorType.get([ACCESS // 4], word)
-        self.copy = shared_buffer(op, "tile", attribute(op, "bytes") // 4, word)
+        self.copy = shared_buffer(op, "tile", size // 4, word)
 
     def number(self, value: int) -> Any:
+        """A constant of the type of an index."""
         return integer(self.index, value)
 
     def _lead(self) -> Any:
-        """How many elements the run begins after a boundary of ``ACCESS`` bytes."""
+        """How many elements the run begins after a boundary of ``ACCESS`` bytes; none in a run of no elements."""
         i64 = ir.IntegerType.get_signless(64)
         start = llvm.ptrtoint(i64, address(self.base, self.begin, self.element))
         place = arith.trunci(ir.IntegerType.get_signless(32), start)
         within = arith.andi(place, integer(place.type, ACCESS - 1))
         lead = arith.shrui(within, integer(place.type, self.item.bit_length() - 1))
-        return lead if self.index.width == 32 else arith.extui(self.index, lead)
+        lead = lead if self.index.width == 32 else arith.extui(self.index, lead)
+        return arith.select(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end), lead, self.number(0))
 
     def run(self) -> list[Any]:
         """The copy and its origin."""
-        each, span = self.number(self.each), arith.subi(self.end, self.origin)
         log = self.number(self.each.bit_length() - 1)
+        span = arith.subi(self.end, self.origin)
         count = arith.shrui(arith.addi(span, self.number(self.each - 1)), log)
-        zero = self.number(0)
-        early = arith.cmpi(arith.CmpIPredicate.slt, self.origin, zero)
-        after = arith.addi(self.origin, arith.muli(count, each))
+        after = arith.addi(self.origin, arith.shli(count, log))
+        early = arith.cmpi(arith.CmpIPredicate.slt, self.origin, self.number(0))
         late = arith.cmpi(arith.CmpIPredicate.sgt, after, self.extent)
-        first = arith.extui(self.index, early)
-        last = arith.subi(count, arith.extui(self.index, late))
-        self.accesses(first, last)
+        self.accesses(arith.extui(self.index, early), arith.subi(count, arith.extui(self.index, late)))
         self.elements(early, self.origin)
-        self.elements(late, arith.subi(after, each))
+        self.elements(late, arith.subi(after, self.number(self.each)))
         return [self.copy, self.origin]
 
     def accesses(self, first: Any, last: Any) -> None:
-        """Copies the accesses from ``first`` to ``last``."""
+        """Copies the accesses from ``first`` to ``last``; all loads of a step come before its stores."""
         source = address(self.base, self.origin, self.element)
         greatest = arith.subi(last, self.number(1))
-        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads * IN_FLIGHT))
+        loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight))
         with ir.InsertionPoint(loop.body):
             v = loop.induction_variable
-            places = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(IN_FLIGHT)]
-            read = [load(source, self.word(arith.minsi(p, greatest)), self.vector, invariant=True) for p in places]
+            places = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
+            read = [self.access(source, arith.minsi(p, greatest)) for p in places]
             for p, x in zip(places, read, strict=True):
                 there = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, p, last))
                 with ir.InsertionPoint(there.then_block):
-                    store(x, self.copy, self.word(p))
+                    llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
                     scf.YieldOp([])
             scf.YieldOp([])
 
-    def word(self, access: Any) -> Any:
-        return arith.muli(access, self.number(ACCESS // 4))
+    def access(self, source: Any, place: Any) -> Any:
+        """The access ``place`` of the run that begins at ``source``."""
+        return llvm.load(self.vector, address(source, place, self.vector), alignment=ACCESS, invariant=True)
 
     def elements(self, on: Any, start: Any) -> None:
         """Copies the elements of the access that begins at ``start``, a thread each; in place of others the nearest."""

@@ -55,6 +55,32 @@ func.func @strided_over_two_dims_each(
   return %v : i8
 }
 
+// CHECK-LABEL: func.func @tile
+func.func @tile(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32,
+                %kept: i32, %r: i32, %row: i32, %one: i32) -> vector<4xi8> {
+  // In what the CTA has copied: the base is the copy, and its origin follows the layout. Indices and strides stay those of
+  // the array. Vectors begin anywhere; that an access may reach beyond the row does no harm in shared memory.
+  // CHECK:      access = "tile"
+  // CHECK-SAME: (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<4xi8>
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 1, bytes = 1024, threads = 32}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  %v = "fold.load"(%copy, %kept, %r, %row, %one, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<4xi8>
+  return %v : vector<4xi8>
+}
+
+// CHECK-LABEL: func.func @tile_strided
+func.func @tile_strided(%copy: !llvm.ptr<3>, %kept: i32, %r: i32, %row: i32, %stride: i32, %origin: i32) -> f32 {
+  // Single elements of a copy, as of a middle axis.
+  // CHECK:      access = "tile_strided"
+  // CHECK-SAME: (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> f32
+  %v = "fold.load"(%copy, %kept, %r, %row, %stride, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile_strided"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> f32
+  return %v : f32
+}
+
 // CHECK-LABEL: func.func @coherent
 func.func @coherent(%partials: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {
   // What other CTAs wrote during this kernel must not come from a cache that does not see their writes.

@@ -86,8 +86,27 @@ func.func @no_extent(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32) 
 
 // -----
 
+func.func @a_tile_in_global_memory(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32, %origin: i32) {
+  // expected-error @below {{WF310: fold.load expects a !llvm.ptr<3> as operand 0, got !llvm.ptr<1>}}
+  %made = "fold.load"(%x, %kept, %r, %k0, %r0, %origin) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> f32
+  return
+}
+
+// -----
+
+func.func @no_origin(%x: !llvm.ptr<3>, %kept: i32, %r: i32, %k0: i32, %r0: i32) {
+  // The origin follows the two strides.
+  // expected-error @below {{WF310: fold.load expects 2 layout operands for ranks 1 and 1, got 1}}
+  %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile_strided"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32) -> f32
+  return
+}
+
+// -----
+
 func.func @unknown_access(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32) {
-  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted unaligned strided coherent}}
+  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted unaligned strided coherent tile tile_strided}}
   %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "askew"}
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
   return

@@ -19,7 +19,7 @@
 // CHECK-NOT:     func.func
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -79,7 +79,7 @@ func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
-                 warps_kept = 2, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -121,7 +121,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false}} {
@@ -168,7 +168,7 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         {finish = "last_block"}
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
@@ -210,7 +210,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // CHECK:         "fold.store"(%[[PARTS]]#1,
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 4, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 4, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
@@ -238,6 +238,86 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 
 // -----
 
+// --- a tile: rows are reduced from a copy in shared memory ---
+
+// Two lanes a row, but the CTA owns more rows than its 128 slots: as many as fit 16 KiB. What a tile is comes last among
+// the parameters: results of a CTA, elements from one CTA's first to the next one's, from its first to its last, of the array.
+// CHECK-LABEL: gpu.func @odd_rows
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[N_KEPT:.*]]: i32, %[[N:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[SK:.*]]: i32, %[[SR:.*]]: i32, %[[SO:.*]]: i32, %[[RESULTS:.*]]: i32, %[[PITCH:.*]]: i32, %[[LENGTH:.*]]: i32, %[[EXTENT:.*]]: i32)
+// CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
+// All threads copy, then wait for each other: the only barrier.
+// CHECK:         %[[BLOCK:.*]] = arith.index_cast %block_id_x : index to i32
+// CHECK-NEXT:    %[[AT:.*]] = arith.muli %[[BLOCK]], %[[PITCH]] : i32
+// CHECK-NEXT:    %[[COPY:.*]]:2 = "fold.tile_copy"(%[[X]], %[[AT]], %[[LENGTH]], %[[EXTENT]], %{{.*}}) {bytes = 16384 : i64, item = 4 : i64, threads = 256 : i64}
+// CHECK-NEXT:    gpu.barrier
+// The CTA's results, or what is left of them, 128 at a time. All threads go round equally often, since lanes meet in
+// shuffles.
+// CHECK-NEXT:    %[[BEGIN:.*]] = arith.muli %[[BLOCK]], %[[RESULTS]] : i32
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[BEGIN]], %[[RESULTS]] : i32
+// CHECK-NEXT:    %[[END:.*]] = arith.minsi %[[NEXT]], %[[N_KEPT]] : i32
+// CHECK-NEXT:    scf.for %[[GROUP:.*]] = %[[BEGIN]] to %[[END]] step %c128_i32
+// CHECK-NEXT:      %[[KEPT:.*]] = arith.addi %[[GROUP]], %{{.*}} : i32
+// CHECK-NEXT:      %[[IN_RANGE:.*]] = arith.cmpi slt, %[[KEPT]], %[[END]] : i32
+// From here on all is as without a tile, but where elements are read.
+// CHECK:           "fold.thread_reduce"
+// CHECK:             "fold.load"(%[[COPY]]#0, %[[KEPT]], %{{.*}}, %[[SK]], %[[SR]], %[[COPY]]#1) {access = "tile", axis = "reduced", kept_rank = 1 : i64, reduced_rank = 1 : i64}
+// CHECK:           {step = 2 : i64, unroll = 1 : i64}
+// CHECK:           "fold.warp_reduce"
+// CHECK:           "fold.store"(%{{.*}}, %[[OUT]], %[[KEPT]], %{{.*}}, %[[SO]])
+// CHECK-NOT:     gpu.barrier
+// CHECK:         gpu.return
+func.func @odd_rows(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 2, warps = 1,
+                 warps_kept = 8, tile_bytes = 16384, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v2"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Inputs share a tile by the size of their elements: here floats and the bytes of a mask, 4 to 1, in whole accesses. An
+// input that all results share, as the weights here, is read where it is.
+// CHECK-LABEL: gpu.func @weighted_rows
+// CHECK:         "fold.tile_copy"{{.*}} {bytes = 816 : i64, item = 4 : i64, threads = 32 : i64}
+// CHECK:         "fold.tile_copy"{{.*}} {bytes = 192 : i64, item = 1 : i64, threads = 32 : i64}
+// CHECK-NEXT:    gpu.barrier
+// CHECK:         "fold.load"(%{{.*}}#0, {{.*}} {access = "tile_strided", {{.*}} -> i1
+// CHECK:         "fold.load"(%{{.*}}#0, {{.*}} {access = "tile", {{.*}} -> f32
+// CHECK:         "fold.load"({{.*}} {access = "strided", {{.*}} : (!llvm.ptr<1>, {{.*}} -> f32
+func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: tensor<?x?xi1>) -> tensor<?xf32>
+    attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
+                 warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v2"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile", "strided", "tile_strided"],
+                  store_vector = false, ragged = false}} {
+  %weighted = arith.mulf %x, %weights : tensor<?x?xf32>
+  %none = arith.constant 0.0 : f32
+  %nothing = "fold.broadcast"(%none) {dims = array<i64: 0, 1>} : (f32) -> tensor<?x?xf32>
+  %used = arith.select %mask, %weighted, %nothing : tensor<?x?xi1>, tensor<?x?xf32>
+  %r = "fold.reduce"(%used) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
 // --- in order: the blocked walk ---
 
 // Each of the 64 threads of a row takes a contiguous piece: a 64th of the chunk, rounded up, from piece * position on,
@@ -254,7 +334,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 // CHECK:         {lanes = 32 : i64, ordered = true, rows = 2 : i64, slots = 1 : i64, stride = 1 : i64}
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -288,7 +368,7 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 // CHECK:           fold.store
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "two_kernels", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -305,7 +385,7 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -358,7 +438,7 @@ func.func @no_plan() {
 // CHECK:         fold.store
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -393,7 +473,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:         arith.addi %{{.*}}, %[[N]] : i64
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
@@ -430,7 +510,7 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
 // CHECK:          "fold.cta_reduce"(%{{.*}}, %{{.*}}, %[[LAST]], %[[SCRATCH]]) ({
 func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
-                 warps_kept = 1, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -453,7 +533,7 @@ func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:       gpu.return
 func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -488,7 +568,7 @@ func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:        "fold.store"(%[[ALL]], %arg1, %{{.*}}, %[[OWNER]],
 func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -526,7 +606,7 @@ func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:            "fold.store"
 func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
-                 warps_kept = 1, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {

@@ -5,7 +5,7 @@
 // expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts, got none}}
 func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
@@ -22,7 +22,7 @@ func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with exactly one fold.reduce, got 0}}
 func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -35,7 +35,7 @@ func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with a use of the fold.reduce, got none}}
 func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -58,7 +58,7 @@ func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> t
 // expected-error @unknown {{WF321: distribute has no rule for tensor.generate on tensor<?xf32>}}
 func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -83,7 +83,7 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool}, got {index_bits = 32}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, store_vector = false,
                   ragged = false}} {
@@ -95,7 +95,7 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of {fast: str, walk: str, vector: int, unroll: int, lanes: int}}
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -107,7 +107,7 @@ func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
 func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -129,7 +129,7 @@ func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // expected-error @unknown {{WF320: distribute expects a function with tensors of kept_rank + reduced_rank = 3 dims, got tensor<?xf32>}}
 func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v2"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -147,10 +147,10 @@ func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // -----
 
 // Ragged rows begin between boundaries of vectors, and long ones are cut before the kernel.
-// expected-error @unknown {{WF320: distribute expects a function with vector = 1, cluster = 1, finish = "cta" for ragged rows, got vector = 4, cluster = 1, finish = "last_block"}}
+// expected-error @unknown {{WF320: distribute expects a function with vector = 1, tile_bytes = 0, cluster = 1, finish = cta for ragged rows, got vector = 4, tile_bytes = 0, cluster = 1, finish = last_block}}
 func.func @shared_segments(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
-                 warps_kept = 1, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = true}} {

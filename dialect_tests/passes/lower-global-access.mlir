@@ -197,6 +197,49 @@ func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i3
   return %s : vector<4xf32>
 }
 
+// Words of a copy in shared memory: a row begins anywhere in it, and is walked from the boundary before, as a shifted one is.
+// But what lies beside the row is the copy's as well, so no access is ever cut up. The origin is what an index of the array
+// loses.
+// CHECK-LABEL: func.func @words_of_a_copy
+// CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[PITCH:.*]]: i32, %{{.*}}: i32, %[[ORIGIN:.*]]: i32)
+// CHECK:      %[[ROW:.*]] = arith.muli %[[KEPT]], %[[PITCH]] : i32
+// CHECK-NEXT: %[[AT:.*]] = arith.subi %[[ROW]], %[[ORIGIN]] : i32
+// CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[AT]], %c3_i32 : i32
+// CHECK-NEXT: %[[EARLY:.*]] = arith.subi %[[FIRST]], %[[LEAD]] : i32
+// CHECK:      %[[NEXT:.*]] = arith.addi %[[EARLY]], %c256_i32 : i32
+// CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %{{.*}}, %cst{{.*}}) ({
+// Never `invariant`: threads of this CTA wrote it.
+// CHECK:        llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> vector<4xi8>
+// CHECK:        arith.select
+// CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK:      %[[MIDDLE:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD]]) ({
+// CHECK:        llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> vector<4xi8>
+// CHECK-NEXT:   "fold.yield"
+// CHECK:      {step = 128 : i64, unroll = 2 : i64}
+// CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[MIDDLE]]) ({
+// CHECK:        arith.select
+// CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK-NOT:  "fold.thread_reduce"
+// CHECK:      return
+func.func @words_of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %first: i32, %end: i32, %row: i32, %one: i32, %origin: i32)
+    -> vector<4xi8> {
+  %zeros = arith.constant dense<0> : vector<4xi8>
+  %s = "fold.thread_reduce"(%first, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%copy, %kept, %r, %row, %one, %origin)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
+      : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<4xi8>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
+    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xi8>
+    "fold.yield"(%used) : (vector<4xi8>) -> ()
+  }, {
+  ^bb0(%a: i8, %b: i8):
+    %c = arith.maxsi %a, %b : i8
+    "fold.yield"(%c) : (i8) -> ()
+  }) {step = 128, unroll = 2} : (i32, i32, vector<4xi8>) -> vector<4xi8>
+  return %s : vector<4xi8>
+}
+
 // Single elements: nothing to mask. Groups of four accesses, then what is left.
 // CHECK-LABEL: func.func @single_elements
 func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i32) -> f64 {
@@ -249,6 +292,22 @@ func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %redu
   %v = "fold.load"(%x, %kept, %r, %kept_size, %reduced_size, %k0, %k1, %r0, %r1)
     {kept_rank = 2, reduced_rank = 2, axis = "reduced", access = "strided"}
     : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> f32
+  return %v : f32
+}
+
+// An element of a copy: the place in the array, less the origin.
+// CHECK-LABEL: func.func @of_a_copy
+// CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[K0:.*]]: i32, %[[R0:.*]]: i32, %[[ORIGIN:.*]]: i32)
+func.func @of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %r: i32, %k0: i32, %r0: i32, %origin: i32) -> f32 {
+  // CHECK:      %[[UNIT:.*]] = arith.muli %[[KEPT]], %[[K0]] : i32
+  // CHECK-NEXT: %[[PLACE:.*]] = arith.muli %[[R]], %[[R0]] : i32
+  // CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[UNIT]], %[[PLACE]] : i32
+  // CHECK-NEXT: %[[AT:.*]] = arith.subi %[[SUM]], %[[ORIGIN]] : i32
+  // CHECK-NEXT: llvm.getelementptr %[[COPY]][%[[AT]]]
+  // CHECK-NEXT: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+  %v = "fold.load"(%copy, %kept, %r, %k0, %r0, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile_strided"}
+    : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> f32
   return %v : f32
 }
 

@@ -30,7 +30,7 @@ def test_a_rung_is_one_plan_on_every_target_and_whatever_the_planner_would_choos
     plan = Plan().with_options(rung.name)
     for target in TARGETS.values():
         check(plan, target, 8)
-    other = Plan("reduced", "blocked", 4, 8, 8, 2, 4, 8, "serial", "global", 16, "two_kernels")
+    other = Plan("reduced", "blocked", 4, 8, 8, 2, 4, 1024, 8, "serial", "global", 16, "two_kernels")
     assert other.with_options(rung.name) == plan
 
 

@@ -89,7 +89,7 @@ def test_no_thread_walks_far_and_a_few_cuts_are_enough(long: list[int], short: i
 @given(LENGTHS, st.integers(1, 70), st.sampled_from(["sum", "argmax", "affine", "powers", "describe"]))
 def test_plans_are_of_one_cta_and_single_elements(lengths: list[int], columns: int, name: str) -> None:
     plan = plan_of(lengths, columns, name)
-    assert (plan.finish, plan.vector) == ("cta", 1)
+    assert (plan.finish, plan.vector, plan.tile_bytes) == ("cta", 1, 0)
     assert plan.walk == ("blocked" if name == "affine" else "interleaved")
 
 
@@ -126,6 +126,7 @@ def test_a_state_too_wide_for_shared_memory_takes_fewer_warps() -> None:
     ("options", "message"),
     [
         ("vector=4", "WF146: segments are reduced element by element in one CTA each: vector=4 does not fit"),
+        ("tile_bytes=4096", "WF146: segments are reduced .*: tile_bytes=4096 does not fit"),
         ("cluster=2", "WF146: segments are reduced .*: cluster=2 does not fit"),
         ("finish=two_kernels", "WF146: segments are reduced .*: finish=two_kernels does not fit"),
         ("warps=64", "WF404"),

@@ -54,7 +54,7 @@ def plans(n: int, *, few: int, seed: int) -> list[tuple[Plan, Launch]]:
         finish = ("cta", "last_block", "two_kernels")[int(rng.integers(3))]
         fast = ("reduced", "kept")[int(rng.integers(2))]
         vector = 1 if walk == "blocked" else vector
-        plan = Plan(fast, walk, vector, unroll, lanes, rows, 1, cluster, meeting, finish=finish)  # type: ignore[arg-type]
+        plan = Plan(fast, walk, vector, unroll, lanes, rows, 1, 0, cluster, meeting, finish=finish)  # type: ignore[arg-type]
         found.append((plan, launch(plan, 1, n, int(rng.integers(1, 5)))))
     return found
 

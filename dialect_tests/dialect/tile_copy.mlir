@@ -1,0 +1,27 @@
+// fold.tile_copy: the way into shared memory. Before the threads of a CTA reduce its results, all of them copy the run of
+// memory that holds the elements; loads with the access tile then read them there.
+
+// RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @rows_of_floats
+func.func @rows_of_floats(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+    -> (!llvm.ptr<3>, i32) {
+  // Elements begin to begin + length of the array, but none behind its last one, extent. The copy begins where an aligned
+  // access does, so it comes with its origin: element i of the array is element i - origin of the copy.
+  // CHECK:      %{{.*}}:2 = "fold.tile_copy"
+  // CHECK-SAME: {bytes = 16384 : i64, item = 4 : i64, threads = 256 : i64}
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 16384, threads = 256}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return %copy, %origin : !llvm.ptr<3>, i32
+}
+
+// CHECK-LABEL: func.func @bytes_of_a_large_array
+func.func @bytes_of_a_large_array(%x: !llvm.ptr<1>, %begin: i64, %length: i64, %extent: i64, %thread: i64) -> i64 {
+  // Only the size of an element counts, not its type. The origin has the type of the indices.
+  // CHECK:      "fold.tile_copy"
+  // CHECK-SAME: (!llvm.ptr<1>, i64, i64, i64, i64) -> (!llvm.ptr<3>, i64)
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 1, bytes = 1024, threads = 32}
+    : (!llvm.ptr<1>, i64, i64, i64, i64) -> (!llvm.ptr<3>, i64)
+  return %origin : i64
+}

@@ -1,0 +1,111 @@
+// The way into shared memory: what fold.tile_copy becomes. Aligned accesses of 16 bytes by all threads, from the boundary
+// before the run to the one after it; at the ends of the array, where such an access would leave its memory, single
+// elements.
+
+// RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-tile-copy,canonicalize,cse)' | FileCheck %s
+
+gpu.module @device {
+  // The copies are buffers of words: 16 KiB, 2 KiB and 512 bytes.
+  // CHECK-DAG: llvm.mlir.global internal @tile_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4096 x i32>
+  // CHECK-DAG: llvm.mlir.global internal @tile_1() {{.*}} : !llvm.array<512 x i32>
+  // CHECK-DAG: llvm.mlir.global internal @tile_2() {{.*}} : !llvm.array<128 x i32>
+
+  // CHECK-LABEL: func.func @floats
+  // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[BEGIN:.*]]: i32, %[[LENGTH:.*]]: i32, %[[EXTENT:.*]]: i32, %[[THREAD:.*]]: i32)
+  func.func @floats(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> (!llvm.ptr<3>, i32) {
+    // CHECK:      %[[COPY:.*]] = llvm.mlir.addressof @tile_0 : !llvm.ptr<3>
+    // The last CTA's run ends with the array.
+    // CHECK:      %[[BEHIND:.*]] = arith.addi %[[BEGIN]], %[[LENGTH]] : i32
+    // CHECK-NEXT: %[[END:.*]] = arith.minsi %[[BEHIND]], %[[EXTENT]] : i32
+    // How many floats the run begins behind a boundary: its address modulo 16, in fours. An empty run has no place.
+    // CHECK:      %[[BYTES:.*]] = arith.andi %{{.*}}, %c15_i32 : i32
+    // CHECK-NEXT: %[[FLOATS:.*]] = arith.shrui %[[BYTES]], %c2_i32 : i32
+    // CHECK-NEXT: %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]] : i32
+    // CHECK-NEXT: %[[LEAD:.*]] = arith.select %[[SOME]], %[[FLOATS]], %c0_i32 : i32
+    // CHECK-NEXT: %[[ORIGIN:.*]] = arith.subi %[[BEGIN]], %[[LEAD]] : i32
+    // Accesses from the origin on, the last one perhaps only in part of the run.
+    // CHECK:      %[[SPAN:.*]] = arith.subi %[[END]], %[[ORIGIN]] : i32
+    // CHECK-NEXT: %[[UP:.*]] = arith.addi %[[SPAN]], %c3_i32 : i32
+    // CHECK-NEXT: %[[COUNT:.*]] = arith.shrui %[[UP]], %c2_i32 : i32
+    // CHECK-NEXT: %[[WHOLE:.*]] = arith.shli %[[COUNT]], %c2_i32 : i32
+    // CHECK-NEXT: %[[AFTER:.*]] = arith.addi %[[ORIGIN]], %[[WHOLE]] : i32
+    // The first one begins before the array, or the last one ends behind it: these are left out of the loop. What lies
+    // between the rows of neighbouring CTAs is the array's, and read by both.
+    // CHECK-NEXT: %[[EARLY:.*]] = arith.cmpi slt, %[[ORIGIN]], %c0_i32 : i32
+    // CHECK-NEXT: %[[LATE:.*]] = arith.cmpi sgt, %[[AFTER]], %[[EXTENT]] : i32
+    // CHECK-NEXT: %[[FIRST:.*]] = arith.extui %[[EARLY]] : i1 to i32
+    // CHECK-NEXT: %[[LESS:.*]] = arith.extui %[[LATE]] : i1 to i32
+    // CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[COUNT]], %[[LESS]] : i32
+    // CHECK:      %[[GREATEST:.*]] = arith.subi %[[LAST]], %c1_i32 : i32
+    // CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[THREAD]] : i32
+    // 16 KiB are four accesses for each of 256 threads, neighbours side by side. All are loaded before the first is stored;
+    // one that is not there loads the last again.
+    // CHECK-NEXT: scf.for %[[A0:.*]] = %[[OWN]] to %[[LAST]] step %c1024_i32
+    // CHECK-NEXT:   %[[A1:.*]] = arith.addi %[[A0]], %c256_i32 : i32
+    // CHECK-NEXT:   %[[A2:.*]] = arith.addi %[[A0]], %c512_i32 : i32
+    // CHECK-NEXT:   %[[A3:.*]] = arith.addi %[[A0]], %c768_i32 : i32
+    // CHECK-NEXT:   arith.minsi %[[A0]], %[[GREATEST]] : i32
+    // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+    // CHECK-NEXT:   %[[THERE:.*]] = arith.cmpi slt, %[[A0]], %[[LAST]] : i32
+    // CHECK-NEXT:   scf.if %[[THERE]] {
+    // CHECK-NEXT:     %[[TO:.*]] = llvm.getelementptr %[[COPY]][%[[A0]]] : {{.*}} vector<4xi32>
+    // CHECK-NEXT:     llvm.store %{{.*}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK:        arith.cmpi slt, %[[A3]], %[[LAST]] : i32
+    // CHECK:          llvm.store {{.*}} : vector<4xi32>, !llvm.ptr<3>
+    // The access that begins before the array: four threads copy a float each. What is no element of the run becomes the
+    // nearest one that is, so that nothing outside is read and nothing in the copy is left unwritten.
+    // CHECK:      %[[FEW:.*]] = arith.cmpi slt, %[[THREAD]], %c4_i32 : i32
+    // CHECK-NEXT: %[[BEFORE:.*]] = arith.andi %[[EARLY]], %[[FEW]] : i1
+    // CHECK-NEXT: scf.if %[[BEFORE]] {
+    // CHECK-NEXT:   %[[AT:.*]] = arith.addi %[[ORIGIN]], %[[THREAD]] : i32
+    // CHECK-NEXT:   %[[FINAL:.*]] = arith.subi %[[END]], %c1_i32 : i32
+    // CHECK-NEXT:   %[[BELOW:.*]] = arith.minsi %[[AT]], %[[FINAL]] : i32
+    // CHECK-NEXT:   %[[NEAREST:.*]] = arith.maxsi %[[BELOW]], %[[BEGIN]] : i32
+    // CHECK-NEXT:   llvm.getelementptr %[[X]][%[[NEAREST]]]
+    // CHECK-NEXT:   llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+    // CHECK-NEXT:   llvm.getelementptr %[[COPY]][%[[THREAD]]]
+    // CHECK-NEXT:   llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+    // And the one that ends behind it, in the same way.
+    // CHECK:      %[[FROM:.*]] = arith.subi %[[AFTER]], %c4_i32 : i32
+    // CHECK-NEXT: %[[BEYOND:.*]] = arith.andi %[[LATE]], %[[FEW]] : i1
+    // CHECK-NEXT: scf.if %[[BEYOND]] {
+    // CHECK-NEXT:   arith.addi %[[FROM]], %[[THREAD]] : i32
+    // The barrier is not this op's: several copies share one.
+    // CHECK-NOT:  gpu.barrier
+    // CHECK:      return %[[COPY]], %[[ORIGIN]]
+    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 16384, threads = 256}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    return %copy, %origin : !llvm.ptr<3>, i32
+  }
+
+  // A copy that all threads make with one access each has one in flight. Sixteen bytes are sixteen elements, and as many
+  // threads copy the ends.
+  // CHECK-LABEL: func.func @bytes
+  // CHECK-SAME:    ({{.*}}, %[[THREAD:[a-z0-9]+]]: i64)
+  func.func @bytes(%x: !llvm.ptr<1>, %begin: i64, %length: i64, %extent: i64, %thread: i64) -> i64 {
+    // The place within 16 bytes takes the low half of the address; an index has 64 bits here.
+    // CHECK:         %[[PLACE:.*]] = arith.andi %{{.*}}, %c15_i32 : i32
+    // CHECK-NEXT:    arith.extui %[[PLACE]] : i32 to i64
+    // CHECK:         scf.for {{.*}} step %c128_i64
+    // CHECK-COUNT-1: llvm.load %{{.*}} -> vector<4xi32>
+    // CHECK-NOT:     llvm.load %{{.*}} -> vector<4xi32>
+    // CHECK:         arith.cmpi slt, %[[THREAD]], %c16_i64 : i64
+    // CHECK:         llvm.load %{{.*}} invariant {alignment = 1 : i64} : !llvm.ptr<1> -> i8
+    // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<3>
+    // CHECK:         return
+    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 1, bytes = 2048, threads = 128}
+      : (!llvm.ptr<1>, i64, i64, i64, i64) -> (!llvm.ptr<3>, i64)
+    return %origin : i64
+  }
+
+  // Elements as long as an access: there is nothing before a boundary, and one thread copies an end.
+  // CHECK-LABEL: func.func @wide_elements
+  // CHECK:         arith.shrui %{{.*}}, %c4_i32 : i32
+  // CHECK:         arith.cmpi slt, %{{.*}}, %c1_i32 : i32
+  // CHECK:         llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> i128
+  func.func @wide_elements(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
+    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 16, bytes = 512, threads = 32}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    return %origin : i32
+  }
+}
