@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .access import ranks
 from .geometry import Dim
-from .plan import Plan, period_rows
+from .plan import STATIC_SHARED, Plan, period_rows
 from .target import WARP
 from .task import Notes, Task
 
@@ -21,7 +21,7 @@ WARPS = ((32, 8), (COLUMNS, 32))
 """(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
 states the CTAs bring to the last one: then few large CTAs are better."""
 STEPS = 4
-"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too short for so many."""
+"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
 """Warps of a CTA at least."""
 FULL = 7 / 8
@@ -61,9 +61,9 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
     found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
-    while found.warps_kept > FEWEST and _steps(found, g.columns, g.n_reduced) < STEPS:
+    while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=found.warps_kept // 2)
-    if _steps(found, g.columns, g.n_reduced) < STEPS or not rows_without_gaps(task, found):
+    if not _fits(task, found) or not rows_without_gaps(task, found):
         return plan
     rows = period_rows(found, g.columns)
     words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
@@ -79,6 +79,7 @@ def _is_full(inner: Dim, plan: Plan) -> bool:
     return plan.vector > 1 and inner.size % plan.vector == 0 and accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
-def _steps(plan: Plan, columns: int, n_reduced: int) -> float:
-    """Periods in the rows of one result; 0 if a period has no whole accesses."""
-    return n_reduced / rows if (rows := period_rows(plan, columns)) else 0
+def _fits(task: Task, plan: Plan) -> bool:
+    """Whether there are enough periods for the threads of a CTA, and shared memory for their states."""
+    enough = task.geometry.n_reduced >= STEPS * period_rows(plan, task.geometry.columns)
+    return enough and replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED

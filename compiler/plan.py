@@ -26,6 +26,8 @@ STATIC_SHARED = 48 * 1024
 """Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
 LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
+ROWS_A_ROUND = 8
+"""Rows of a period of which one is left after a round: so there are few, and few states for a thread to take in turn."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 _POWERS = {str(1 << k): 1 << k for k in range(11)}
@@ -146,9 +148,8 @@ class Plan:
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes
-        if self.walk == "period":  # both its rounds take place in one buffer
-            return first * state_bytes + TICKET
-        return (first + round_of_a_cta) * state_bytes + TICKET
+        second = 0 if self.walk == "period" else round_of_a_cta  # of a period both take place in one buffer
+        return (first + second) * state_bytes + TICKET
 
     def parts(self, split: int) -> int:
         """States of each result that ``split`` CTAs bring to the finish: one a cluster."""

@@ -42,9 +42,7 @@ from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
-
-AT_ONCE = 8
-"""Rows of which one is left after a round: few rounds, and few states for a thread to take one after another."""
+from ..compiler.plan import ROWS_A_ROUND
 
 
 def _run(module: Any) -> None:
@@ -93,8 +91,8 @@ class _Meeting:
         body = loop.after.blocks.append(self.index)
         with ir.InsertionPoint(body):
             (rows,) = body.arguments
-            up = arith.addi(rows, self.number(AT_ONCE - 1))
-            left = arith.shrui(up, self.number(AT_ONCE.bit_length() - 1))
+            up = arith.addi(rows, self.number(ROWS_A_ROUND - 1))
+            left = arith.shrui(up, self.number(ROWS_A_ROUND.bit_length() - 1))
             self.round(*(arith.muli(count, self.columns) for count in (left, rows)))
             barrier()
             scf.YieldOp([left])
