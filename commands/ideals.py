@@ -142,12 +142,13 @@ def _met(task: Task, ctas: int) -> Counts:
 def _of_rows(task: Task) -> Counts:
     """Of one CTA that walks by periods: a state of each place is left, taken, and combined with those of its column."""
     rows, columns, found = task.run.rows, task.n_kept // task.run.tiles, Counter[str]()
-    rounds, places = 0, rows * columns
-    found["shared store"] = sum(_over(places * t.itemsize, REQUEST) for t in task.state)
+    places, each = rows * columns, task.plan.vector
+    found["shared store"] = _over(places, WARP * each) * sum(_over(each * t.itemsize, WIDEST) for t in task.state)
+    found["shared load"], found["barrier"] = _requests(task, places), task.warps
     while rows > 1:
-        rows, rounds = _over(rows, ROWS_A_ROUND), rounds + 1
-    found["shared load"] = _requests(task, places)
-    found["barrier"] = task.warps * (1 + rounds)
+        rows = _over(rows, ROWS_A_ROUND)
+        found["shared store"] += _over(rows * columns, WARP) * len(task.state)
+        found["barrier"] += task.warps
     return found + _combined(task, (places - columns) / WARP)
 
 

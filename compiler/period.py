@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .access import ranks
 from .geometry import Dim
-from .plan import STATIC_SHARED, Plan, period_rows
+from .plan import STATIC_SHARED, Plan, by_periods, period_rows
 from .target import WARP
 from .task import Notes, Task
 
@@ -20,10 +20,13 @@ COLUMNS = 256
 WARPS = ((32, 8), (COLUMNS, 32))
 """(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
 states the CTAs bring to the last one: then few large CTAs are better."""
+LEAST = 1 << 20
+"""Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
+which an access has one, gain nothing either."""
 STEPS = 4
 """Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
-"""Warps of a CTA at least."""
+"""Warps of a CTA at least; in between there are 8, so that there are few kernels."""
 FULL = 7 / 8
 """Lanes that have something to read, of those of a plan that reads whole aligned accesses: with as many it is as fast."""
 
@@ -34,7 +37,7 @@ def rows_without_gaps(task: Task, plan: Plan) -> bool:
     Which place that is in an access does not matter to the kernel; the bits of a result know it.
     """
     g = task.geometry
-    if len(g.reduced) != 1 or not g.kept or max(ranks(g)) > 3 or task.determinism == "portable":
+    if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
         return False
     inputs, inner = range(len(task.program.inputs)), g.kept[-1]
     narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0
@@ -57,12 +60,13 @@ def _one_place(task: Task, vector: int) -> bool:
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
-    if plan.fast != "kept" or not task.monoid.commutative or g.columns > COLUMNS or _is_full(g.kept[-1], plan):
+    small = wide.vector == 1 or g.n_kept * g.n_reduced * task.itemsize < LEAST
+    if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(g.kept[-1], plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
-    found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
+    found = by_periods(replace(wide, warps_kept=warps))
     while found.warps_kept > FEWEST and not _fits(task, found):
-        found = replace(found, warps_kept=found.warps_kept // 2)
+        found = replace(found, warps_kept=found.warps_kept // 4)
     if not _fits(task, found) or not rows_without_gaps(task, found):
         return plan
     rows = period_rows(found, g.columns)
@@ -71,6 +75,12 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     notes.because(f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector")
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
+
+
+def keeps_walk(plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan that walks by periods the extents it must have."""
+    asked = plan.with_options(options)
+    return asked == by_periods(asked)
 
 
 def _is_full(inner: Dim, plan: Plan) -> bool:

@@ -221,18 +221,21 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF413", coarsening=plan.coarsening, unroll=plan.unroll)
     if plan.cluster > 1 and not target.has_clusters:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
-    if plan.walk == "period":
-        _check_period(plan)
+    if plan.walk == "period" and plan != by_periods(plan):
+        changes = differing(plan, by_periods(plan))
+        raise error("WF415", change=",".join(f"{key}={value}" for key, value in changes.items()))
 
 
-def _check_period(plan: Plan) -> None:
-    """All threads of a CTA lie along the rows, and meet in shared memory (WF415)."""
-    wanted = replace(plan, fast="kept", lanes=1, warps=1, cluster=1, cta="shuffle")
-    if plan.finish not in ("cta", "last_block"):
-        wanted = replace(wanted, finish="last_block")
-    if plan != wanted:
-        before, after = plan.to_dict(), wanted.to_dict()
-        raise error("WF415", change=",".join(f"{key}={after[key]}" for key in after if after[key] != before[key]))
+def by_periods(plan: Plan) -> Plan:
+    """``plan`` with the extents that a walk by periods must have: all threads of a CTA lie along the rows."""
+    finish: Finish = "cta" if plan.finish == "cta" else "last_block"
+    return replace(plan, fast="kept", walk="period", lanes=1, warps=1, cluster=1, cta="shuffle", finish=finish)
+
+
+def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
+    """The fields of ``other`` that ``plan`` has otherwise."""
+    own = plan.to_dict()
+    return {key: value for key, value in other.to_dict().items() if value != own[key]}
 
 
 def _check_fields(plan: Plan) -> None:

@@ -17,8 +17,8 @@ from .atomic import adds, exact, operation
 from .errors import error
 from .geometry import Dim
 from .graph import walk
-from .period import periodic, rows_without_gaps
-from .plan import STATIC_SHARED, Plan, check, launch
+from .period import keeps_walk, periodic, rows_without_gaps
+from .plan import STATIC_SHARED, Plan, by_periods, check, differing, launch
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
@@ -104,18 +104,19 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     notes = Notes()
     fast = _fast(task, notes)
     plan = _kept_plan(task, notes) if fast == "kept" else _reduced_plan(task, notes)
-    if fast == "kept":
-        plan = periodic(task, _wide(task, plan), plan, notes)
     if not task.monoid.commutative:
         plan = replace(plan, walk="blocked", vector=1 if fast == "reduced" else plan.vector)
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
-    plan = _fitting(task, plan, notes)
-    parts = parts_of(task, plan, notes) if split else 1
-    plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
+    ordinary = _fitting(task, plan, notes)
+    wide = _wide(task, ordinary)
+    plan = periodic(task, wide, ordinary, notes) if fast == "kept" else ordinary
+    plan, parts = _shared(task, plan, notes, split=split)
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
         own, later = (plan, parts), Notes()
+        if plan.walk == "period" and not keeps_walk(plan, options):
+            plan, _ = _shared(task, ordinary, Notes(), split=split)
         plan, parts = _override(task, plan, options, later)
         _asked(*own, plan, parts, notes)
         notes.rejected += later.rejected
@@ -125,10 +126,18 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
+def _shared(task: Task, plan: Plan, notes: Notes, *, split: bool) -> tuple[Plan, int]:
+    """``plan`` with its finish, and its CTAs along the reduced axis."""
+    parts = parts_of(task, plan, notes) if split else 1
+    return replace(plan, finish="last_block" if parts > plan.cluster else "cta"), parts
+
+
 def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan, int]:
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis; what was not asked for gives way."""
     chosen = plan.with_options(options)
     asked = {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+    if chosen.walk == "period":
+        chosen = _by_periods(task, plan, chosen, asked)
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
@@ -142,8 +151,6 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
-    if chosen.walk == "period" and not rows_without_gaps(task, chosen):
-        raise error("WF416")
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.finish == "atomic" and not exact(task.monoid):
@@ -151,6 +158,19 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.walk != "blocked" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     return chosen, ctas_of(task, chosen)
+
+
+def _by_periods(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
+    """``chosen`` with what else such a walk needs, as far as it was not asked for."""
+    wide = replace(by_periods(_wide(task, chosen)), warps_kept=THREADS // WARP) if plan.walk != "period" else plan
+    own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
+    found = replace(chosen, **own)  # type: ignore[arg-type]
+    check(found, task.target, task.state_bytes)
+    if not rows_without_gaps(task, found):
+        raise error("WF416")
+    if plan.walk != "period" and "finish" not in asked:
+        found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
+    return found
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -291,7 +311,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
 
 
 def _wide(task: Task, plan: Plan) -> Plan:
-    """``plan`` with the widest accesses, as if along the reduced axis: sums of bytes hold words, and not states."""
+    """``plan`` with the widest accesses, as along the reduced axis. While bytes are added, words are held, not states."""
     vector = _widest(task, STATE_LIMIT)
     unroll = IN_FLIGHT // (vector * task.itemsize)
     bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"

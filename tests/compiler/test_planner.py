@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from layouts import Layout, offsets_of, strides_of
-from ownership import check_launch, check_reduced, check_threads, owners
+from ownership import (
+    check_columns,
+    check_launch,
+    check_periods,
+    check_reduced,
+    check_threads,
+    owners,
+    period_owners,
+)
 from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
 
 import warpfold as wf
@@ -49,6 +57,7 @@ OPTIONS = [
     "", "unroll=1", "warps=1", "warps=4,warps_kept=1", "finish=two_kernels", "finish=last_block,unroll=1", "finish=cta",
     "fast=kept", "fast=reduced", "walk=blocked", "lanes=1", "lanes=8,warps=2", "fast=kept,lanes=4,finish=two_kernels",
     "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4", "cta=sequential", "coarsening=2",
+    "walk=period", "walk=period,warps_kept=1,unroll=1", "walk=period,vector=2,finish=cta",
     "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", *LADDER,
 ]  # fmt: skip
 
@@ -58,6 +67,8 @@ def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
     g, plan, run = task.geometry, choice.plan, choice.run
     check_target(task, plan)
+    if plan.walk == "period":
+        return check_rows(task, choice)
     check_threads(plan)
     check_launch(plan, run, g.n_kept, g.n_reduced)
     for lead in leads(choice):
@@ -67,6 +78,28 @@ def check_choice(task: Task, choice: Choice) -> None:
     if g.n_kept * g.n_reduced:
         check_access(task, choice)
         check_stores(task, choice)
+    return None
+
+
+def check_rows(task: Task, choice: Choice) -> None:
+    """The same where rows without gaps are read as one."""
+    g, plan, run = task.geometry, choice.plan, choice.run
+    check_periods(plan, run, g.columns, g.n_kept, g.n_reduced)
+    for lead in range(plan.vector):
+        check_columns(plan, run, g.columns, g.n_reduced, lead)
+    assert task.monoid.commutative
+    assert task.determinism != "portable"
+    check_index_bits(task, choice)
+    assert set(choice.facts.access) == {"period"}
+    assert not choice.facts.store_vector
+    starts = [task.addresses[i] + g.offsets[i] * t.itemsize for i, t in enumerate(task.program.inputs)]
+    leads = [divmod(at, t.itemsize) for at, t in zip(starts, task.program.inputs, strict=True)]
+    assert {rest for _, rest in leads} == {0}
+    assert len({lead % plan.vector for lead, _ in leads}) == 1
+    for i, t in enumerate(task.program.inputs):
+        assert plan.vector * t.itemsize <= WIDEST
+        rows = offsets_of(g.reduced, i)[:, None] + np.arange(g.columns)
+        assert np.array_equal(rows.ravel(), np.arange(g.n_reduced * g.columns))
 
 
 def check_target(task: Task, plan: Plan) -> None:
@@ -185,7 +218,7 @@ def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[st
     try:
         choice = choose(task, ",".join(options))
     except PlanError as e:
-        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412"}  # noqa: PT017 (an error is one of the two right answers)
+        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412", "WF415", "WF416"}  # noqa: PT017 (an error is one of the two right answers)
     else:
         check_choice(task, choice)
 
@@ -197,9 +230,16 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
     check_target(task, choice.plan)
     check_workspace(task, choice)
     check_cluster(task, choice.plan)
+    check_index_bits(task, choice)
+    if choice.plan.walk == "period":
+        check_periods(choice.plan, choice.run, g.columns, g.n_kept, g.n_reduced)
+        last = g.n_reduced * g.columns - 1
+        for element in {0, last, data.draw(st.integers(0, last))}:
+            for lead in range(choice.plan.vector):
+                assert period_owners(choice.plan, choice.run, g.columns, g.n_reduced, element, lead) == 1
+        return
     check_threads(choice.plan)
     check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced)
-    check_index_bits(task, choice)
     for lead in leads(choice):
         for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:
             assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
