@@ -114,7 +114,7 @@ def depth(plan: Plan, run: Launch) -> int:
 
 
 def _depth_of_periods(plan: Plan, run: Launch) -> int:
-    """The same for a walk by periods: a few accesses beside the groups, and rounds in which rows meet, twice if need be."""
+    """The same for a walk by periods: a few accesses beside the groups, and the rounds in which rows meet."""
     rounds = -(-(run.rows - 1).bit_length() // (ROWS_A_ROUND.bit_length() - 1))
     met = rounds * (ROWS_A_ROUND - 1)
     chain = run.chunk // (run.rows * plan.unroll) + 2 * plan.unroll + 2

@@ -431,8 +431,8 @@ _rows(
             "set {change}, or walk=interleaved",
         ),
         "WF416": (
-            "walk=period does not fit this layout: it needs narrow rows without gaps, no more columns than threads, and "
-            "whole accesses in a period",
+            "walk=period does not fit this layout: it needs rows without gaps, no more columns than threads, whole "
+            "accesses in a period, and results that need not be portable",
             "use walk=interleaved, or raise warps_kept",
         ),
     },

@@ -12,7 +12,6 @@ from dataclasses import replace
 from .access import ranks
 from .geometry import Dim
 from .plan import STATIC_SHARED, Plan, by_periods, period_rows
-from .target import WARP
 from .task import Notes, Task
 
 COLUMNS = 256
@@ -28,7 +27,7 @@ STEPS = 4
 FEWEST = 2
 """Warps of a CTA at least; in between there are 8, so that there are few kernels."""
 FULL = 7 / 8
-"""Lanes that have something to read, of those of a plan that reads whole aligned accesses: with as many it is as fast."""
+"""Part of its lanes that have something to read in a plan of whole aligned accesses: with as many it is as fast."""
 
 
 def rows_without_gaps(task: Task, plan: Plan) -> bool:
@@ -72,7 +71,9 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     rows = period_rows(found, g.columns)
     words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
     notes.forget({"fast", "vector", "lanes", "warps", "unroll"})
-    notes.because(f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector")
+    notes.because(
+        f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector"
+    )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
 

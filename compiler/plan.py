@@ -27,7 +27,7 @@ STATIC_SHARED = 48 * 1024
 LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
 ROWS_A_ROUND = 8
-"""Rows of a period of which one is left after a round: so there are few, and few states for a thread to take in turn."""
+"""Rows of a period of which one is left after a round: few rounds, and few states for a thread to take in turn."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 _POWERS = {str(1 << k): 1 << k for k in range(11)}
@@ -203,8 +203,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a period whose rows others
-        share.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a walk by periods
+            with extents that it cannot have.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -345,7 +345,9 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     return begin, min(begin + piece, end), 1
 
 
-def period_range(plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
+def period_range(
+    plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int
+) -> tuple[int, int, int]:
     """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
 
     As of a row of ``n_reduced * columns`` elements whose start lies ``lead`` past a boundary; clipped to the chunk's.

@@ -311,7 +311,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
 
 
 def _wide(task: Task, plan: Plan) -> Plan:
-    """``plan`` with the widest accesses, as along the reduced axis. While bytes are added, words are held, not states."""
+    """``plan`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
     vector = _widest(task, STATE_LIMIT)
     unroll = IN_FLIGHT // (vector * task.itemsize)
     bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"

@@ -15,7 +15,6 @@ from ..compiler.dialect.base import element, state_type
 from ..compiler.mlir import arith, gpu
 from ..compiler.plan import Plan
 
-
 WORDS = 16
 """Registers for the partial states that a thread has in flight in the second round."""
 

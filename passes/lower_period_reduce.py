@@ -1,9 +1,9 @@
 """Where a period ends: the threads of a CTA leave the states of its places in shared memory, and its rows meet there.
 
-In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and combines
-with its state those of the places that lie so many rows on, again and again; the next row on the right. No other thread
-reads or writes these places in that round, and a barrier ends it. In the end one row is left. It begins with the column
-of the place that the first thread's first element was of: ``lead`` places on is the first column.
+In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and
+combines with its state those of the places that lie so many rows on, again and again; the next row on the right. No
+other thread reads or writes these places in that round, and a barrier ends it. In the end one row is left, in which the
+first column lies ``lead`` places on, and the columns before it follow the last one.
 
 The last CTA of a grid meets twice, the second time over the states of all of them. The barriers of the grid stage lie
 between, so both use the same memory.

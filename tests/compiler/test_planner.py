@@ -688,7 +688,7 @@ LONG = 2_000_000
 
 def sliced(what: str, shape: tuple[int, int], t: str = "f32") -> Task:
     """Columns of an array that has four more."""
-    rows, width = shape
+    width = shape[1]
     layout = Layout(shape, (0,), ((width + 4 - width % 4, 1),), ((1,),))
     return task_of(traced(what, dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
 
@@ -722,7 +722,9 @@ def test_a_small_array_is_walked_as_ever() -> None:
     assert choose(simple("sum", (30_000, 9), (0,))).plan.walk == "period"
 
 
-@pytest.mark.parametrize("options", ["fast=reduced", "lanes=4", "warps=2", "finish=two_kernels", "walk=interleaved", "simple"])
+@pytest.mark.parametrize(
+    "options", ["fast=reduced", "lanes=4", "warps=2", "finish=two_kernels", "walk=interleaved", "simple"]
+)
 def test_what_periods_do_not_have_is_asked_of_the_ordinary_plan(options: str) -> None:
     task = simple("sum", (LONG, 9), (0,))
     assert choose(task).plan.walk == "period"
@@ -736,7 +738,7 @@ def test_a_walk_by_periods_that_is_asked_for_has_all_it_needs() -> None:
     assert choice.plan == Plan("kept", "period", 4, 4, 1, 1, 8)
     assert choose(simple("sum", (9000, 9), (0,)), "walk=period").plan.finish == "last_block"
     assert choose(task, "walk=period,warps_kept=2,vector=1,finish=cta").plan.threads == 64
-    with pytest.raises(PlanError, match="(?s)WF415: .*set lanes=1, or walk=interleaved"):
+    with pytest.raises(PlanError, match=r"(?s)WF415: .*set lanes=1, or walk=interleaved"):
         choose(task, "walk=period,lanes=2")
     with pytest.raises(PlanError, match="WF416: walk=period does not fit this layout"):
         choose(simple("sum", (1000, 40), (0,)), "walk=period,warps_kept=1")

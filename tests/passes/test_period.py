@@ -98,7 +98,7 @@ def test_inputs_that_begin_at_one_place_are_read_together() -> None:
     ],
 )
 def test_what_has_no_narrow_rows_without_gaps_is_refused(x: Any, axis: int) -> None:
-    """More columns than threads, rows that are reduced themselves, elements or rows with others between them, no rows."""
+    """More columns than threads, reduced rows, elements or rows with others between them, no rows."""
     with pytest.raises(PlanError, match="WF416"):
         wf.sum(x, axis=axis, plan=WALK, device="emulator")
 
