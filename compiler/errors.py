@@ -432,7 +432,7 @@ _rows(
         ),
         "WF416": (
             "walk={walk} does not fit this layout: it needs {wanted}",
-            "use walk=interleaved{other}",
+            "use walk=interleaved, or raise {more}",
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",

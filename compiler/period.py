@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import large, ranks
-from .plan import STATIC_SHARED, Plan, period_rows
+from .plan import STATIC_SHARED, Plan, period_rows, settled
 from .task import Notes, Task
 
 COLUMNS = 256
@@ -18,14 +18,17 @@ COLUMNS = 256
 WARPS = ((32, 8), (COLUMNS, 16))
 """(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
 states the CTAs bring to the last one: then few large CTAs are better."""
+LEAST = 1 << 20
+"""Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
+which an access has one, gain nothing either."""
 STEPS = 4
-"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too short for so many."""
+"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
-"""Warps of a CTA at least."""
+"""Warps of a CTA at least; in between there are 8, so that there are few kernels."""
 SECTORS, WORD = 64, 4
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
 FULL = 7 / 8
-"""Lanes that have something to read, of those of a plan that reads whole aligned accesses: with as many it is as fast."""
+"""Part of its lanes that have something to read in a plan of whole aligned accesses: with as many it is as fast."""
 
 
 def rows_without_gaps(task: Task, plan: Plan) -> bool:
@@ -34,7 +37,7 @@ def rows_without_gaps(task: Task, plan: Plan) -> bool:
     Which place that is in an access does not matter to the kernel; the bits of a result know it.
     """
     g = task.geometry
-    if len(g.reduced) != 1 or not g.kept or max(ranks(g)) > 3 or task.determinism == "portable":
+    if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
         return False
     inputs, inner = range(len(task.program.inputs)), g.kept[-1]
     narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0
@@ -57,27 +60,23 @@ def _one_place(task: Task, vector: int) -> bool:
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
-    few = g.columns <= COLUMNS and (len(g.kept) == 1 or large(g))
-    if plan.fast != "kept" or not task.monoid.commutative or not few or _is_full(task, plan):
+    small = wide.vector == 1 or g.n_kept * g.n_reduced * task.itemsize < LEAST or (len(g.kept) > 1 and not large(g))
+    if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
-    found = replace(wide, walk="period", lanes=1, warps=1, warps_kept=warps)
-    while found.warps_kept > FEWEST and not _serves(task, found):
-        found = replace(found, warps_kept=found.warps_kept // 2)
-    if not _serves(task, found) or not rows_without_gaps(task, found):
+    found = settled(replace(wide, walk="period", warps_kept=warps))
+    while found.warps_kept > FEWEST and not _fits(task, found):
+        found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
+    if not _fits(task, found) or not rows_without_gaps(task, found):
         return plan
     rows = period_rows(found, g.columns)
     words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
     notes.forget({"fast", "vector", "lanes", "warps", "unroll"})
-    notes.because(f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector")
+    notes.because(
+        f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector"
+    )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
-
-
-def _serves(task: Task, plan: Plan) -> bool:
-    """Whether a CTA has enough periods, and room for their states."""
-    room = replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED
-    return room and _steps(plan, task.geometry.columns, task.geometry.n_reduced) >= STEPS
 
 
 def _is_full(task: Task, plan: Plan) -> bool:
@@ -92,6 +91,7 @@ def _is_full(task: Task, plan: Plan) -> bool:
     return len(g.kept) > 1 or accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
-def _steps(plan: Plan, columns: int, n_reduced: int) -> float:
-    """Periods in the rows of one result; 0 if a period has no whole accesses."""
-    return n_reduced / rows if (rows := period_rows(plan, columns)) else 0
+def _fits(task: Task, plan: Plan) -> bool:
+    """Whether there are enough periods for the threads of a CTA, and shared memory for their states."""
+    enough = task.geometry.n_reduced >= STEPS * period_rows(plan, task.geometry.columns)
+    return enough and replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED

@@ -26,6 +26,8 @@ STATIC_SHARED = 48 * 1024
 """Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
 LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
+ROWS_A_ROUND = 8
+"""Rows of a period of which one is left after a round: few rounds, and few states for a thread to take in turn."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 LARGEST, LARGEST_TILE = 1 << 10, 1 << 15
@@ -159,9 +161,8 @@ class Plan:
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
-        if self.walk == "period":  # both its rounds take place in one buffer
-            return first * state_bytes + TICKET
-        return (first + round_of_a_cta) * state_bytes + self.tile_bytes + TICKET
+        second = 0 if self.walk == "period" else round_of_a_cta  # of a period both take place in one buffer
+        return (first + second) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
         """States of each result that ``split`` CTAs bring to the finish: one a cluster."""
@@ -217,8 +218,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 a period or staggered
-            warps whose places others share, WF417 a tile of results that other CTAs or warps share.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 extents that the walk
+            cannot have, WF417 a tile of results that other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -237,21 +238,29 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
     if plan.tile_bytes and not plan.lies_in_warps:
         raise error("WF417", tile_bytes=plan.tile_bytes)
-    if plan.walk in ("period", "staggered"):
-        _check_extents(plan)
+    if plan != settled(plan):
+        changes = differing(plan, settled(plan))
+        raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))
 
 
-def _check_extents(plan: Plan) -> None:
-    """All threads of a CTA lie along the rows of a period, all lanes along a row of staggered warps (WF415)."""
-    wanted = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle")
-    wanted = replace(wanted, warps=1) if plan.walk == "period" else replace(wanted, warps_kept=1)
-    if plan.walk == "staggered":
-        wanted = replace(wanted, warps=max(2, plan.warps), vector=max(2, plan.vector))
-    if plan.finish not in ("cta", "last_block"):
-        wanted = replace(wanted, finish="last_block")
-    if plan != wanted:
-        before, after = plan.to_dict(), wanted.to_dict()
-        raise error("WF415", walk=plan.walk, change=",".join(f"{key}={after[key]}" for key in after if after[key] != before[key]))
+def settled(plan: Plan) -> Plan:
+    """``plan`` with the extents that its walk must have.
+
+    All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row.
+    """
+    if plan.walk not in ("period", "staggered"):
+        return plan
+    finish: Finish = "cta" if plan.finish == "cta" else "last_block"
+    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", finish=finish)
+    if plan.walk == "period":
+        return replace(found, warps=1)
+    return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
+
+
+def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
+    """The fields of ``other`` that ``plan`` has otherwise."""
+    own = plan.to_dict()
+    return {key: value for key, value in other.to_dict().items() if value != own[key]}
 
 
 def _check_fields(plan: Plan) -> None:
@@ -365,7 +374,9 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     return begin, min(begin + piece, end), 1
 
 
-def period_range(plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
+def period_range(
+    plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int
+) -> tuple[int, int, int]:
     """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
 
     As of a row of ``n_reduced * columns`` elements whose start lies ``lead`` past a boundary; clipped to the chunk's.

@@ -22,8 +22,9 @@ from .dtypes import DType
 from .errors import error
 from .geometry import Geometry
 from .period import periodic, rows_without_gaps
-from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
+from .plan import STATIC_SHARED, Access, Launch, Plan, check, differing, launch, settled
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
+from .staggered import WIDEST as WIDEST_STAGGERED
 from .staggered import serves, staggered
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
@@ -113,14 +114,11 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
-    plan = staged.plan(task, notes)
-    if plan is None or not _keeps_tile(task, plan, options):
+    plan = _own_plan(task, notes)
+    if options and not _keeps_own(task, plan, options):
         notes = Notes()
-        plan = _direct_plan(task, notes)
-    if not task.monoid.commutative:
-        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
-        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
-    plan = _fitting(task, plan, notes)
+        plan = _ordinary_plan(task, notes)
+    plan = _ordered(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
     if task.determinism == "portable":
@@ -135,14 +133,32 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
-def _direct_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of threads that read where the elements are."""
-    if _fast(task, notes) == "reduced":
-        return _reduced_plan(task, notes)
-    plan = _kept_plan(task, notes)
-    wide, plan = _wide(task, plan), periodic(task, _wide(task, plan), plan, notes)
+def _ordinary_plan(task: Task, notes: Notes) -> Plan:
+    """The plan of threads that read where the elements are, as any layout allows."""
+    return _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
+
+
+def _own_plan(task: Task, notes: Notes) -> Plan:
+    """The plan for a layout that has one of its own, from a tile, by periods or with staggered warps; else the ordinary."""
+    found = staged.plan(task, notes)
+    if found is not None:
+        return found
+    plan = _ordinary_plan(task, notes)
+    if plan.fast == "reduced":
+        return plan
+    wide = _wide(task, _fitting(task, plan, Notes()))
+    plan = periodic(task, wide, plan, notes)
     shared = plan.walk == "interleaved" and plan.warps > 1 and large(task.geometry)
     return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
+
+
+def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan what its layout needs: what they did not ask for gives way to all else."""
+    chosen, keys = plan.with_options(options), _keys(options)
+    if plan.tile_bytes:
+        served = chosen.lies_in_warps and _vector_fits(task, chosen)
+        return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
+    return chosen.walk == plan.walk and (chosen == settled(chosen) or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
@@ -150,11 +166,12 @@ def _keys(options: str) -> set[str]:
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
 
-def _keeps_tile(task: Task, plan: Plan, options: str) -> bool:
-    """Whether ``options`` leave a plan its tile: one that they did not ask for gives way to all else."""
-    chosen = plan.with_options(options)
-    served = chosen.lies_in_warps and _vector_fits(task, chosen)
-    return chosen.tile_bytes > 0 and (served or "tile_bytes" in _keys(options))
+def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """``plan`` with the walk that a combine needs, and room for its states."""
+    if not task.monoid.commutative:
+        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
+        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
+    return _fitting(task, plan, notes)
 
 
 _IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
@@ -167,6 +184,8 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     asked = _keys(options)
     if chosen.tile_bytes:
         chosen = replace(chosen, **{key: value for key, value in _IN_WARPS.items() if key not in asked})
+    if chosen.walk in ("period", "staggered"):
+        chosen = _walking(task, plan, chosen, asked)
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
@@ -180,7 +199,6 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
-    _check_walk(task, chosen)
     if not _vector_fits(task, chosen):
         raise error("WF407", vector=chosen.vector, axis=chosen.fast)
     if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
@@ -192,14 +210,32 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     return chosen, ctas_of(task, chosen)
 
 
+def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
+    """``chosen`` with what else its walk needs, as far as it was not asked for."""
+    wide = plan
+    if plan.walk != chosen.walk:
+        warps = THREADS // WARP
+        wide = settled(replace(_wide(task, chosen), warps=warps, warps_kept=warps))
+        wide = replace(wide, vector=min(wide.vector, WIDEST_STAGGERED)) if chosen.walk == "staggered" else wide
+    own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
+    found = replace(chosen, **own)  # type: ignore[arg-type]
+    check(found, task.target, task.state_bytes)
+    _check_walk(task, found)
+    if plan.walk != chosen.walk and "finish" not in asked:
+        found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
+    return found
+
+
 def _check_walk(task: Task, plan: Plan) -> None:
-    """Refuses (WF416) a way to walk for which the layout has no such rows."""
+    """Refuses (WF416) a walk for which the layout has no such rows."""
     if plan.walk == "period" and not rows_without_gaps(task, plan):
-        wanted = "narrow rows without gaps, no more columns than threads, and whole accesses in a period"
-        raise error("WF416", walk=plan.walk, wanted=wanted, other=", or raise warps_kept")
+        wanted = "rows without gaps, no more columns than threads, whole accesses in a period"
+        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps_kept")
     if plan.walk == "staggered" and not serves(task, plan):
-        wanted = "rows of one input, side by side, of which every so many begin at one place, as many as there are warps"
-        raise error("WF416", walk=plan.walk, wanted=wanted, other=", or raise warps")
+        wanted = (
+            "columns of one input side by side, and rows that begin at one place if as far apart as there are warps"
+        )
+        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps")
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -225,7 +261,9 @@ def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or staged.takes_words(task, plan.vector)
-    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk not in ("period", "staggered") else set()
+    kinds = (
+        planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk not in ("period", "staggered") else set()
+    )
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
@@ -354,7 +392,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
 
 
 def _wide(task: Task, plan: Plan) -> Plan:
-    """``plan`` with the widest accesses, as if along the reduced axis: sums of bytes hold words, and not states."""
+    """``plan`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
     vector = _widest(task, STATE_LIMIT)
     unroll = IN_FLIGHT // (vector * task.itemsize)
     bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"

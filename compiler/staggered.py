@@ -37,7 +37,9 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     notes.forget({"vector", "lanes", "warps", "unroll"})
     words = f"{found.warps} warps read every {found.warps}th row from the boundary before its columns"
     notes.because(f"{words}: {vector} element(s) an access", "walk", "vector", "lanes", "warps", "unroll")
-    notes.rejected.append(("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements"))
+    notes.rejected.append(
+        ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")
+    )
     return found
 
 

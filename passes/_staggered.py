@@ -79,4 +79,6 @@ class Staggered:
         layout = [self.arg("kept_stride", operand, 0), self.arg("reduced_stride", operand, 0)]
         layout += [self.arg("n_kept"), self.arg("n_reduced")]
         attributes = self.load_attributes(1, 1, "kept", "staggered")
-        return self.make("fold.load", t, [self.arg("input", operand), self.start, r, *layout], attributes, self.plan.vector)
+        return self.make(
+            "fold.load", t, [self.arg("input", operand), self.start, r, *layout], attributes, self.plan.vector
+        )

@@ -1,9 +1,9 @@
 """Where a period ends: the threads of a CTA leave the states of its places in shared memory, and its rows meet there.
 
-In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and combines
-with its state those of the places that lie so many rows on, again and again; the next row on the right. No other thread
-reads or writes these places in that round, and a barrier ends it. In the end one row is left. It begins with the column
-of the place that the first thread's first element was of: ``lead`` places on is the first column.
+In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and
+combines with its state those of the places that lie so many rows on, again and again; the next row on the right. No
+other thread reads or writes these places in that round, and a barrier ends it. In the end one row is left, in which the
+first column lies ``lead`` places on, and the columns before it follow the last one.
 
 The last CTA of a grid meets twice, the second time over the states of all of them. The barriers of the grid stage lie
 between, so both use the same memory.
@@ -27,6 +27,59 @@ gpu.module @device {
 
 ```mlir after
 gpu.module @device {
+  llvm.mlir.global internal @rows_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<128 x f32>
+  gpu.func @join(%thread: i32, %on: i1, %mine: vector<2xf32>, %rows: i32, %columns: i32, %lead: i32, %out: !llvm.ptr<1>)
+      kernel {
+    %states = llvm.mlir.addressof @rows_0 : !llvm.ptr<3>
+    scf.if %on {
+      %each = arith.constant 2 : i32
+      %own = arith.muli %thread, %each : i32
+      %where = llvm.getelementptr %states[%own] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+      llvm.store %mine, %where {alignment = 8} : vector<2xf32>, !llvm.ptr<3>
+    }
+    gpu.barrier
+    %one_row = scf.while (%many = %rows) : (i32) -> i32 {
+      %one = arith.constant 1 : i32
+      %again = arith.cmpi sgt, %many, %one : i32
+      scf.condition(%again) %many : i32
+    } do {
+    ^bb0(%many: i32):
+      %seven = arith.constant 7 : i32
+      %up = arith.addi %many, %seven : i32
+      %three = arith.constant 3 : i32
+      %few = arith.shrui %up, %three : i32
+      %left = arith.muli %few, %columns : i32
+      %places = arith.muli %many, %columns : i32
+      %threads = arith.constant 64 : i32
+      scf.for %place = %thread to %left step %threads : i32 {
+        %first = arith.addi %place, %left : i32
+        %from = llvm.getelementptr %states[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state = llvm.load %from {alignment = 4} : !llvm.ptr<3> -> f32
+        %all = scf.for %other = %first to %places step %left iter_args(%so_far = %state) -> (f32) : i32 {
+          %there = llvm.getelementptr %states[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+          %next = llvm.load %there {alignment = 4} : !llvm.ptr<3> -> f32
+          %sum = arith.addf %so_far, %next : f32
+          scf.yield %sum : f32
+        }
+        %to = llvm.getelementptr %states[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        llvm.store %all, %to {alignment = 4} : f32, !llvm.ptr<3>
+      }
+      gpu.barrier
+      scf.yield %few : i32
+    }
+    %zeroth = arith.remui %lead, %columns : i32
+    %one_less = arith.constant 1 : i32
+    %last = arith.subi %columns, %one_less : i32
+    %number = arith.minsi %thread, %last : i32
+    %far = arith.addi %zeroth, %number : i32
+    %beyond = arith.cmpi sgt, %far, %last : i32
+    %round = arith.subi %far, %columns : i32
+    %at = arith.select %beyond, %round, %far : i32
+    %found = llvm.getelementptr %states[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %column = llvm.load %found {alignment = 4} : !llvm.ptr<3> -> f32
+    llvm.store %column, %out : f32, !llvm.ptr<1>
+    gpu.return
+  }
 }
 ```
 """
@@ -42,9 +95,7 @@ from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
-
-AT_ONCE = 8
-"""Rows of which one is left after a round: few rounds, and few states for a thread to take one after another."""
+from ..compiler.plan import ROWS_A_ROUND
 
 
 def _run(module: Any) -> None:
@@ -63,11 +114,7 @@ class _Meeting:
         self.own = unpack(state)
         self.types = [element(v.type) for v in self.own]
         self.lanes, self.index = width(self.own[0].type), self.thread.type
-        kernel = enclosing(op, "gpu.func")
-        if kernel not in buffers:
-            made = [shared_buffer(op, "rows", self.threads * self.lanes, t) for t in self.types]
-            buffers[kernel] = [b.owner.attributes["global_name"] for b in made]
-        self.buffers = [llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), name).result for name in buffers[kernel]]
+        self.buffers = _buffers(op, self.threads * self.lanes, self.types, buffers)
 
     def run(self) -> list[Any]:
         """The state of the thread's column."""
@@ -93,8 +140,8 @@ class _Meeting:
         body = loop.after.blocks.append(self.index)
         with ir.InsertionPoint(body):
             (rows,) = body.arguments
-            up = arith.addi(rows, self.number(AT_ONCE - 1))
-            left = arith.shrui(up, self.number(AT_ONCE.bit_length() - 1))
+            up = arith.addi(rows, self.number(ROWS_A_ROUND - 1))
+            left = arith.shrui(up, self.number(ROWS_A_ROUND.bit_length() - 1))
             self.round(*(arith.muli(count, self.columns) for count in (left, rows)))
             barrier()
             scf.YieldOp([left])
@@ -120,6 +167,16 @@ class _Meeting:
     def store(self, place: Any, state: Sequence[Any]) -> None:
         for buffer, v in zip(self.buffers, state, strict=True):
             store(v, buffer, place)
+
+
+def _buffers(op: Any, places: int, types: Sequence[Any], known: dict[Any, list[Any]]) -> list[Any]:
+    """A shared array for each value of the state, or those that the kernel has already."""
+    kernel = enclosing(op, "gpu.func")
+    if kernel in known:
+        return [llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), name).result for name in known[kernel]]
+    made = [shared_buffer(op, "rows", places, t) for t in types]
+    known[kernel] = [buffer.owner.attributes["global_name"] for buffer in made]
+    return made
 
 
 PASS = Pass("lower-period-reduce", _run, ("fold.period_reduce",), "combine the rows of a period in shared memory")

@@ -189,7 +189,9 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
 
 
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
-    """A thread's own elements: ``state = fold.thread_reduce begin, end, init, [period] {step, unroll} ({body}, {combine})``.
+    """A thread's own elements.
+
+    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
@@ -359,8 +361,8 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
 class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
     """How many elements after a boundary of ``lanes`` elements the first element of a result lies.
 
-    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and the
-    layout operands are kept sizes (without the outermost) and kept strides.
+    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and
+    the layout operands are kept sizes (without the outermost) and kept strides.
     """
 
     base: ext.Operand[Any]
@@ -388,8 +390,8 @@ class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc
 
     ``state = fold.period_reduce thread, on, state, rows, columns, lead {threads} ({combine})``: a fragment holds the
     states of places that lie side by side, that of thread t from t times its length on; threads whose ``on`` is true
-    have some. Places are ``columns`` to each of ``rows`` rows, and place p is of column p - ``lead``, modulo ``columns``.
-    Thread c gets the state of column c, others that of any.
+    have some. Places are ``columns`` to each of ``rows`` rows, and place p is of column p - ``lead``, modulo
+    ``columns``. Thread c gets the state of column c, others that of any.
     """
 
     thread: ext.Operand[Any]
