@@ -96,8 +96,10 @@ WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
 FEW_ROWS, HALF = 16, 8
-"""Rows at most of which columns that begin anywhere are taken in accesses of so many bytes: each is most often in one of
-the two aligned accesses that hold it, and there are too few rows to hide what taking it out costs."""
+"""Rows at most of which columns that begin anywhere are taken in accesses of so many bytes, of which most lie in one of
+the two aligned accesses: there are too few rows to hide what taking them out costs. Bytes always are."""
+WRITES = 32
+"""Bytes of results side by side that a thread writes at most, where it walks alone."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -318,12 +320,8 @@ def _fast(task: Task, notes: Notes) -> str:
 def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
     widest = _widest(task, STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2)
-    if axis == "kept" and _is_written(task):
-        widest = min(widest, WIDEST // task.result_bytes)
+    widest = _widest_of_short(task, widest) if axis == "kept" and _is_short(task, widest) else widest
     kinds = planned(task, axis, widest)
-    half = HALF // task.itemsize
-    if "unaligned" in kinds and half > 1 and task.geometry.n_reduced <= FEW_ROWS and large(task.geometry):
-        widest, kinds = half, planned(task, axis, half)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
     vector = 1 if many_dims or short or "strided" in kinds else widest
@@ -335,15 +333,26 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     return vector
 
 
+def _widest_of_short(task: Task, widest: int) -> int:
+    """The same where a thread walks a few rows alone: it has as many results as it writes well."""
+    half, few = HALF // task.itemsize, task.geometry.n_reduced <= FEW_ROWS
+    if _is_written(task):
+        return min(widest, WIDEST // task.result_bytes)
+    if task.itemsize == 1 or (few and "unaligned" in planned(task, "kept", widest)):
+        widest = min(widest, max(1, half))
+    side_by_side = min(widest, max(1, WRITES // task.result_bytes))
+    return side_by_side if few or planned(task, "kept", side_by_side) == {"aligned"} else widest
+
+
 def _widest(task: Task, registers: int) -> int:
     """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
     return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
 
 
-def _unroll(task: Task, vector: int) -> int:
+def _unroll(task: Task, axis: str, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
-    in_flight = IN_FLIGHT if ranks(task.geometry) == (1, 1) else IN_FLIGHT_OF_SEVERAL_DIMS
-    by_bytes = in_flight // (vector * task.itemsize)
+    several = axis == "kept" and ranks(task.geometry) != (1, 1)
+    by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
@@ -354,7 +363,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in planned(task, "reduced", vector)
-    unroll = min(_unroll(task, vector), _most(positions, vector, shifted=shifted))
+    unroll = min(_unroll(task, "reduced", vector), _most(positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -396,21 +405,20 @@ def _wide(task: Task, plan: Plan) -> Plan:
     vector = _widest(task, STATE_LIMIT)
     unroll = IN_FLIGHT // (vector * task.itemsize)
     bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
-    return replace(plan, vector=vector, unroll=unroll if bytes_added else min(unroll, _unroll(task, vector)))
+    return replace(plan, vector=vector, unroll=unroll if bytes_added else min(unroll, _unroll(task, "kept", vector)))
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
     vector = _vector(task, "kept", notes)
-    unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
-    if _is_written(task):  # what is not there is read, too
-        unroll = min(unroll, ceil2(g.n_reduced))
+    unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
-    if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
+    if _is_short(task, vector):
         lanes_kept, warps = WARP, 1
+        unroll = min(unroll, max(1, ceil2(g.n_reduced) // 2)) if large(g) else unroll  # what is not there is read, too
     elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
@@ -421,8 +429,14 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
 def _is_written(task: Task) -> bool:
     """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
     g, side_by_side = task.geometry, WIDEST // task.result_bytes
-    many = ranks(g) == (1, 1) and g.n_kept >= FEW * task.machine * WARP * side_by_side
-    return many and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+    return _is_short(task, side_by_side) and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+
+
+def _is_short(task: Task, vector: int) -> bool:
+    """Whether a thread walks the reduced axis alone, since results of so many each fill the machine."""
+    g = task.geometry
+    many = -(-g.n_kept // max(1, vector)) >= FEW * task.machine * WARP
+    return many and g.n_reduced <= SHORT and max(ranks(g)) <= 3
 
 
 def _kind(vector: int) -> str:

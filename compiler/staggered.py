@@ -17,6 +17,8 @@ from .task import Notes, Task
 
 WIDEST = 8
 """Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
+STATES = 16
+"""Registers of states that a thread may hold."""
 LANES = 24
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
@@ -28,10 +30,11 @@ LEAST = 16
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan with staggered warps and the accesses of ``wide``, where ``plan`` has none that are aligned."""
     g = task.geometry
-    vector = min(wide.vector, WIDEST)
+    vector = min(wide.vector, WIDEST, max(1, STATES // task.state_registers))
+    vector = 1 << vector.bit_length() - 1
     unroll = wide.unroll * (wide.vector // vector)
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
-    short = g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
+    short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
     if short or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})
