@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import ranks
-from .geometry import Dim
+from .access import WIDEST, ranks
 from .plan import STATIC_SHARED, Plan, by_periods, period_rows
 from .task import Notes, Task
 
@@ -26,8 +25,8 @@ STEPS = 4
 """Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
 """Warps of a CTA at least; in between there are 8, so that there are few kernels."""
-FULL = 7 / 8
-"""Part of its lanes that have something to read in a plan of whole aligned accesses: with as many it is as fast."""
+FULL = 3 / 4
+"""Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
 
 
 def rows_without_gaps(task: Task, plan: Plan) -> bool:
@@ -39,7 +38,7 @@ def rows_without_gaps(task: Task, plan: Plan) -> bool:
     if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
         return False
     inputs, inner = range(len(task.program.inputs)), g.kept[-1]
-    narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0
+    narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0 and plan.vector * task.itemsize <= WIDEST
     side_by_side = all((inner.strides[i], g.reduced[0].strides[i]) == (1, inner.size) for i in inputs)
     return narrow and side_by_side and _one_place(task, plan.vector)
 
@@ -60,7 +59,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
     small = wide.vector == 1 or g.n_kept * g.n_reduced * task.itemsize < LEAST
-    if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(g.kept[-1], plan):
+    if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
     found = by_periods(replace(wide, warps_kept=warps))
@@ -84,10 +83,12 @@ def keeps_walk(plan: Plan, options: str) -> bool:
     return asked == by_periods(asked)
 
 
-def _is_full(inner: Dim, plan: Plan) -> bool:
-    """Whether ``plan`` reads whole accesses by most of its lanes."""
-    accesses, lanes = -(-inner.size // plan.vector), plan.lanes_kept
-    return plan.vector > 1 and inner.size % plan.vector == 0 and accesses / (-(-accesses // lanes) * lanes) >= FULL
+def _is_full(task: Task, plan: Plan) -> bool:
+    """Whether ``plan`` reads rows of whole accesses by most of its lanes, if need be an element a lane."""
+    columns, lanes = task.geometry.columns, plan.lanes_kept
+    whole = columns % (plan.vector if plan.vector > 1 else WIDEST // task.itemsize) == 0
+    accesses = -(-columns // plan.vector)
+    return whole and accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
 def _fits(task: Task, plan: Plan) -> bool:
