@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import large, ranks
+from .access import WIDEST, large, ranks
 from .plan import STATIC_SHARED, Plan, period_rows, settled
 from .task import Notes, Task
 
@@ -27,8 +27,8 @@ FEWEST = 2
 """Warps of a CTA at least; in between there are 8, so that there are few kernels."""
 SECTORS, WORD = 64, 4
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
-FULL = 7 / 8
-"""Part of its lanes that have something to read in a plan of whole aligned accesses: with as many it is as fast."""
+FULL = 3 / 4
+"""Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
 
 
 def rows_without_gaps(task: Task, plan: Plan) -> bool:
@@ -40,7 +40,7 @@ def rows_without_gaps(task: Task, plan: Plan) -> bool:
     if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
         return False
     inputs, inner = range(len(task.program.inputs)), g.kept[-1]
-    narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0
+    narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0 and plan.vector * task.itemsize <= WIDEST
     side_by_side = all((inner.strides[i], g.reduced[0].strides[i]) == (1, inner.size) for i in inputs)
     return narrow and side_by_side and _one_place(task, plan.vector)
 
@@ -80,15 +80,17 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 
 
 def _is_full(task: Task, plan: Plan) -> bool:
-    """Whether ``plan`` reads whole accesses by most of its lanes; where kept dims follow each other, sectors do."""
-    g = task.geometry
-    inner, lanes = g.kept[-1], plan.lanes_kept
-    if len(g.kept) > 1 and inner.size * task.itemsize >= SECTORS and task.itemsize >= WORD:
-        return True
-    if plan.vector == 1 or inner.size % plan.vector:
-        return False
-    accesses = inner.size // plan.vector
-    return len(g.kept) > 1 or accesses / (-(-accesses // lanes) * lanes) >= FULL
+    """Whether ``plan`` reads rows of whole accesses by most of its lanes, if need be an element a lane.
+
+    Lanes go on in the next row where several kept dims follow each other: there sectors must be full.
+    """
+    g, item = task.geometry, task.itemsize
+    columns, lanes = g.columns, plan.lanes_kept
+    whole = columns % (plan.vector if plan.vector > 1 else WIDEST // item) == 0
+    if len(g.kept) > 1:
+        return (whole and plan.vector > 1) or (columns * item >= SECTORS and item >= WORD)
+    accesses = -(-columns // plan.vector)
+    return whole and accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
 def _fits(task: Task, plan: Plan) -> bool:

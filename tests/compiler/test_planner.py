@@ -726,7 +726,8 @@ def sliced(what: str, shape: tuple[int, int], t: str = "f32") -> Task:
 
 @pytest.mark.parametrize(
     ("t", "width", "warps"),
-    [("f32", 2, 8), ("f32", 9, 8), ("f32", 32, 0), ("f32", 33, 32), ("f32", 48, 32), ("f32", 64, 0), ("f32", 255, 32),
+    [("f32", 2, 8), ("f32", 9, 8), ("f32", 32, 0), ("f32", 33, 32), ("f32", 48, 0), ("f32", 40, 32), ("f32", 64, 0),
+     ("f32", 255, 32),
      ("f32", 257, 0), ("i8", 9, 8), ("i8", 16, 8), ("f16", 8, 8), ("f64", 9, 8), ("f64", 4, 0), ("bool", 129, 32)],
 )  # fmt: skip
 def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:
@@ -775,6 +776,8 @@ def test_a_walk_by_periods_that_is_asked_for_has_all_it_needs() -> None:
         choose(simple("sum", (1000, 40), (0,)), "walk=period,warps_kept=1")
     with pytest.raises(PlanError, match="WF416"):
         choose(replace(task, determinism="portable"), "walk=period")
+    with pytest.raises(PlanError, match="WF416"):
+        choose(task, "walk=period,vector=8")
     with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=period would reorder"):
         choose(simple("affine", (1000, 9), (0,)), "walk=period")
 
