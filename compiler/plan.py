@@ -18,6 +18,8 @@ Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal["aligned", "shifted", "unaligned", "strided", "tile", "tile_strided"]
+IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
+"""The accesses to what the CTA has copied."""
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
