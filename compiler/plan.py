@@ -295,6 +295,13 @@ def kept_index(plan: Plan, place: Place) -> int:
     return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
 
 
+def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:
+    """The kept indices of a thread whose CTA copies the elements of ``results`` results: one in each turn."""
+    first = place.tile * results
+    begin = first + kept_index(plan, replace(place, tile=0))
+    return range(begin, min(first + results, n_kept), plan.slots)
+
+
 def position(plan: Plan, place: Place) -> int:
     """A thread's position along the reduced axis within its CTA, from 0."""
     lane, warp = place.thread % WARP, place.thread // WARP
