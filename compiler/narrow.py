@@ -1,7 +1,7 @@
 """Sums of bytes in 32 bits: half the registers, shuffles and partial states of the 64 that types ask for.
 
-Of at most ``MOST`` elements no sum of bytes, and no count of truth values, leaves 32 bits. So their type is one until
-the sum is done, and the program widens it then, which changes no result.
+No sum of 2^24 signed bytes leaves 32 bits, and no count of 2^31 - 1 truth values. So their type is one until the sum is
+done, and the program widens it then, which changes no result.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ from .atomic import operation
 from .dtypes import BOOL, I8, I32, I64, U8, U32, U64, DType
 from .graph import Expr, Program, rewrite
 
-MOST = 1 << 23
-"""Elements of a result whose sum 32 bits hold: 2^23 of 255 or of -128 stay below 2^31."""
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
 """What is added up in each type; a negative number in one without a sign would widen to another."""
 
 
-def narrowed(program: Program) -> Program:
-    """``program`` for at most MOST elements a result: with a sum in 32 bits, or as it is."""
+def narrowed(program: Program) -> tuple[Program, int | None]:
+    """``program`` with a sum in 32 bits, and how many elements a result may have then; as it is, for any number."""
     (reduce,) = program.reduces
     monoid = program.monoid
     wide = monoid.state[0]
     if wide not in _NARROW or operation(monoid) != "add" or monoid.identity != (0,):
-        return program
+        return program, None
     element, t = _element(reduce.args[0]), _NARROW[wide]
     if element is None:
-        return program
+        return program, None
     params = tuple(Expr("param", (), t, "scalar", i) for i in (0, 1))
     combine = Expr("add", params, t, "scalar", None, monoid.combine[0].where)
     graph = replace(monoid, state=(t,), combine=(combine,))
     total = Expr("result", (Expr("reduce", (element,), t, "kept", graph, reduce.where),), t, "kept", 0)
     old = Expr("result", (reduce,), wide, "kept", 0)
-    return replace(program, outputs=rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, "kept")}))
+    outputs = rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, "kept")})
+    return replace(program, outputs=outputs), _most(element)
 
 
 def _element(e: Expr) -> Expr | None:
@@ -46,3 +45,11 @@ def _element(e: Expr) -> Expr | None:
         return None
     inside, nothing = _element(e.args[1]), Expr("const", (), t, "scalar", 0)
     return inside and Expr("where", (e.args[0], inside, nothing), t, e.space, e.value, e.where)
+
+
+def _most(element: Expr) -> int:
+    """How many elements, whatever they are, their type holds the sum of."""
+    while element.op == "where":
+        element = element.args[1]
+    t, added = element.dtype, element.args[0].dtype
+    return int(min(t.highest // added.highest, t.lowest // added.lowest if added.lowest else t.highest))

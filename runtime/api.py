@@ -267,7 +267,7 @@ def compile(
     """Compiles a reduction of contiguous, aligned arrays like ``shape``; needs no array and no GPU.
 
     The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123. One
-    that sums bytes or counts in 32 bits, since they hold the result for ``shape``, serves up to 2^23 elements a result.
+    that sums bytes in 32 bits, since they hold the sum for ``shape``, serves as many elements as they do for any.
 
     Args:
         what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.

@@ -18,7 +18,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.monoid import Monoid
-from ..compiler.narrow import MOST, narrowed
+from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
 from ..compiler.planner import Choice, Task
@@ -108,7 +108,7 @@ class Prepared:
 
 @lru_cache(maxsize=4096)
 def _trace(
-    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool, few: bool,
+    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool,
     _outside: tuple[object, ...],
 ) -> Traced:  # fmt: skip
     function = function_of(what)
@@ -120,8 +120,14 @@ def _trace(
 
         for m, types in theirs:
             warn_once(m, types)
-    narrow = narrowed(found.program) if few else found.program
-    return found if narrow is found.program else replace(found, program=narrow, most=MOST)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _narrow(found: Traced) -> Traced:
+    """``found`` with a sum in 32 bits, for so few elements a result that they hold it."""
+    program, most = narrowed(found.program)
+    return replace(found, program=program, most=most)
 
 
 def _is_ours(m: Monoid) -> bool:
@@ -138,8 +144,10 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     if not hashable(request.what):
         raise error("WF130", kind=type(request.what).__name__)
     n_reduced = prod(shape[a] for a in request.axes)
-    wide, few = n_reduced >= MANY, n_reduced <= MOST
-    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, few, request.outside)
+    wide = n_reduced >= MANY
+    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
+    narrow = _narrow(found)
+    found = found if narrow.most is None or n_reduced > narrow.most else narrow
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:
         raise error("WF104", name=found.program.name, axes=request.axes, shape=shape)

@@ -16,7 +16,7 @@ from warpfold.compiler.dtypes import BOOL, F32, I8, I16, I32, I64, U8, U32, U64,
 from warpfold.compiler.fold import fold, leaving_out
 from warpfold.compiler.functions import where
 from warpfold.compiler.graph import Program
-from warpfold.compiler.narrow import MOST, narrowed
+from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.programs import program
 from warpfold.compiler.trace import cast
 
@@ -35,6 +35,10 @@ def as_u64(x: Any) -> Any:
     return library.sum(x, dtype=U64)
 
 
+def signed(x: Any) -> Any:
+    return fold(library.SUM, cast(x, I64))
+
+
 def squares(x: Any) -> Any:
     return fold(library.SUM, cast(x, I64) * cast(x, I64))
 
@@ -48,20 +52,23 @@ def both(x: Any) -> Any:
 
 
 SERVED = [
-    (library.sum, I8, I32), (library.sum, U8, U32), (library.sum, BOOL, I32), (library.count_nonzero, U8, I32),
-    (library.count_nonzero, F32, I32), (evens, I8, I32), (evens, U8, U32), (begun, I8, I32), (as_u64, U8, U32),
+    (library.sum, I8, I32, 2**24), (library.sum, U8, U32, 16843009), (library.sum, BOOL, I32, 2**31 - 1),
+    (library.count_nonzero, U8, I32, 2**31 - 1), (library.count_nonzero, F32, I32, 2**31 - 1),
+    (evens, I8, I32, 2**24), (evens, U8, U32, 16843009), (begun, I8, I32, 2**24), (as_u64, U8, U32, 16843009),
+    (signed, U8, I32, 8421504),
 ]  # fmt: skip
-"""A function, the type of its elements, and the type of the sum."""
+"""A function, the type of its elements, the type of the sum, and how many elements it serves."""
 
 
-@pytest.mark.parametrize(("function", "t", "narrow"), SERVED)
-def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType) -> None:
+@pytest.mark.parametrize(("function", "t", "narrow", "most"), SERVED)
+def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType, most: int) -> None:
     wide = program(function, (t,))
-    made = narrowed(wide)
+    made, found = narrowed(wide)
+    assert found == most
     assert made.monoid.state == (narrow,)
     assert [o.dtype for o in made.outputs] == [o.dtype for o in wide.outputs]
     assert made.digest != wide.digest
-    assert narrowed(made) is made
+    assert narrowed(made) == (made, None)
 
 
 @pytest.mark.parametrize(
@@ -72,18 +79,22 @@ def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType) 
 def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
     """Sums of more bits, of what is not a byte as it stands, and of negative bytes where a sum has no sign."""
     wide = program(function, (t,))
-    assert narrowed(wide) is wide
+    assert narrowed(wide) == (wide, None)
 
 
-@pytest.mark.parametrize(("function", "t"), [(f, t) for f, t, _ in SERVED if t != F32])
+@pytest.mark.parametrize(("function", "t"), [(f, t) for f, t, *_ in SERVED if t != F32])
 @given(data=st.data())
 def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.DataObject) -> None:
     x = data.draw(arrays(t.numpy, st.integers(1, 40)))
     wide: Program = program(function, (t,))
-    for mine, theirs in zip(run(narrowed(wide), x), run(wide, x), strict=True):
+    for mine, theirs in zip(run(narrowed(wide)[0], x), run(wide, x), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_the_most_bytes_stay_in_32_bits() -> None:
-    for info in (np.iinfo(np.int8), np.iinfo(np.uint8)):
-        assert np.iinfo(np.int32).min <= info.min * MOST <= info.max * MOST <= np.iinfo(np.int32).max
+@pytest.mark.parametrize(("function", "t", "narrow", "most"), SERVED)
+def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType, most: int) -> None:
+    """That of one more may."""
+    counts = function is library.count_nonzero or t == BOOL
+    extremes = (0, 1) if counts else (int(t.lowest), int(t.highest))
+    assert all(narrow.lowest <= most * x <= narrow.highest for x in extremes)
+    assert not all(narrow.lowest <= (most + 1) * x <= narrow.highest for x in extremes)

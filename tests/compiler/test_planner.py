@@ -421,7 +421,7 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
 def columns(what: str, t: str, rows: int, n: int = 1 << 22) -> Choice:
     """The choice for so many rows of columns that fill the machine."""
     task = simple(what, (rows, n), (0,), t)
-    return choose(replace(task, program=narrowed(task.program)))
+    return choose(replace(task, program=narrowed(task.program)[0]))
 
 
 @pytest.mark.parametrize(

@@ -69,16 +69,19 @@ def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
         assert int(wf.count_nonzero(x)) == 200_000
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_more_bytes_than_32_bits_hold_the_sum_of(dtype: str) -> None:
-    x = np.full(2**24 + 1000, np.iinfo(dtype).min or np.iinfo(dtype).max, dtype)
-    assert int(wf.sum(x)) == len(x) * int(x[0])
+@pytest.mark.parametrize(("dtype", "most"), [("int8", 2**24), ("uint8", 16843009)])
+def test_as_many_bytes_as_32_bits_hold_the_sum_of_and_more(dtype: str, most: int) -> None:
+    """At the ends: all of them as many as the greatest are."""
+    x = np.full(most + 1000, np.iinfo(dtype).min or np.iinfo(dtype).max, dtype)
+    for n, state in ((most, 32), (most + 1000, 64)):
+        assert api.plan_for("sum", (n,), x.dtype).program.monoid.state[0].bits == state
+        assert int(wf.sum(x[:n])) == n * int(x[0])
 
 
 @pytest.fixture
 def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All sums are in 64 bits, as are those of more elements than 32 bits are known to serve."""
-    monkeypatch.setattr(prepare, "MOST", -1)
+    monkeypatch.setattr(prepare, "_narrow", lambda found: found)
     prepare.forget()
     yield
     prepare.forget()

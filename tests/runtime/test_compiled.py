@@ -239,10 +239,10 @@ def test_a_saved_program_with_a_mask_takes_one(tmp_path: Path) -> None:
 def test_a_sum_of_few_bytes_refuses_more_than_its_32_bits_hold(tmp_path: Path) -> None:
     k = again(wf.compile("sum", (1000,), "i8"), tmp_path)
     assert k(np.full(2**20, -128, np.int8), device="emulator") == -(2**27)
-    text = "WF123: this artifact of sum was compiled for at most 8388608 elements a result: the array needs 8388609"
+    text = "WF123: this artifact of sum was compiled for at most 16777216 elements a result: the array needs 16777217"
     with pytest.raises(ValueError, match=text):
-        k(np.zeros(2**23 + 1, np.int8), device="emulator")
-    assert again(wf.compile("sum", (2**23 + 1,), "i8"), tmp_path).artifact.most is None
+        k(np.zeros(2**24 + 1, np.int8), device="emulator")
+    assert again(wf.compile("sum", (2**24 + 1,), "i8"), tmp_path).artifact.most is None
 
 
 def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
