@@ -85,7 +85,7 @@ def plan_facts(ready: Prepared) -> dict[str, object]:
             "threads": v.threads,
             "stages": [s for s, _ in v.stages],
         }
-        for v in levels.levels(plan, run)
+        for v in levels.of(ready)
     ]
     launch = {"tiles": run.tiles, "split": run.split, "chunk": run.chunk, "threads": plan.threads}
     return {"arch": ready.target.arch, "plan": plan.to_dict(), "launch": launch, "levels": stages}

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from ..compiler import tiles
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
-from ..compiler.plan import ROWS_A_ROUND, Launch, Plan, launch
+from ..compiler.geometry import Geometry
+from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Launch, Plan, launch
 from ..compiler.planner import operation
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
@@ -37,6 +40,8 @@ class Task:
         n_kept, n_reduced: results, and elements of each.
         inputs, state, outputs: element types of what is read, combined and written.
         votes: whether one vote or ``redux`` takes the place of a round of shuffles.
+        results: results of a CTA whose elements it copies; 0 where none does.
+        copied: for each input the elements of it that are copied; none where none are.
     """
 
     plan: Plan
@@ -47,6 +52,8 @@ class Task:
     state: tuple[DType, ...]
     outputs: tuple[DType, ...]
     votes: bool = False
+    results: int = 0
+    copied: tuple[int | None, ...] = ()
 
     @property
     def ctas(self) -> int:
@@ -57,6 +64,14 @@ class Task:
     def warps(self) -> int:
         """Warps of a CTA."""
         return self.plan.threads // WARP
+
+    @property
+    def turns(self) -> int:
+        """How often the CTAs of the grid reduce as many results as they have places for: once, but for tiles."""
+        if not self.results:
+            return self.ctas
+        turns, left = _over(self.results, self.plan.slots), self.n_kept - (self.run.tiles - 1) * self.results
+        return (self.run.tiles - 1) * turns + _over(left, self.plan.slots)
 
     @property
     def owned(self) -> int:
@@ -82,13 +97,21 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
         kernel.plan, run, n_kept, ready.geometry.n_reduced, compiled.inputs, compiled.state, compiled.outputs, votes
     )
     if kernel.role == "main":
-        return task
+        return replace(task, **_tile(ready.geometry, run, kernel.facts.access)) if run.units else task
     parts = {"init": 0, "second": compiled.plan.parts(run.split) if compiled.plan.finish == "two_kernels" else 1}[
         kernel.role
     ]
     outputs = compiled.state if kernel.role == "init" else compiled.outputs
     second = launch(kernel.plan, n_kept, parts)
     return replace(task, run=second, n_reduced=parts, inputs=compiled.state, outputs=outputs)
+
+
+def _tile(g: Geometry, run: Launch, access: Sequence[str]) -> dict[str, Any]:
+    """What tiles add to a task."""
+    units = g.n_kept // tiles.results(g)
+    own = [tiles.unit(g, i) if a in IN_TILE else None for i, a in enumerate(access)]
+    copied = tuple(None if u is None else units * u.count * (u.span > 0) for u in own)
+    return {"results": run.units * tiles.results(g), "copied": copied}
 
 
 def _votes(name: str, plan: Plan, state: Sequence[DType], redux: bool) -> bool:
@@ -102,9 +125,11 @@ def _votes(name: str, plan: Plan, state: Sequence[DType], redux: bool) -> bool:
 
 def least(task: Task) -> Counts:
     """The least counts of one launch, by class and request."""
-    found = _read(task.n_kept * task.n_reduced, task.inputs) + _folded(task, task.n_reduced, task.ctas)
+    elements = task.n_kept * task.n_reduced
+    found = _copied(task) if task.results else _read(elements, task.inputs)
+    found += _folded(task, task.n_reduced, task.turns)
     if task.n_reduced > 1:
-        found += _met(task, task.ctas) if task.plan.cluster == 1 else _gathered(task)
+        found += _met(task, task.turns) if task.plan.cluster == 1 else _gathered(task)
     found += _finished(task)
     found["control"] = task.warps * task.ctas  # every warp returns
     for kind in ("load", "store", "atomic"):
@@ -116,8 +141,18 @@ def _read(elements: int, types: Sequence[DType], at_least: int = 0) -> Counts:
     return Counter({"global load": sum(max(at_least, _over(elements * t.itemsize, REQUEST)) for t in types)})
 
 
+def _copied(task: Task) -> Counts:
+    """All threads copy what the CTA reads, wait for each other once, and read the copy, or what is not copied."""
+    own, elements = task.copied, task.n_kept * task.n_reduced
+    whole = sum(_over(n * t.itemsize, REQUEST) for n, t in zip(own, task.inputs, strict=True) if n is not None)
+    each = sum(n is not None for n in own) * _over(elements, WARP * task.plan.vector)
+    read = _read(elements, [t for n, t in zip(own, task.inputs, strict=True) if n is None])
+    own_barrier = {"barrier": task.warps * task.ctas}
+    return read + Counter({"global load": whole, "shared store": whole, "shared load": each, **own_barrier})
+
+
 def _folded(task: Task, n_reduced: int, ctas: int) -> Counts:
-    """A thread combines each element but its first: ``n_reduced`` for each result, by the threads of ``ctas``."""
+    """A thread combines each element of a result but its first: ``n_reduced`` for each, by the threads of ``ctas``."""
     own = WARP * task.warps * ctas * (task.plan.vector // task.plan.vector_reduced)
     return _combined(task, max(0, task.n_kept * n_reduced - own) / WARP)
 

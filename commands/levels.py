@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..compiler import tiles
 from ..compiler.errors import Location
 from ..compiler.graph import Expr, walk
 from ..compiler.plan import Launch, Plan
@@ -14,7 +15,7 @@ from ..runtime.prepare import Prepared
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
 SPARE = ("pass",)
 """Left out where a terminal is too narrow."""
-_NEVER_CHOSEN = ("cluster", "cta", "exchange", "coarsening", "tree")
+_SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 
 
@@ -24,7 +25,7 @@ class Level:
 
     Attributes:
         name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory; cluster before
-            the grid, where CTAs form clusters.
+            the grid, where CTAs form clusters; tile before all, where a CTA copies what it reduces.
         reduced, kept: its extents along both axes.
         threads: threads that take part.
         stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
@@ -35,6 +36,14 @@ class Level:
     kept: int
     threads: int
     stages: tuple[tuple[str, str], ...]
+
+
+def of(ready: Prepared) -> list[Level]:
+    """The levels of a reduction; results of a tile are reduced as many at a time as the levels below have places."""
+    plan, run = ready.choice.plan, ready.choice.run
+    each = min(ready.geometry.n_kept, run.units * tiles.results(ready.geometry))
+    copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
+    return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
 
 
 def levels(plan: Plan, run: Launch) -> list[Level]:
@@ -82,12 +91,12 @@ def lines(ready: Prepared) -> list[tuple[object, ...]]:
     place = next(iter(sources(combine_nodes(ready))), None)
     python = f"{Path(place.file).name}:{place.line}" if place else ""
     found: list[tuple[object, ...]] = []
-    for level in levels(ready.choice.plan, ready.choice.run):
+    for level in of(ready):
         own = (level.name, f"{level.reduced:,}", f"{level.kept:,}", f"{level.threads:,}")
         if not level.stages:
             found.append((*own, "none: nothing to combine", "", ""))
         for i, (stage, step) in enumerate(level.stages):
-            found.append((*(own if i == 0 else ("",) * 4), stage, step, python))
+            found.append((*(own if i == 0 else ("",) * 4), stage, step, python if level.name != "tile" else ""))
     return found
 
 
@@ -123,6 +132,6 @@ def _line(place: Location) -> str:
 
 
 def plan_words(plan: Plan) -> str:
-    """The plan's fields as ``--plan`` takes them, without those that are as the planner always leaves them."""
-    same = {k for k, v in Plan().to_dict().items() if k in _NEVER_CHOSEN and plan.to_dict()[k] == v}
+    """The plan's fields as ``--plan`` takes them, without those that few plans use where this one does not."""
+    same = {k for k, v in Plan().to_dict().items() if k in _SELDOM and plan.to_dict()[k] == v}
     return ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k not in same)

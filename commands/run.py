@@ -192,7 +192,7 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         lines.append((f"result {name}".rstrip(), f"{t.name}{list(result.shape)}"))
         lines.append((f"value {name}".rstrip(), _value(result)))
         lines.append((f"check {name}".rstrip(), _verdict(result, check)))
-    stages = [stage for level in levels.levels(plan, run_) for stage, _ in level.stages]
+    stages = [stage for level in levels.of(outcome.ready) for stage, _ in level.stages]
     lines.append(("plan", levels.plan_words(plan)))
     finish = f" ({plan.finish})" if plan.finish != "cta" else ""
     lines.append(("stages", " -> ".join(s.removeprefix("fold.") for s in stages) + finish))

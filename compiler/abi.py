@@ -12,7 +12,7 @@ from typing import Literal
 from . import tiles
 from .geometry import Dim, Geometry
 from .graph import Expr, MonoidGraph, Program, rewrite
-from .plan import Access, Launch, Plan
+from .plan import IN_TILE, Access, Launch, Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
@@ -142,7 +142,7 @@ def params(
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     found += [Param("tile_results")] if plan.tile_bytes else []
-    found += [Param(role, i) for i, access in enumerate(facts.access) if access.startswith("tile") for role in TILE]
+    found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
     return tuple(found)
 
 

@@ -19,6 +19,8 @@ Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
+IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
+"""The accesses to what the CTA has copied."""
 Walk = Literal["interleaved", "blocked", "period", "staggered"]
 Determinism = Literal["run", "portable", "none"]
 
@@ -350,6 +352,13 @@ def kept_index(plan: Plan, place: Place) -> int:
     lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
     warp_kept = warp // plan.warps
     return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+
+
+def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:
+    """The kept indices of a thread whose CTA copies the elements of ``results`` results: one in each turn."""
+    first = place.tile * results
+    begin = first + kept_index(plan, replace(place, tile=0))
+    return range(begin, min(first + results, n_kept), plan.slots)
 
 
 def position(plan: Plan, place: Place) -> int:

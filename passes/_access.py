@@ -9,8 +9,9 @@ from ..compiler.build import address, before, integer, load, replace, splat, sto
 from ..compiler.combine import elements, fragment, width
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
-from ..compiler.dialect.stages import ACCESS, TILE
+from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, scf
+from ..compiler.plan import IN_TILE
 from ._funnel import unaligned
 
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
@@ -98,7 +99,7 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 
 def is_of_tile(op: Any) -> bool:
     """Whether a load reads a copy in shared memory, whose origin is its last operand."""
-    return op.name == "fold.load" and string(op, "access", ACCESS) in TILE
+    return op.name == "fold.load" and string(op, "access", ACCESS) in IN_TILE
 
 
 def lower_load(op: Any, window: Window | None) -> None:

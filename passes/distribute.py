@@ -93,11 +93,10 @@ from ..compiler.attributes import target_of
 from ..compiler.build import bytes_of, memory_type
 from ..compiler.combine import clone_block, constant, pack, single_op, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
-from ..compiler.dialect.stages import TILE
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
-from ..compiler.plan import Plan
+from ..compiler.plan import IN_TILE, Plan
 from ..compiler.target import WARP
 from ._period import Periods
 from ._staggered import Staggered
@@ -240,7 +239,7 @@ class _Distributor:
         """Copies what the CTA reads of each input, as far as it has inputs of its own."""
         tile, thread = self.id(gpu.block_id(gpu.Dimension.x)), self.id(gpu.thread_id(gpu.Dimension.x))
         kinds = [bytes_of(memory_type(element(v.type))) for v in self.block.arguments]
-        mine = [access in TILE for access in self.facts.access]
+        mine = [access in IN_TILE for access in self.facts.access]
         for i in (i for i, copied in enumerate(mine) if copied):
             begin = arith.muli(tile, self.arg("tile_pitch", i))
             attributes = {
@@ -308,13 +307,13 @@ class _Distributor:
         self.own(self.scaled(tile, plan.slots, self.slot), self.arg("n_kept"))
         if plan.cluster > 1:
             self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
-            self.owner = arith.andi(self.owner, self.is_first(self.rank))
+            self.owner: Any = arith.andi(self.owner, self.is_first(self.rank))
 
     def own(self, kept: Any, end: Any) -> None:
         """Makes the result ``kept`` this thread's, if it lies before ``end``."""
         self.kept = kept
         self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
-        self.owner: Any = arith.andi(self.in_range, self.is_first(self.position))
+        self.owner = arith.andi(self.in_range, self.is_first(self.position))
 
     def locate(self) -> None:
         """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mlir import ext, ir
-from ..plan import LARGEST_CLUSTER
+from ..plan import IN_TILE, LARGEST_CLUSTER
 from .base import (
     Fold,
     boolean,
@@ -30,7 +30,6 @@ GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
 ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
-TILE = ("tile", "tile_strided")
 AXES = ("kept", "reduced")
 METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
@@ -83,7 +82,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         access = string(op, "access", ACCESS)
-        _pointer(op, 0, SHARED if access in TILE else GLOBAL)
+        _pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
         _index(op, 1, 2)
         _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         string(op, "axis", AXES)

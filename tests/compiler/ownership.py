@@ -6,7 +6,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from warpfold.compiler.plan import Launch, Place, Plan, kept_index, period_range, position, reduced_range
+from warpfold.compiler.plan import (
+    Launch,
+    Place,
+    Plan,
+    kept_in_tile,
+    kept_index,
+    period_range,
+    position,
+    reduced_range,
+)
 
 
 @lru_cache(maxsize=4096)
@@ -27,16 +36,31 @@ def check_threads(plan: Plan) -> None:
         assert moved == 3 * plan.slots
 
 
-def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int) -> None:
-    """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none."""
+def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: int | None = None) -> None:
+    """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none.
+
+    A CTA has so many ``results``; None for its slots.
+    """
+    each = plan.slots if results is None else results
     assert run.chunk > 0
     assert run.chunk % plan.tile == 0
     assert run.split >= 1
     assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
     assert run.split == plan.cluster or (run.split - plan.cluster) * run.chunk < n_reduced
-    assert run.tiles * plan.slots >= n_kept > (run.tiles - 1) * plan.slots
+    assert run.tiles * each >= n_kept > (run.tiles - 1) * each
     assert run.split == plan.cluster or plan.finish != "cta"
+
+
+def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
+    """Each of so many CTAs has its own ``results``, each of them once for every position."""
+    owned = [
+        kept
+        for tile in range(tiles)
+        for thread in range(plan.threads)
+        for kept in kept_in_tile(plan, Place(tile, 0, thread), results, n_kept)
+    ]
+    assert np.array_equal(np.sort(owned), np.repeat(np.arange(n_kept), plan.positions))
 
 
 def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> list[np.ndarray]:

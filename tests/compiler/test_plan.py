@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from ownership import brute, check_columns, check_launch, check_periods, check_reduced, check_threads, owners
+from ownership import (
+    brute,
+    check_columns,
+    check_launch,
+    check_periods,
+    check_reduced,
+    check_threads,
+    check_tiles,
+    owners,
+)
 
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan import STATIC_SHARED, Launch, Place, Plan, check, launch, period_rows, reduced_range
@@ -41,6 +50,8 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
         plan = replace(plan, exchange=draw(st.sampled_from(["shared", "global"])))
     if plan.finish != "cta":
         plan = replace(plan, coarsening=draw(st.sampled_from([0, plan.unroll, 16])))
+    if plan.lies_in_warps:
+        plan = replace(plan, tile_bytes=draw(st.sampled_from([0, 1024, 32768])))
     assume(plan.threads <= most_threads and not (plan.walk == "blocked" and plan.vector_reduced > 1))
     return plan
 
@@ -159,9 +170,23 @@ def test_an_unknown_field_is_refused(option: str) -> None:
 @pytest.mark.parametrize("value", ["0", "3", "-1", "2048", "x", "", "1.0", "²", "٤", "+2", "9" * 5000])
 def test_an_extent_is_a_power_of_two(value: str) -> None:
     with pytest.raises(
-        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a power of two from 1 to 1024"
+        PlanError, match=r"WF403: plan field warps cannot be '.*': expected a power of two from 1 to 1024\n"
     ):
         Plan().with_options(f"warps={value}")
+
+
+@pytest.mark.parametrize("value", [0, 1, 1024, 16384, 32768])
+def test_a_tile_is_larger_than_other_extents(value: int) -> None:
+    """As large as shared memory allows, and 0 where there is none; asking for 0 is asking."""
+    assert Plan(tile_bytes=64).with_options(f"tile_bytes={value}").tile_bytes == value
+
+
+@pytest.mark.parametrize("value", ["3", "-1", "65536", "16K", ""])
+def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
+    with pytest.raises(
+        PlanError, match=r"WF403: plan field tile_bytes .*: expected 0, or a power of two from 1 to 32768\n"
+    ):
+        Plan().with_options(f"tile_bytes={value}")
 
 
 @pytest.mark.parametrize(
@@ -191,6 +216,18 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
         ({"cluster": 16}, "WF403: plan field cluster cannot be 16: expected at most 8"),
         ({"walk": "period"}, "(?s)WF415: .* has other extents.*set fast=kept,lanes=1, or walk=interleaved"),
         ({"walk": "period", "fast": "kept", "lanes": 1, "finish": "atomic"}, "(?s)WF415: .*set finish=last_block"),
+        ({"tile_bytes": 1000}, "WF403: plan field tile_bytes cannot be 1000: expected 0, or a power of two"),
+        ({"tile_bytes": 65536}, "WF405: the plan needs 65536 bytes"),
+        *[
+            ({"tile_bytes": 1024, field: value}, "WF417: tile_bytes=1024 holds all elements of a CTA's results")
+            for field, value in (
+                ("fast", "kept"),
+                ("warps", 2),
+                ("cluster", 2),
+                ("cta", "serial"),
+                ("finish", "last_block"),
+            )
+        ],
         ({"walk": "blocked", "vector": 4}, "WF406: a blocked walk reads single elements .* the plan has vector=4"),
     ],
 )
@@ -265,6 +302,24 @@ def test_threads_that_meet_in_memory_leave_a_state_each() -> None:
     assert (far.global_states, far.shared_bytes(8)) == (plan.exchanged, 0)
     assert replace(far, finish="last_block").shared_bytes(8) == 16
     assert Plan(lanes=1, cta="serial", exchange="global").global_states == 0
+
+
+def test_a_tile_lies_in_shared_memory_as_a_whole() -> None:
+    tile = Plan(lanes=4, warps_kept=8, tile_bytes=16384)
+    check(tile, DEFAULT, 8)
+    assert tile.shared_bytes(8) == 16384
+
+
+@settings(max_examples=100)
+@given(
+    st.sampled_from([1, 2, 8, 32]), st.sampled_from([1, 2, 8]), *[st.integers(1, n) for n in (5, 600)], st.integers(0)
+)
+def test_every_result_of_a_tile_has_one_owner_for_each_position(
+    lanes: int, warps: int, tiles: int, results: int, less: int
+) -> None:
+    """A CTA's results follow those of the one before; there may be more or fewer than it has threads for."""
+    plan = Plan(lanes=lanes, warps_kept=warps, tile_bytes=1024)
+    check_tiles(plan, tiles, results, tiles * results - less % results)
 
 
 @settings(max_examples=200)

@@ -20,6 +20,7 @@ from ownership import (
     period_owners,
 )
 from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
+from tiling import check_tile, results_of
 
 import warpfold as wf
 from warpfold.compiler.abi import Facts
@@ -59,8 +60,9 @@ OPTIONS = [
     "", "unroll=1", "warps=1", "warps=4,warps_kept=1", "finish=two_kernels", "finish=last_block,unroll=1", "finish=cta",
     "fast=kept", "fast=reduced", "walk=blocked", "lanes=1", "lanes=8,warps=2", "fast=kept,lanes=4,finish=two_kernels",
     "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4", "cta=sequential", "coarsening=2",
-    "walk=period", "walk=period,warps_kept=1,unroll=1", "walk=period,vector=2,finish=cta",
-    "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", *LADDER,
+    "walk=period", "walk=period,warps_kept=1,unroll=1", "walk=period,vector=2,finish=cta", "walk=staggered",
+    "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", "tile_bytes=1024", "tile_bytes=0",
+    "tile_bytes=16384,lanes=4", *LADDER,
 ]  # fmt: skip
 
 
@@ -72,13 +74,13 @@ def check_choice(task: Task, choice: Choice) -> None:
     if plan.walk == "period":
         return check_rows(task, choice)
     check_threads(plan)
-    check_launch(plan, run, g.n_kept, g.n_reduced)
+    check_launch(plan, run, g.n_kept, g.n_reduced, results_of(task, choice))
     for lead in leads(choice):
         check_reduced(plan, run, g.n_reduced, lead)
     assert task.monoid.commutative or plan.walk == "blocked"
     check_index_bits(task, choice)
     if g.n_kept * g.n_reduced:
-        check_access(task, choice)
+        check_tile(task, choice) if plan.tile_bytes else check_access(task, choice)
         check_stores(task, choice)
     return None
 
@@ -112,7 +114,7 @@ def check_target(task: Task, plan: Plan) -> None:
 
 
 def leads(choice: Choice) -> range:
-    return range(choice.plan.vector if "shifted" in choice.facts.access else 1)
+    return range(choice.plan.vector if choice.cut == "shifted" else 1)
 
 
 def check_index_bits(task: Task, choice: Choice) -> None:
@@ -220,7 +222,7 @@ def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[st
     try:
         choice = choose(task, ",".join(options))
     except PlanError as e:
-        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412", "WF415", "WF416"}  # noqa: PT017 (an error is one of the two right answers)
+        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412", "WF415", "WF416", "WF417", "WF418"}  # noqa: PT017 (an error is one of the two right answers)
     else:
         check_choice(task, choice)
 
@@ -241,7 +243,8 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
                 assert period_owners(choice.plan, choice.run, g.columns, g.n_reduced, element, lead) == 1
         return
     check_threads(choice.plan)
-    check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced)
+    check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced, results_of(task, choice))
+    check_index_bits(task, choice)
     for lead in leads(choice):
         for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:
             assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
@@ -695,7 +698,7 @@ def check_portable(task: Task, choice: Choice) -> None:
     assert not {"shifted", "unaligned"} & set(choice.facts.access)
     assert any(reason.startswith("portable: ") for reason in choice.reasons)
     check_threads(choice.plan)
-    check_launch(choice.plan, choice.run, task.geometry.n_kept, task.geometry.n_reduced)
+    check_launch(choice.plan, choice.run, task.geometry.n_kept, task.geometry.n_reduced, results_of(task, choice))
 
 
 @pytest.mark.parametrize(

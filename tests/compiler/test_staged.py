@@ -1,0 +1,258 @@
+"""Which layouts are reduced from a copy in shared memory, and by how many lanes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import Layout, offsets_of, strides_of
+from tasks import simple, task_of, traced
+
+from warpfold.compiler import staged, tiles
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.geometry import collapse
+from warpfold.compiler.plan import Plan
+from warpfold.compiler.planner import Choice, Task, choose
+from warpfold.compiler.staged import (
+    IN_WORDS,
+    LINE,
+    LONG,
+    RESULTS,
+    ROW,
+    ROWS,
+    SHORTEST,
+    TILE,
+    TILES,
+    UNROLL,
+    WORD,
+)
+from warpfold.compiler.target import DEFAULT, WARP
+from warpfold.runtime.emulator.traffic import wavefronts
+
+MANY = 2 * TILES * DEFAULT.sms * TILE
+"""Bytes of an array that gives every SM copies enough."""
+TYPES = ("i8", "bf16", "f32", "f64")
+
+
+def item(t: str) -> int:
+    return dtype(t).itemsize
+
+
+def rows(n: int, t: str = "f32", what: str = "sum") -> Task:
+    """The task of reducing very many rows of ``n`` elements."""
+    return simple(what, (MANY // (n * item(t)), n), (1,), t)
+
+
+def middle(n: int, inner: int, t: str = "f32", what: str = "sum") -> Task:
+    return simple(what, (MANY // (n * inner * item(t)), n, inner), (1,), t)
+
+
+def copies(task: Task) -> bool:
+    return choose(task).plan.tile_bytes > 0
+
+
+# --- which ---
+@pytest.mark.parametrize("t", TYPES)
+def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
+    """Of odd lengths, from two elements up to those that fill vectors."""
+    for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, ROW // item(t) - 1 | 1):
+        assert copies(rows(n, t)) == (n * item(t) <= ROW), n
+    for n in (ROW // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
+        assert not copies(rows(n, t)), n
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_rows_of_whole_lines_are_read_where_they_are(t: str) -> None:
+    """Aligned vectors take memory as it comes; so do those of rows of one line or less, but for the shortest."""
+    for nbytes in (LINE, 2 * LINE, 8 * LINE):
+        assert not copies(rows(nbytes // item(t), t)), nbytes
+    for nbytes in range(16, LINE + 1, 16):
+        assert copies(rows(nbytes // item(t), t)) == (nbytes < SHORTEST[item(t)]), nbytes
+    for nbytes in (LINE + 16, 2 * LINE + 32):  # aligned, but rows share lines
+        assert copies(rows(nbytes // item(t), t)), nbytes
+
+
+def test_aligned_rows_that_do_not_begin_at_a_boundary_are_copied() -> None:
+    n = LINE // 4
+    assert copies(simple("sum", (MANY // LINE, n), (1,), "f32", start=1))
+
+
+@pytest.mark.parametrize(("n", "inner"), [(5, 7), (5, 33), (31, 33), (100, 7), (2, 3)])
+def test_small_middle_axes_are_reduced_from_a_copy(n: int, inner: int) -> None:
+    choice = choose(middle(n, inner))
+    assert choice.plan.tile_bytes == TILE
+    assert choice.facts.access == ("tile_strided",)
+    assert choice.run.units * n * inner * 4 <= TILE
+
+
+def test_other_middle_axes_are_not() -> None:
+    assert not copies(middle(5, 32))  # vectors along the kept axis are aligned
+    assert not copies(middle(ROWS // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
+    assert copies(middle(ROWS // (4 * 7) - 1, 7))
+
+
+@pytest.mark.parametrize(("t", "copied"), [("i8", False), ("bf16", False), ("f32", True), ("f64", True)])
+def test_an_element_a_result(t: str, copied: bool) -> None:
+    """Single elements of four bytes fill sectors; of smaller ones vectors along the kept axis hold several."""
+    assert copies(rows(1, t)) == copied
+
+
+def test_arrays_of_few_copies_are_not_copied() -> None:
+    """Each SM would get too few, one after another."""
+    n = 31
+    each = choose(rows(n)).run.units
+    most = each * TILES * DEFAULT.sms
+    assert copies(simple("sum", (most, n), (1,)))
+    assert not copies(simple("sum", (most - each, n), (1,)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "strides", "copied"),
+    [
+        ((10**6, 31), (1,), (33, 1), True),  # sliced rows with a small gap
+        ((10**6, 31), (1,), (64, 1), False),  # with a wide one
+        ((10**6, 31), (1,), (62, 2), False),  # every other element: half of what is read
+        ((10**6, 31), (1,), (-31, 1), True),  # rows from the last to the first
+        ((10**6, 31), (1,), (1, 10**6), False),  # columns
+        ((10**6, 31), (1,), (0, 1), False),  # one row again and again
+        ((10**6, 31), (1,), (1, 0), False),  # aligned vectors hold several results' only elements
+        ((10**6, 3, 5, 7), (1, 3), (105, 35, 7, 1), False),  # two reduced dims cost a division an element
+    ],
+)
+def test_layouts(shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[int, ...], copied: bool) -> None:
+    t = "i8" if strides == (1, 0) else "f32"
+    kept = [n for a, n in enumerate(shape) if a not in axes]
+    layout = Layout(shape, axes, (strides,), (strides_of(kept, range(len(kept)), [1] * len(kept)),))
+    assert copies(task_of(traced("sum", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)) == copied
+
+
+@pytest.mark.parametrize("determinism", ["run", "portable", "none"])
+def test_portable_tiles_are_those_of_the_portable_machine(determinism: str) -> None:
+    task = replace(rows(31), determinism=determinism)
+    assert copies(task)
+    few = replace(task, sms=10**6)
+    assert copies(few) == (determinism == "portable")
+
+
+# --- accesses ---
+@pytest.mark.parametrize("t", TYPES)
+def test_small_elements_of_long_rows_are_read_by_the_word(t: str) -> None:
+    words = max(1, WORD // item(t))
+    long = IN_WORDS * item(t) + 1  # odd
+    assert choose(rows(long, t)).plan.vector == words
+    assert choose(rows(long - 2, t)).plan.vector == 1
+
+
+def test_words_are_of_one_row_of_one_input_in_any_order() -> None:
+    """A word's place is the address's to say, which a portable result must not depend on, nor one in order."""
+    task = rows(65, "i8")
+    assert choose(task).plan.vector == WORD
+    assert choose(replace(task, determinism="portable")).plan.vector == 1
+    assert choose(rows(65, "i8", "affine")).plan.vector == 1
+    assert choose(middle(65, 3, "i8")).plan.vector == 1
+    layout = Layout((MANY // 65, 65), (1,), ((65, 1), (65, 1)), ((1,),))
+    two = task_of(traced("dot", dtype("i8"), dtype("i8")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms)
+    assert choose(two).plan.tile_bytes == TILE
+    assert choose(two).plan.vector == 1
+
+
+def test_words_cut_rows_where_their_addresses_say() -> None:
+    assert choose(rows(65, "i8")).cut == "shifted"
+    assert choose(rows(65, "f32")).cut == ""
+
+
+def test_so_many_accesses_are_in_flight() -> None:
+    for n in (3, 15, 31, 33, 63, 65, 129, 255, 501):
+        choice = choose(rows(n))
+        each = -(-n // choice.plan.lanes)
+        assert choice.plan.unroll == (UNROLL if n >= LONG * choice.plan.lanes else 1), (n, each)
+
+
+# --- lanes ---
+def test_enough_threads_read_a_copy() -> None:
+    """Of few long rows, several lanes a row."""
+    for t in TYPES:
+        for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
+            choice = choose(rows(n, t))
+            assert choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
+
+
+def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
+    """Rows of 32 words begin at one bank; lanes of one row beside each other do not."""
+    task = simple("sum", (MANY // 160, 40), (1,))
+    geometry = task.geometry
+    assert staged._ways(geometry, 4, 1, 1) == 8  # 40 words: every fourth row begins at the same bank
+    assert staged._ways(geometry, 4, 1, 8) == 1
+    assert staged._ways(geometry, 4, 1, choose(task).plan.lanes) < 4
+
+
+def banked(task: Task, vector: int, lanes: int) -> int:
+    """Wavefronts of a warp's first accesses, as the profiler counts them; of half a warp where they have 8 bytes."""
+    g, size = task.geometry, task.itemsize
+    width = size * vector
+    threads = np.arange(WARP if width <= WORD else WARP // 2)
+    step = offsets_of(g.reduced, 0)[1] * vector if g.n_reduced > 1 else 0
+    own = offsets_of(g.kept, 0)[: len(threads)]
+    at = (own[threads // lanes] + threads % lanes * step) * size
+    return wavefronts(at // width * width, threads, width, "load").wavefronts
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16, 32]), st.integers(1, 80), st.integers(1, 9), st.booleans()
+)
+def test_what_waits_at_the_banks(t: str, lanes: int, n: int, inner: int, words: bool) -> None:
+    """The planner's count is that of the addresses, result by result and lane by lane."""
+    shape = (64, n, inner) if inner > 1 else (64, n)
+    task = simple("sum", shape, (1,), t)
+    vector = max(1, WORD // item(t)) if words and inner == 1 else 1
+    assert staged._ways(task.geometry, item(t), vector, lanes) == banked(task, vector, lanes)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.integers(1, 9), st.data())
+def test_where_the_elements_of_a_result_begin(kept: list[int], n: int, data: st.DataObject) -> None:
+    shape = (*kept, n)
+    order = data.draw(st.permutations(range(len(shape))))
+    strides = strides_of(shape, order, [1] * len(shape))
+    g = collapse(shape, (len(kept),), (strides,), (strides_of(kept, range(len(kept)), [1] * len(kept)),))
+    assert [staged._offset(g, i) for i in range(prod(kept))] == offsets_of(g.kept, 0).tolist()
+
+
+# --- the words of explain ---
+def test_the_reasons_name_the_copy() -> None:
+    choice = choose(rows(31))
+    results = choice.run.units * tiles.results(rows(31).geometry)
+    assert choice.reasons[0] == (
+        f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory: it does not matter there "
+        "where rows begin"
+    )
+
+
+def of_options(options: str) -> Choice:
+    return choose(rows(31), options)
+
+
+@pytest.mark.parametrize(
+    "options", ["tile_bytes=0", "warps=4", "vector=4", "cta=serial", "finish=last_block", "simple"]
+)
+def test_a_tile_gives_way_to_what_is_asked_for(options: str) -> None:
+    """The plan is then what it would be if there were no tiles."""
+    found = of_options(options)
+    assert found.plan.tile_bytes == 0
+    assert not any("copies" in reason for reason in found.reasons)
+    assert found.plan == choose(rows(31), f"tile_bytes=0,{options}").plan
+
+
+def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
+    assert of_options("unroll=2").plan.tile_bytes == TILE
+    assert of_options("tile_bytes=2048").plan.tile_bytes == 2048
+    wide = choose(simple("sum", (7, 301), (1,)), "tile_bytes=2048")
+    assert wide.plan.lies_in_warps
+    inner = choose(simple("sum", (3, 5, 700), (1,)), "tile_bytes=16384")
+    assert (inner.plan.fast, inner.run.tiles) == ("reduced", 3)
+    assert Plan().lies_in_warps
