@@ -37,6 +37,8 @@ class Staggered:
     is_first: Any
     states: Any
     block: Any
+    in_range: Any
+    owner: Any
 
     def place(self) -> None:
         """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place."""
