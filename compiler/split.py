@@ -102,7 +102,7 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
     def load(chunk: int) -> int:
         return -(-tiles * -(-steps // chunk) // resident) * chunk
 
-    lengths = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))]
+    lengths: list[int] = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))]
     choices = [c for c in lengths if -(-steps // c) <= most] or [wanted]
     least = min(map(load, choices))
     even = [c for c in choices if load(c) <= UNEVEN * least]
