@@ -176,7 +176,8 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     return _fitting(task, plan, notes)
 
 
-_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
+_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared",
+                            "finish": "cta"}  # fmt: skip
 """What a plan with a tile cannot be without."""
 
 
