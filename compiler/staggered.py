@@ -19,7 +19,7 @@ WIDEST = 8
 """Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
 STATES = 16
 """Registers of states that a thread may hold."""
-LANES = 24
+LANES = 12
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
