@@ -277,7 +277,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
     partials = g.n_kept * ctas_of(task, plan) if plan.coarsening else 0
-    largest = max(g.n_kept, g.n_reduced, partials, *reach)
+    largest = max(g.n_kept, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]
     if plan.tile_bytes:
@@ -295,6 +295,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         32 if largest < INDEX_LIMIT else 64,
         accesses,
         vectors and all(stores_vector(task, o, plan) for o in outputs),
+        repeats=g.repeats,
     )
 
 
