@@ -15,7 +15,7 @@ from ..compiler import tiles
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Geometry
-from ..compiler.plan import IN_TILE, Launch, Plan, launch
+from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Launch, Plan, launch
 from ..compiler.planner import operation
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
@@ -153,7 +153,7 @@ def _copied(task: Task) -> Counts:
 
 def _folded(task: Task, n_reduced: int, ctas: int) -> Counts:
     """A thread combines each element of a result but its first: ``n_reduced`` for each, by the threads of ``ctas``."""
-    own = WARP * task.warps * ctas * task.plan.vector_kept
+    own = WARP * task.warps * ctas * (task.plan.vector // task.plan.vector_reduced)
     return _combined(task, max(0, task.n_kept * n_reduced - own) / WARP)
 
 
@@ -167,8 +167,24 @@ def _combined(task: Task, times: float) -> Counts:
 
 def _met(task: Task, ctas: int) -> Counts:
     """The positions of each of ``ctas`` CTAs combine their states."""
-    once = _shuffled(task) if task.plan.cta == "shuffle" else _exchanged(task)
+    if task.plan.walk == "period":
+        once = _of_rows(task)
+    else:
+        once = _shuffled(task) if task.plan.cta == "shuffle" else _exchanged(task)
     return Counter({what: n * ctas for what, n in once.items()})
+
+
+def _of_rows(task: Task) -> Counts:
+    """Of one CTA that walks by periods: a state of each place is left, taken, and combined with those of its column."""
+    rows, columns, found = task.run.rows, task.n_kept // task.run.tiles, Counter[str]()
+    places, each = rows * columns, task.plan.vector
+    found["shared store"] = _over(places, WARP * each) * sum(_over(each * t.itemsize, WIDEST) for t in task.state)
+    found["shared load"], found["barrier"] = _requests(task, places), task.warps
+    while rows > 1:
+        rows = _over(rows, ROWS_A_ROUND)
+        found["shared store"] += _over(rows * columns, WARP) * len(task.state)
+        found["barrier"] += task.warps
+    return found + _combined(task, (places - columns) / WARP)
 
 
 def _gathered(task: Task) -> Counts:

@@ -62,11 +62,18 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
         Level("lane", plan.lanes, plan.lanes_kept, 32, lanes * (plan.lanes > 1)),
         Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart)),
     ]
+    if plan.walk == "period":
+        each = -(-run.chunk // run.rows)
+        within = [
+            Level("cta", run.rows, plan.slots, plan.threads, (("fold.period_reduce", "lower-period-reduce"),)),
+        ]
     if plan.cta != "shuffle":
         cta = (("fold.cta_reduce", "lower-cta-reduce"),) * (plan.positions > 1)
         within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta)]
     return [
-        Level("register", each, plan.vector_kept, 1, (("fold.thread_reduce", "lower-thread-reduce"),)),
+        Level(
+            "register", each, plan.vector // plan.vector_reduced, 1, (("fold.thread_reduce", "lower-thread-reduce"),)
+        ),
         *within,
         *cluster * (plan.cluster > 1),
         Level(

@@ -22,7 +22,7 @@ import numpy as np
 from ..compiler.dtypes import DType
 from ..compiler.graph import Expr, MonoidGraph, walk
 from ..compiler.numeric import Array
-from ..compiler.plan import Launch, Plan
+from ..compiler.plan import ROWS_A_ROUND, Launch, Plan
 from .evaluate import Evaluator, State, rounds, rows
 
 AMPLIFIED = 32
@@ -100,6 +100,8 @@ BUILT_IN: dict[str, Callable[[Array], Any]] = {
 
 def depth(plan: Plan, run: Launch) -> int:
     """The most combines that one element passes through: a thread's chain, then the trees above it."""
+    if plan.walk == "period":
+        return _depth_of_periods(plan, run)
     across = plan.positions * plan.vector_reduced
     chain = -(-run.chunk // (across * plan.unroll))
     in_order = plan.positions if plan.cta == "serial" else 0
@@ -109,6 +111,14 @@ def depth(plan: Plan, run: Launch) -> int:
         return chain + above
     deep = plan.second_unroll
     return chain + above + -(-parts // (plan.positions * deep)) + plan.positions.bit_length() + in_order + deep
+
+
+def _depth_of_periods(plan: Plan, run: Launch) -> int:
+    """The same for a walk by periods: a few accesses beside the groups, and the rounds in which rows meet."""
+    rounds = -(-(run.rows - 1).bit_length() // (ROWS_A_ROUND.bit_length() - 1))
+    met = rounds * (ROWS_A_ROUND - 1)
+    chain = run.chunk // (run.rows * plan.unroll) + 2 * plan.unroll + 2
+    return chain + met + (run.split // run.rows + 3 + met if run.split > 1 else 0)
 
 
 def check(

@@ -123,7 +123,7 @@ def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
     """What says in which order states are combined: two plans that agree in it have one combining tree."""
     lasts = plan.finish if plan.finish == "atomic" and plan.parts(run.split) > 1 else run.split
     tree = plan.walk, plan.vector_reduced, plan.unroll, plan.lanes, plan.warps, plan.cluster, plan.cta, plan.fast
-    return *tree, lasts, run.chunk
+    return *tree, lasts, run.chunk, run.rows
 
 
 def spread(request: Request, *, seeds: int, determinism: Determinism, json: bool) -> bool:
@@ -173,7 +173,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
 def _accesses(ready: Prepared) -> int:
     """Accesses that a thread makes one after another."""
     plan, run = ready.choice.plan, ready.choice.run
-    own = -(-run.chunk // (plan.positions * plan.vector_reduced))
+    own = -(-run.chunk // (run.rows * plan.positions * plan.vector_reduced))
     return own * (plan.positions if plan.cta == "serial" and plan.exchange == "global" else 1)
 
 

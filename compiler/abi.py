@@ -17,7 +17,7 @@ from .plan import IN_TILE, Access, Launch, Plan
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
-    "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent",
+    "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent", "period_rows",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
@@ -37,9 +37,10 @@ class Facts:
         kept_rank, reduced_rank: dims that the kernel has, no fewer than the collapsed geometry.
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
-            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``strided``
-            single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere, or
-            ``tile_strided`` single elements.
+            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
+            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before, ``strided``
+            single elements, or in the CTA's tile in shared memory: ``tile``
+            vectors, that begin anywhere, or ``tile_strided`` single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
     """
@@ -54,6 +55,8 @@ class Facts:
     @property
     def cut(self) -> str:
         """``shifted`` or ``unaligned``, where an input is read so, else nothing."""
+        if "staggered" in self.access:
+            return "unaligned"
         return next((kind for kind in ("shifted", "unaligned") if kind in self.access), "")
 
     @property
@@ -134,6 +137,8 @@ def params(
     found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
+    if plan.walk == "period":
+        found += [Param("period_rows")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     found += [Param("tile_results")] if plan.tile_bytes else []
@@ -149,6 +154,8 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
         return run.chunk if param.role == "chunk" else count
     if param.role.startswith("tile"):
         return _of_tile(param, geometry, run)
+    if param.role == "period_rows":
+        return run.rows
     axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":

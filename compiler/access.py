@@ -7,7 +7,7 @@ from .plan import Access, Plan
 from .task import Task
 
 MANY = 1 << 22
-"""Elements from which on the divisions of each access show in the time."""
+"""Elements of large arrays: what a launch costs is little beside reading them."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
 
@@ -22,9 +22,14 @@ def ranks(geometry: Geometry) -> tuple[int, int]:
     if kept <= 1 and reduced <= 1:
         return 1, 1
     if kept <= 3 and reduced <= 3:
-        return (kept, 1) if reduced <= 1 and geometry.n_kept * geometry.n_reduced >= MANY else (3, 3)
+        return (kept, 1) if reduced <= 1 and large(geometry) else (3, 3)
     both = max(8, ceil2(max(kept, reduced)))
     return both, both
+
+
+def large(geometry: Geometry) -> bool:
+    """Whether an array is so large that kernels of its own pay for its layout."""
+    return geometry.n_kept * geometry.n_reduced >= MANY
 
 
 def access(task: Task, operand: int, axis: str, vector: int) -> Access:
@@ -53,7 +58,7 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Acc
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
     # The tree of shifted rows depends on the address.
-    alone = len(task.program.inputs) == 1 and ranks(g) == (1, 1) and axis == "reduced"
+    alone = len(task.program.inputs) == 1 and ranks(g)[1] == 1 and axis == "reduced"
     served = alone and start % item == 0 and task.determinism != "portable"
     cut = dims[-1].size % vector != 0
     whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))

@@ -56,7 +56,7 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
 def _symbol(name: str) -> str:
     """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    own = re.fullmatch(r"(partials|gathered|states|ticket)_\d+", plain)  # the names of shared buffers
+    own = re.fullmatch(r"(partials|gathered|states|rows|ticket)_\d+", plain)  # the names of shared buffers
     return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
 
 

@@ -405,7 +405,7 @@ _rows(
             "finish=atomic is not exact for {name}: {why}",
             "{remedy}",
         ),
-        "WF409": ("{name} is not commutative: walk=interleaved would reorder its elements", "use walk=blocked"),
+        "WF409": ("{name} is not commutative: walk={walk} would reorder its elements", "use walk=blocked"),
         "WF410": (
             "no plan is called {name!r}{near}: expected one of {known}",
             "write a name, key=value,key=value, or a name and then what differs",
@@ -425,6 +425,14 @@ _rows(
         "WF414": (
             "the plan has cluster={cluster}: {arch} has no clusters of CTAs",
             "set cluster=1, or compile for sm_90a or newer",
+        ),
+        "WF415": (
+            "walk={walk} gives the threads of a CTA their places itself: the plan has other extents",
+            "set {change}, or walk=interleaved",
+        ),
+        "WF416": (
+            "walk={walk} does not fit this layout: it needs {wanted}",
+            "use walk=interleaved, or raise {more}",
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",

@@ -68,6 +68,11 @@ class Geometry:
         """Elements reduced into each result."""
         return prod(d.size for d in self.reduced)
 
+    @property
+    def columns(self) -> int:
+        """Results side by side: along the innermost kept dim."""
+        return self.kept[-1].size if self.kept else 1
+
     def padded(self, kept: int, reduced: int) -> Geometry:
         """The same with as many dims as a kernel has; those of size 1 in front change nothing."""
         one = Dim(1, (0,) * len(self.offsets))

@@ -8,6 +8,7 @@ and the property tests check that they cover every element once.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from math import gcd
 from typing import Literal, get_args
 
 from .errors import error, near
@@ -17,15 +18,18 @@ from .target import WARP, Target
 Axis = Literal["reduced", "kept"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "strided", "tile", "tile_strided"]
+Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to what the CTA has copied."""
+Walk = Literal["interleaved", "blocked", "period", "staggered"]
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
 LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
+ROWS_A_ROUND = 8
+"""Rows of a period of which one is left after a round: few rounds, and few states for a thread to take in turn."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 LARGEST, LARGEST_TILE = 1 << 10, 1 << 15
@@ -39,8 +43,11 @@ class Plan:
 
     Attributes:
         fast: the axis along which neighbouring lanes, and the elements of one vector access, lie.
-        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors) or
-            ``blocked`` (a contiguous piece each, which keeps the order of the elements).
+        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
+            ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
+            a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
+            first threads owns a column), or ``staggered`` (each warp of a CTA reads whole rows from the boundary before
+            the CTA's columns on, and the last lane owns none of them).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
@@ -62,7 +69,7 @@ class Plan:
     """
 
     fast: Axis = "reduced"
-    walk: Literal["interleaved", "blocked"] = "interleaved"
+    walk: Walk = "interleaved"
     vector: int = 1
     unroll: int = 1
     lanes: int = WARP
@@ -98,18 +105,19 @@ class Plan:
 
     @property
     def vector_kept(self) -> int:
-        """Elements of one access along the kept axis."""
-        return self.vector if self.fast == "kept" else 1
+        """Elements of one access along the kept axis; those of a period are of columns that other threads own."""
+        return self.vector if self.fast == "kept" and self.walk != "period" else 1
 
     @property
     def slots(self) -> int:
-        """Results a CTA works on at a time."""
-        return self.warps_kept * self.lanes_kept * self.vector_kept
+        """Results a CTA works on at a time; of a period as many as there are columns, and no more than so many."""
+        lanes = self.lanes_kept - (self.walk == "staggered")
+        return self.warps_kept * lanes * self.vector_kept
 
     @property
     def step(self) -> int:
         """Distance along the reduced axis between a thread's accesses."""
-        return self.positions * self.vector_reduced if self.walk == "interleaved" else 1
+        return 1 if self.walk == "blocked" else self.positions * self.vector_reduced
 
     @property
     def tile(self) -> int:
@@ -129,8 +137,11 @@ class Plan:
     @property
     def exchanged(self) -> int:
         """States that the threads of a CTA leave for each other in memory, of all its results; 0 where none do."""
+        if self.walk == "period":
+            return self.threads * self.vector
         rows = self.warps if self.cta == "shuffle" else self.positions
-        return rows * self.slots if rows > 1 else 0
+        beside = 2 * self.vector if self.walk == "staggered" else 0
+        return rows * (self.slots + beside) if rows > 1 else 0
 
     @property
     def global_states(self) -> int:
@@ -152,7 +163,8 @@ class Plan:
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
-        return (first + round_of_a_cta) * state_bytes + self.tile_bytes + TICKET
+        second = 0 if self.walk == "period" else round_of_a_cta  # of a period both take place in one buffer
+        return (first + second) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
         """States of each result that ``split`` CTAs bring to the finish: one a cluster."""
@@ -195,7 +207,7 @@ def _extent(key: str, value: str) -> int:
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
 _CHOICES = {
     "fast": ("reduced", "kept"),
-    "walk": ("interleaved", "blocked"),
+    "walk": get_args(Walk),
     "cta": get_args(Meeting),
     "exchange": ("shared", "global"),
     "finish": get_args(Finish),
@@ -208,8 +220,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
     Raises:
         PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
             vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF417 a tile of results that
-            other CTAs or warps share.
+            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 extents that the walk
+            cannot have, WF417 a tile of results that other CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -228,6 +240,29 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
         raise error("WF414", cluster=plan.cluster, arch=target.arch)
     if plan.tile_bytes and not plan.lies_in_warps:
         raise error("WF417", tile_bytes=plan.tile_bytes)
+    if plan != settled(plan):
+        changes = differing(plan, settled(plan))
+        raise error("WF415", walk=plan.walk, change=",".join(f"{key}={value}" for key, value in changes.items()))
+
+
+def settled(plan: Plan) -> Plan:
+    """``plan`` with the extents that its walk must have.
+
+    All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row.
+    """
+    if plan.walk not in ("period", "staggered"):
+        return plan
+    finish: Finish = "cta" if plan.finish == "cta" else "last_block"
+    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", finish=finish)
+    if plan.walk == "period":
+        return replace(found, warps=1)
+    return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
+
+
+def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
+    """The fields of ``other`` that ``plan`` has otherwise."""
+    own = plan.to_dict()
+    return {key: value for key, value in other.to_dict().items() if value != own[key]}
 
 
 def _check_fields(plan: Plan) -> None:
@@ -261,21 +296,45 @@ class Launch:
         split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
         chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
+        rows: those of a period, where the plan walks so.
     """
 
     tiles: int
     split: int
     chunk: int
     units: int = 0
+    rows: int = 1
 
 
-def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1) -> Launch:
+def period_rows(plan: Plan, columns: int) -> int:
+    """The most rows of so many columns that the threads of a CTA read at once in whole accesses; 0 if there are none.
+
+    A multiple of as many rows as it takes to fill accesses: then the elements of an access, so many rows on, are of the
+    same columns.
+    """
+    whole = plan.vector // gcd(plan.vector, columns)
+    return plan.threads * plan.vector // columns // whole * whole
+
+
+def grain(plan: Plan, columns: int) -> tuple[int, int]:
+    """Results that a CTA works on, and elements of the reduced axis that its threads read with an access each.
+
+    ``columns`` are the results side by side, which only a period asks for.
+    """
+    if plan.walk == "period":
+        return columns, period_rows(plan, columns)
+    return plan.slots, plan.positions * plan.vector_reduced
+
+
+def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, columns: int = 1) -> Launch:
     """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
+    slots, step = grain(plan, columns)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
-    chunk = -(-chunk // plan.tile) * plan.tile
+    chunk = -(-chunk // (step * plan.unroll)) * step * plan.unroll
     clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
-    return Launch(-(-n_kept // plan.slots), clusters * plan.cluster, chunk)
+    rows = step if plan.walk == "period" else 1
+    return Launch(-(-n_kept // slots), clusters * plan.cluster, chunk, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -317,8 +376,21 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     """
     first = place.part * run.chunk
     end = min(first + run.chunk, n_reduced)
-    if plan.walk == "interleaved":
+    if plan.walk != "blocked":
         return first - lead + position(plan, place) * plan.vector_reduced, end, plan.step
     piece = -(-run.chunk // plan.positions)
     begin = first + position(plan, place) * piece
     return begin, min(begin + piece, end), 1
+
+
+def period_range(
+    plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int
+) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
+
+    As of a row of ``n_reduced * columns`` elements whose start lies ``lead`` past a boundary; clipped to the chunk's.
+    """
+    first = place.part * run.chunk * columns
+    end = min(first + run.chunk * columns, n_reduced * columns)
+    slot, period = place.thread * plan.vector, run.rows * columns
+    return first - lead + slot, end if slot < period else first - plan.vector, period

@@ -15,14 +15,17 @@ from typing import Any
 
 from . import staged, tiles
 from .abi import Facts
-from .access import WIDEST, access, ceil2, nearest, planned, ranks, stores_vector
+from .access import WIDEST, access, ceil2, large, nearest, planned, ranks, stores_vector
 from .atomic import adds, exact, operation
+from .cost import operations
 from .dtypes import DType
 from .errors import error
 from .geometry import Geometry
-from .graph import walk
-from .plan import STATIC_SHARED, Access, Launch, Plan, check, launch
+from .period import periodic, rows_without_gaps
+from .plan import STATIC_SHARED, Access, Launch, Plan, check, differing, launch, settled
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
+from .staggered import WIDEST as WIDEST_STAGGERED
+from .staggered import serves, staggered
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
@@ -60,6 +63,11 @@ THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
+LONG_COMBINE = 16
+"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they would
+spend their time on what they do once, which is to join these and to meet."""
+THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (256, 8), (4096, WARP))}
+"""THREADS_A_ROW where that is so, by the operations of one combine."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
@@ -87,11 +95,11 @@ SHORT = 256
 WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
-COST = {
-    "exp": 18, "exp2": 17, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
-    "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
-}  # fmt: skip
-"""Operations that stand for several instructions; those of long code for a call."""
+FEW_ROWS, HALF = 16, 8
+"""Rows at most of which columns that begin anywhere are taken in accesses of so many bytes, of which most lie in one of
+the two aligned accesses: there are too few rows to hide what taking them out costs. Bytes always are."""
+WRITES = 32
+"""Bytes of results side by side that a thread writes at most, where it walks alone."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -108,14 +116,11 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF413 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
-    plan = staged.plan(task, notes)
-    if plan is None or not _keeps_tile(task, plan, options):
+    plan = _own_plan(task, notes)
+    if options and not _keeps_own(task, plan, options):
         notes = Notes()
-        plan = _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
-    if not task.monoid.commutative:
-        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
-        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
-    plan = _fitting(task, plan, notes)
+        plan = _ordinary_plan(task, notes)
+    plan = _ordered(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
     if task.determinism == "portable":
@@ -130,16 +135,45 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
+def _ordinary_plan(task: Task, notes: Notes) -> Plan:
+    """The plan of threads that read where the elements are, as any layout allows."""
+    return _kept_plan(task, notes) if _fast(task, notes) == "kept" else _reduced_plan(task, notes)
+
+
+def _own_plan(task: Task, notes: Notes) -> Plan:
+    """The plan for a layout that has one of its own, from a tile, by periods or with staggered warps; else the ordinary."""
+    found = staged.plan(task, notes)
+    if found is not None:
+        return found
+    plan = _ordinary_plan(task, notes)
+    if plan.fast == "reduced":
+        return plan
+    wide = _wide(task, _fitting(task, plan, Notes()))
+    plan = periodic(task, wide, plan, notes)
+    shared = plan.walk == "interleaved" and plan.warps > 1 and large(task.geometry)
+    return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
+
+
+def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan what its layout needs: what they did not ask for gives way to all else."""
+    chosen, keys = plan.with_options(options), _keys(options)
+    if plan.tile_bytes:
+        served = chosen.lies_in_warps and _vector_fits(task, chosen)
+        return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
+    return chosen.walk == plan.walk and (chosen == settled(chosen) or "walk" in keys)
+
+
 def _keys(options: str) -> set[str]:
     """The fields of a plan that ``options`` name."""
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
 
-def _keeps_tile(task: Task, plan: Plan, options: str) -> bool:
-    """Whether ``options`` leave a plan its tile: one that they did not ask for gives way to all else."""
-    chosen = plan.with_options(options)
-    served = chosen.lies_in_warps and _vector_fits(task, chosen)
-    return chosen.tile_bytes > 0 and (served or "tile_bytes" in _keys(options))
+def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """``plan`` with the walk that a combine needs, and room for its states."""
+    if not task.monoid.commutative:
+        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
+        notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
+    return _fitting(task, plan, notes)
 
 
 _IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
@@ -152,6 +186,8 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     asked = _keys(options)
     if chosen.tile_bytes:
         chosen = replace(chosen, **{key: value for key, value in _IN_WARPS.items() if key not in asked})
+    if chosen.walk in ("period", "staggered"):
+        chosen = _walking(task, plan, chosen, asked)
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
@@ -171,9 +207,37 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
         raise error("WF418", tile_bytes=chosen.tile_bytes)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
-    if chosen.walk == "interleaved" and not task.monoid.commutative:
-        raise error("WF409", name=task.monoid.name)
+    if chosen.walk != "blocked" and not task.monoid.commutative:
+        raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     return chosen, ctas_of(task, chosen)
+
+
+def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
+    """``chosen`` with what else its walk needs, as far as it was not asked for."""
+    wide = plan
+    if plan.walk != chosen.walk:
+        warps = THREADS // WARP
+        wide = settled(replace(_wide(task, chosen), warps=warps, warps_kept=warps))
+        wide = replace(wide, vector=min(wide.vector, WIDEST_STAGGERED)) if chosen.walk == "staggered" else wide
+    own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
+    found = replace(chosen, **own)  # type: ignore[arg-type]
+    check(found, task.target, task.state_bytes)
+    _check_walk(task, found)
+    if plan.walk != chosen.walk and "finish" not in asked:
+        found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
+    return found
+
+
+def _check_walk(task: Task, plan: Plan) -> None:
+    """Refuses (WF416) a walk for which the layout has no such rows."""
+    if plan.walk == "period" and not rows_without_gaps(task, plan):
+        wanted = "rows without gaps, no more columns than threads, whole accesses in a period"
+        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps_kept")
+    if plan.walk == "staggered" and not serves(task, plan):
+        wanted = (
+            "columns of one input side by side, and rows that begin at one place if as far apart as there are warps"
+        )
+        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps")
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -199,7 +263,9 @@ def _vector_fits(task: Task, plan: Plan) -> bool:
     """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or staged.takes_words(task, plan.vector)
-    kinds = planned(task, plan.fast, plan.vector) if plan.vector > 1 else set()
+    kinds = (
+        planned(task, plan.fast, plan.vector) if plan.vector > 1 and plan.walk not in ("period", "staggered") else set()
+    )
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
 
 
@@ -217,9 +283,13 @@ def facts(task: Task, plan: Plan) -> Facts:
     if plan.tile_bytes:
         each = tiles.units(plan, g, task.program.inputs)
         accesses = tuple(staged.access(g, i) if each else "strided" for i in inputs)
+    elif plan.walk == "staggered":
+        accesses = tuple("staggered" if serves(task, plan) else "strided" for _ in inputs)
+    elif plan.walk == "period":
+        accesses = tuple("period" if rows_without_gaps(task, plan) else "strided" for _ in inputs)
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
-    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and "unaligned" not in accesses
+    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and not {"unaligned", "staggered"} & set(accesses)
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
@@ -249,10 +319,8 @@ def _fast(task: Task, notes: Notes) -> str:
 
 def _vector(task: Task, axis: str, notes: Notes) -> int:
     """The widest access, WIDEST bytes unless the accumulators forbid it; single elements where the layout does."""
-    registers = STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2
-    widest = max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
-    if axis == "kept" and _is_written(task):
-        widest = min(widest, WIDEST // task.result_bytes)
+    widest = _widest(task, STATE_LIMIT if axis == "reduced" else STATE_LIMIT // 2)
+    widest = _widest_of_short(task, widest) if axis == "kept" and _is_short(task, widest) else widest
     kinds = planned(task, axis, widest)
     many_dims = max(ranks(task.geometry)) > 3
     short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
@@ -265,13 +333,28 @@ def _vector(task: Task, axis: str, notes: Notes) -> int:
     return vector
 
 
-def _unroll(task: Task, vector: int) -> int:
+def _widest_of_short(task: Task, widest: int) -> int:
+    """The same where a thread walks a few rows alone: it has as many results as it writes well."""
+    half, few = HALF // task.itemsize, task.geometry.n_reduced <= FEW_ROWS
+    if _is_written(task):
+        return min(widest, WIDEST // task.result_bytes)
+    if task.itemsize == 1 or (few and "unaligned" in planned(task, "kept", widest)):
+        widest = min(widest, max(1, half))
+    side_by_side = min(widest, max(1, WRITES // task.result_bytes))
+    return side_by_side if few or planned(task, "kept", side_by_side) == {"aligned"} else widest
+
+
+def _widest(task: Task, registers: int) -> int:
+    """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
+    return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+
+
+def _unroll(task: Task, axis: str, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
-    in_flight = IN_FLIGHT if ranks(task.geometry) == (1, 1) else IN_FLIGHT_OF_SEVERAL_DIMS
-    by_bytes = in_flight // (vector * task.itemsize)
+    several = axis == "kept" and ranks(task.geometry) != (1, 1)
+    by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
-    code = sum(COST.get(e.op, 1) for e in walk(task.monoid.combine) if e.op not in ("param", "const"))
-    by_code = CODE_LIMIT // max(1, code)  # a combine that only picks a value has no code
+    by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
 
 
@@ -280,7 +363,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
     vector = _vector(task, "reduced", notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in planned(task, "reduced", vector)
-    unroll = min(_unroll(task, vector), _most(positions, vector, shifted=shifted))
+    unroll = min(_unroll(task, "reduced", vector), _most(positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -300,31 +383,42 @@ def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
     accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
-    if ranks(g) != (1, 1):
+    if ranks(g)[1] > 1:
         several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
+    code = operations(task.monoid)
+    if code * vector >= LONG_COMBINE:
+        steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
     if few:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (MOST_OF_A_WARP, WARP))
+        most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
+
+
+def _wide(task: Task, plan: Plan) -> Plan:
+    """``plan`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
+    vector = _widest(task, STATE_LIMIT)
+    unroll = IN_FLIGHT // (vector * task.itemsize)
+    bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
+    return replace(plan, vector=vector, unroll=unroll if bytes_added else min(unroll, _unroll(task, "kept", vector)))
 
 
 def _kept_plan(task: Task, notes: Notes) -> Plan:
     """Lanes along the kept axis; one warp walks a short reduced axis, all warps of a CTA share a long one."""
     g = task.geometry
     vector = _vector(task, "kept", notes)
-    unroll, accesses = _unroll(task, vector), -(-g.n_kept // vector)
-    if _is_written(task):  # what is not there is read, too
-        unroll = min(unroll, ceil2(g.n_reduced))
+    unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP
-    if g.n_reduced <= SHORT and accesses >= FEW * task.machine * WARP and max(ranks(g)) <= 3:
+    if _is_short(task, vector):
         lanes_kept, warps = WARP, 1
+        unroll = min(unroll, max(1, ceil2(g.n_reduced) // 2)) if large(g) else unroll  # what is not there is read, too
     elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
@@ -335,8 +429,14 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
 def _is_written(task: Task) -> bool:
     """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
     g, side_by_side = task.geometry, WIDEST // task.result_bytes
-    many = ranks(g) == (1, 1) and g.n_kept >= FEW * task.machine * WARP * side_by_side
-    return many and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+    return _is_short(task, side_by_side) and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+
+
+def _is_short(task: Task, vector: int) -> bool:
+    """Whether a thread walks the reduced axis alone, since results of so many each fill the machine."""
+    g = task.geometry
+    many = -(-g.n_kept // max(1, vector)) >= FEW * task.machine * WARP
+    return many and g.n_reduced <= SHORT and max(ranks(g)) <= 3
 
 
 def _kind(vector: int) -> str:
@@ -355,7 +455,7 @@ def _fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
 
 def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
-    run = launch(plan, geometry.n_kept, geometry.n_reduced, parts)
+    run = launch(plan, geometry.n_kept, geometry.n_reduced, parts, geometry.columns)
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))

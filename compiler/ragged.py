@@ -177,11 +177,12 @@ def _checked(task: Task, found: Plan) -> Plan:
         ("tile_bytes", found.tile_bytes, 0),
         ("cluster", found.cluster, 1),
         ("finish", found.finish, "cta"),
+        ("walk", found.walk, "blocked" if found.walk == "blocked" else "interleaved"),
     ):
         if value != wanted:
             raise error("WF146", key=key, value=value)
     if found.walk == "interleaved" and not task.monoid.commutative:
-        raise error("WF409", name=task.monoid.name)
+        raise error("WF409", name=task.monoid.name, walk=found.walk)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .access import ranks
 from .atomic import exact
-from .plan import LARGEST_CLUSTER, Plan, launch
+from .plan import LARGEST_CLUSTER, Plan, grain, launch
 from .task import Notes, Task
 
 THREADS = 256
@@ -16,6 +16,8 @@ CTAS_PER_SM = 4
 LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
+UNEVEN, CHOICES = 1.05, 64
+"""How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -25,6 +27,8 @@ CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
 meet in global memory."""
 CLUSTER_WARPS = 16
 """Warps of its CTAs: an SM then reads its share of CLUSTER_TO in one unrolled step."""
+AT_THE_END = 1 << 15
+"""States of columns side by side that the CTA which comes last may have to read: it does so alone."""
 MOST_PARTS = 2**16 - LARGEST_CLUSTER
 """CTAs of a grid along its second dim, at most, of whole clusters."""
 
@@ -51,12 +55,13 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     """
     if plan.cluster > 1:
         return plan.cluster
-    tiles = max(1, -(-task.geometry.n_kept // plan.slots))
+    g = task.geometry
+    tiles = max(1, -(-g.n_kept // grain(plan, g.columns)[0]))
     parts = ctas_of(task, plan)
-    if parts == 1 or plan.warps_kept > 1:
+    if parts == 1 or (plan.warps_kept > 1 and plan.walk != "period"):
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
-    shared = launch(replace(plan, finish="last_block"), task.geometry.n_kept, task.geometry.n_reduced, parts).split
+    shared = launch(replace(plan, finish="last_block"), g.n_kept, g.n_reduced, parts, g.columns).split
     few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
     notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
@@ -65,24 +70,46 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     return parts
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int) -> int:
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, columns: int = 1) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
     there is one CTA when the results fill it.
     """
-    accesses = -(-n_reduced // (plan.positions * plan.vector_reduced))
+    slots, step = grain(plan, columns)
+    accesses = -(-n_reduced // step)
     if plan.coarsening:
         return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
     pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
-    tiles = max(1, -(-n_kept // plan.slots))
-    fill = sms * CTAS_PER_SM * THREADS // plan.threads // tiles
-    parts = min(most, max(fill, -(-accesses // LONGEST)), n_reduced // plan.tile)
-    return 1 if tiles >= 2 * sms or tiles * parts <= TOO_FEW else max(1, parts)
+    most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
+    tiles = max(1, -(-n_kept // slots))
+    resident = sms * CTAS_PER_SM * THREADS // plan.threads
+    steps = -(-n_reduced // (step * plan.unroll))
+    parts = min(most, max(resident // tiles, -(-accesses // LONGEST)), n_reduced // (step * plan.unroll))
+    if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
+        return 1
+    return _even(max(1, parts), most, tiles, steps, resident)
+
+
+def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
+    """``parts``, or some more or fewer, so that none of the waves in which CTAs run is nearly empty.
+
+    A result has so many unrolled ``steps``, and so many CTAs are ``resident`` at a time.
+    """
+    wanted = -(-steps // parts)
+
+    def load(chunk: int) -> int:
+        return -(-tiles * -(-steps // chunk) // resident) * chunk
+
+    lengths = range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))
+    choices = [c for c in (wanted, *lengths) if -(-steps // c) <= most] or [wanted]
+    least = min(map(load, choices))
+    chunk = min((c for c in choices if load(c) <= UNEVEN * least), key=lambda c: abs(c - wanted))
+    return -(-steps // chunk)
 
 
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
     g = task.geometry
-    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes)
+    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes, g.columns)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from . import tiles
 from .access import WIDEST, nearest, planned, ranks
+from .cost import operations
 from .geometry import Geometry
 from .plan import Access, Axis, Plan
 from .split import THREADS
@@ -27,17 +28,22 @@ LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
 SHORTEST = {1: 32, 2: 16, 4: 16, 8: 16}
 """Bytes of such a row at least, by those of an element: results of few bytes take too many vectors of their own."""
+SINGLE = (14, 40)
+"""Bytes of rows, from and to, that are as fast by single elements where they are."""
 WORD = 4
 """Bytes that a bank of shared memory gives at once."""
-OF_RESULT, OF_MEETING, OF_ACCESS = 60, 8, 5
+OF_RESULT, OF_MEETING, OF_ACCESS = 120, 8, 5
 """Instructions of a warp, counted in machine code: for its results, for a round of shuffles, for an access."""
-RESULTS = 64
+RESULTS = 32
 """Threads that read a copy at least, lanes of a result included."""
-IN_WORDS = 16
+IN_WORDS = 20
 """Elements of a row for each byte of one, from which on bytes and pairs of them are read by the word: the masks at both
 its ends cost as much as reading a few elements alone."""
-LONG, UNROLL = 40, 4
-"""Accesses of a thread from which on so many are in flight. Of fewer those that are left over would cost more."""
+LONG_COMBINE = 16
+"""Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
+UNROLL, UNROLL_OF_WORDS = ((18, 4), (10, 2), (1, 1)), ((18, 2), (1, 1))
+"""(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
+would cost more; and so would words of bytes, of which some are masked at both ends of a row."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -49,11 +55,14 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     unit = tiles.unit(g, 0)
     longest = ROW if tiles.results(g) == 1 else ROWS
-    if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1 or _direct(task):
+    if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
+        return None
+    if operations(task.monoid) >= LONG_COMBINE or _direct(task) or _few_lines(g, task.itemsize):
         return None
     results = each * tiles.results(g)
     lanes = _lanes(g, task.itemsize, own.vector, results)
-    unroll = UNROLL if g.n_reduced >= LONG * lanes * own.vector else 1
+    steps = UNROLL_OF_WORDS if own.vector == WORD else UNROLL
+    unroll = next(unroll for least, unroll in steps if max(1, g.n_reduced // (lanes * own.vector)) >= least)
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
     notes.because(f"{lanes} thread(s) a result", "lanes", "unroll")
@@ -73,7 +82,7 @@ def takes_words(task: Task, vector: int) -> bool:
     The words of a row begin where its address says, and so does the tree.
     """
     g, inputs = task.geometry, task.program.inputs
-    alone = len(inputs) == 1 and ranks(g) == (1, 1) and task.determinism != "portable" and task.monoid.commutative
+    alone = len(inputs) == 1 and ranks(g)[1] == 1 and task.determinism != "portable" and task.monoid.commutative
     in_order = bool(g.reduced) and g.reduced[-1].strides[0] == 1
     return alone and in_order and vector * task.itemsize <= WORD
 
@@ -95,6 +104,12 @@ def _direct(task: Task) -> bool:
         return False
     nbytes = (g.kept[-1].size if axis == "kept" else g.n_reduced) * item
     return nbytes % LINE == 0 or (axis == "reduced" and SHORTEST[item] <= nbytes <= LINE)
+
+
+def _few_lines(g: Geometry, item: int) -> bool:
+    """Whether rows are so short that the single elements which a warp reads at a time lie in few lines."""
+    in_order = len(g.kept) <= 1 and bool(g.reduced) and g.reduced[-1].strides[0] == 1
+    return in_order and item > 1 and SINGLE[0] <= g.n_reduced * item <= SINGLE[1]
 
 
 def _lanes(g: Geometry, item: int, vector: int, results: int) -> int:

@@ -64,6 +64,8 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
     if plan.finish not in ("cta", "last_block", "two_kernels"):
         return None
     unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
+    if plan.walk == "period":  # the tree depends on the rows, the columns and the address: so does the whole launch
+        return unknown, run, plan.vector, plan.unroll, plan.warps_kept
     first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, cut)
     tail = _round(plan, n_reduced % run.chunk, run.chunk, plan.vector_reduced, plan.unroll, cut)
     parts = (run.chunk, first, tail) if run.split > 1 else (first,)

@@ -14,7 +14,7 @@ from ..compiler.mlir import arith, ir, scf
 from ..compiler.plan import IN_TILE
 from ._funnel import unaligned
 
-SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "tile")
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
 """The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""
 
 
@@ -107,13 +107,14 @@ def lower_load(op: Any, window: Window | None) -> None:
     base, kept, reduced = list(op.operands)[:3]
     access, t = string(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
-    apart = window is not None and window.last is None
+    apart, coherent = window is not None and window.last is None, access == "coherent"
     with before(op):
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
-        if access == "coherent" or is_of_tile(op) or (access in ("aligned", "shifted") and not apart):
-            flags = {"volatile": access == "coherent", "invariant": access in ("aligned", "shifted")}
-            value = load(base, offset(op, kept, reduced, 3), t, **flags)
+        if is_of_tile(op):
+            value = load(base, offset(op, kept, reduced, 3), t)
+        elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
+            value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
             last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
@@ -121,14 +122,16 @@ def lower_load(op: Any, window: Window | None) -> None:
         else:
             along = string(op, "axis", ("kept", "reduced"))
             places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
-            value = fragment([load(base, offset(op, *p, 3), scalar, invariant=True) for p in places])
+            where = [offset(op, *p, 3) for p in places]
+            value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
         replace(op, [value])
 
 
 def _clamped(op: Any, kept: Any) -> Any:
-    """A kept index of an unaligned load, at most the last one."""
+    """A kept index of a load whose accesses begin anywhere, or before the axis; the nearest one of the axis."""
     n_kept = op.operands[len(op.operands) - 2]
-    return arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
+    found = arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
+    return arith.maxsi(found, integer(kept.type, 0)) if string(op, "access", ACCESS) == "staggered" else found
 
 
 def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
@@ -136,7 +139,7 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
     t = kept.type
     if along == "kept":
         moved = arith.addi(kept, integer(t, j)) if j else kept
-        return (_clamped(op, moved) if op.name == "fold.load" and _is_unaligned(op) else moved), reduced
+        return (_clamped(op, moved) if op.name == "fold.load" and _reaches_beyond(op) else moved), reduced
     moved = arith.addi(reduced, integer(t, j)) if j else reduced
     if window is not None:
         last = arith.subi(window.end, integer(t, 1))
@@ -144,8 +147,9 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
     return kept, moved
 
 
-def _is_unaligned(op: Any) -> bool:
-    return string(op, "access", ACCESS) == "unaligned"
+def _reaches_beyond(op: Any) -> bool:
+    """Whether a load's accesses may reach beyond the kept axis."""
+    return string(op, "access", ACCESS) in ("unaligned", "staggered")
 
 
 def lower_position(op: Any) -> None:

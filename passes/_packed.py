@@ -20,6 +20,7 @@ from ..compiler.combine import clone_block, elements, fragment, horizontal, sing
 from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
+from ._steps import apart
 
 _BYTES = 4
 _LOW, _HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
@@ -82,12 +83,12 @@ def _yielded(op: Any) -> Any:
 
 def _loop(op: Any, first: list[Any], combine: str, step_of: Any) -> list[Any]:
     """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
-    begin, end, _ = op.operands
-    step, unroll, t = attribute(op, "step"), attribute(op, "unroll"), begin.type
-    loop = scf.ForOp(begin, end, integer(t, step * unroll), first)
+    begin, end = list(op.operands)[:2]
+    unroll = attribute(op, "unroll")
+    loop = scf.ForOp(begin, end, apart(op, unroll), first)
     with ir.InsertionPoint(loop.body):
         r = loop.induction_variable
-        starts = [arith.addi(r, integer(t, u * step)) if u else r for u in range(unroll)]
+        starts = [arith.addi(r, apart(op, u)) if u else r for u in range(unroll)]
         lifts = [_lift(clone_block(op.regions[0].blocks[0], [start], 1)[0], combine) for start in starts]
         scf.YieldOp(step_of(list(loop.inner_iter_args), lifts))
     return list(loop.results)

@@ -98,12 +98,16 @@ from ..compiler.mlir import arith, gpu, ir, scf, vector
 from ..compiler.pipeline import Pass
 from ..compiler.plan import IN_TILE, Plan
 from ..compiler.target import WARP
+from ._period import Periods
+from ._staggered import Staggered
 
 
 def _run(module: Any) -> None:
     for op in list(module.regions[0].blocks[0].operations):
         if op.operation.name == "func.func" and attributes.PLAN in op.operation.attributes:
-            _Distributor(op.operation).run(module)
+            plan, _ = attributes.read(op.operation)
+            kinds = {"period": _PeriodDistributor, "staggered": _StaggeredDistributor}
+            kinds.get(plan.walk, _Distributor)(op.operation).run(module)
             op.operation.erase()
 
 
@@ -121,6 +125,12 @@ spills to keep these full, too. So many have enough bytes in flight."""
 MANY = 2048
 LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
+HELD = 16
+"""Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
+more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
+FEW, MOST = 8, 32
+"""Registers for the states of a thread that reads aligned columns, and values that it has in flight, up to which half the
+threads of an SM have enough: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
@@ -242,11 +252,21 @@ class _Distributor:
             self.copies[i] = list(self.make_op("fold.tile_copy", types, operands, attributes).results)
         gpu.barrier()
 
+    def shares_columns(self) -> bool:
+        """Whether all warps of a CTA read aligned vectors of the same columns."""
+        return self.plan.fast == "kept" and self.plan.warps > 1 and set(self.facts.access) <= {"aligned", "staggered"}
+
     def resident(self) -> int:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
         plan = self.plan
         threads = target_of(self.function).threads_per_sm
         half = threads // (2 * plan.threads)
+        registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
+        if plan.walk == "period":
+            return half if registers <= HELD else max(1, half * 3 // 4)
+        joined = plan.vector < NUMBERED or single_op(self.combine) in ("arith.addi", "arith.ori", "arith.andi")
+        if self.shares_columns() and len(self.states) == 1 and joined:
+            return half if registers <= FEW and plan.vector * plan.unroll <= MOST else max(1, half * 3 // 4)
         if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
@@ -340,7 +360,7 @@ class _Distributor:
 
     def span(self, first: Any, end: Any, length: Any, vector_reduced: int) -> tuple[Any, Any]:
         """(begin, end) of this thread's accesses in [first, end); none when its results are out of range."""
-        if self.plan.walk == "interleaved":
+        if self.plan.walk != "blocked":
             begin = arith.addi(first, self.scaled(self.position, vector_reduced))
         else:
             slots = self.plan.positions
@@ -369,7 +389,7 @@ class _Distributor:
     def second_round(self, parts: Any) -> Any:
         """Reduces the partial states of all CTAs, in the CTA that came last."""
         begin, end = self.span(self.number(0), parts, parts, 1)
-        step = self.plan.positions if self.plan.walk == "interleaved" else 1
+        step = self.plan.positions if self.plan.walk != "blocked" else 1
 
         def body(r: Any) -> list[Any]:
             n_kept = self.pitch()
@@ -385,19 +405,18 @@ class _Distributor:
 
     def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:
         """The fragments at ``r`` with the identity in place of what does not lie in [first, end)."""
-        lanes = 1 if self.plan.fast == "kept" else width
+        lanes = width if self.plan.vector_kept == 1 else 1
         mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, lanes)
         return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(width), strict=True)]
 
     # --- the stages: an op for each level whose extent along the reduced axis is more than one ------------------------
-    def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any) -> Any:
-        """What a thread's own elements combine to."""
-        plan = self.plan
-        state = state_type([with_shape(t, plan.vector_kept) for t in self.states])
+    def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any, *period: Any) -> Any:
+        """What a thread's own elements combine to; with a period, in each place of its access."""
+        state = state_type([with_shape(t, width if period else self.plan.vector_kept) for t in self.states])
         op = self.stage(
             "fold.thread_reduce",
             [state],
-            [begin, end, pack(self.neutral(width))],
+            [begin, end, pack(self.neutral(width)), *period],
             {"step": step, "unroll": unroll},
             regions=2,
         )
@@ -473,7 +492,7 @@ class _Distributor:
         """The grid stage, where CTA or cluster is one of several."""
         plan = self.plan
         part, parts = (self.divide(self.id(of(gpu.Dimension.y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
-        operands = [part, parts, self.kept, self.pitch(), self.owner, state]
+        operands = [part, parts, *self.left_at(parts), self.owner, state]
         operands += [self.arg("partial", i) for i in range(len(self.states))]
         operands += [self.arg("counter")] if plan.finish == "last_block" else []
         attributes = {"finish": plan.finish}
@@ -482,6 +501,10 @@ class _Distributor:
             if plan.finish == "last_block":
                 self.results_from(self.second_round(parts))
             ir.Operation.create("fold.yield", [], [])
+
+    def left_at(self, _parts: Any) -> tuple[Any, Any]:
+        """Where this thread's partial state lies in those of a part, and how many there are."""
+        return self.kept, self.pitch()
 
     def pitch(self) -> Any:
         """The partial states of a part: whole vectors, also where the last one reaches beyond the kept axis."""
@@ -521,12 +544,7 @@ class _Distributor:
             t = op.results[0].type
             return self.count if self.count.type == t else arith.extsi(t, self.count)
         if op.name == "fold.iota":
-            layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts.reduced_rank)]
-            layout += [self.arg("index_stride", 0, d) for d in range(self.facts.reduced_rank)]
-            attributes = {"reduced_rank": self.facts.reduced_rank, "axis": self.plan.fast}
-            number = r if self.origin is None else arith.subi(r, self.origin)
-            operands = [number, self.arg("index_base"), *layout]
-            return self.make("fold.position", element(op.results[0].type), operands, attributes, width)
+            return self.numbers(element(op.results[0].type), r, width)
         operands = [self.value(v, width, memo, r) for v in op.operands]
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)
@@ -536,6 +554,14 @@ class _Distributor:
         attributes = dict(op.attributes.items())
         t = with_shape(element(op.results[0].type), width)
         return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
+
+    def numbers(self, t: Any, r: Any, width: int) -> Any:
+        """The caller's numbers of the elements of the access at ``r``."""
+        layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts.reduced_rank)]
+        layout += [self.arg("index_stride", 0, d) for d in range(self.facts.reduced_rank)]
+        attributes = {"reduced_rank": self.facts.reduced_rank, "axis": self.plan.fast}
+        number = r if self.origin is None else arith.subi(r, self.origin)
+        return self.make("fold.position", t, [number, self.arg("index_base"), *layout], attributes, width)
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         facts = self.facts
@@ -553,11 +579,15 @@ class _Distributor:
         return self.make("fold.load", t, [base, self.kept, r, *layout], attributes, self.plan.vector)
 
     def extent(self, operand: int) -> Any:
-        """How many elements of an input of one dim of each kind lie from its first to its last."""
-        one, found = self.number(1), self.number(1)
-        for size, stride in (("n_kept", "kept_stride"), ("n_reduced", "reduced_stride")):
-            last = arith.subi(self.arg(size), one)
-            found = arith.addi(found, arith.muli(last, self.arg(stride, operand, 0)))
+        """How many elements of an input with one reduced dim lie from its first to its last."""
+        one, found, outer = self.number(1), self.number(1), self.arg("n_kept")
+        spans = [(self.arg("n_reduced"), self.arg("reduced_stride", operand, 0))]
+        for d in range(1, self.facts.kept_rank):
+            size = self.arg("kept_size", 0, d)
+            outer = arith.divui(outer, size)
+            spans.append((size, self.arg("kept_stride", operand, d)))
+        for size, stride in [*spans, (outer, self.arg("kept_stride", operand, 0))]:
+            found = arith.addi(found, arith.muli(arith.subi(size, one), stride))
         return found
 
     def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
@@ -597,6 +627,14 @@ class _Distributor:
             plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
             made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
         return ir.Operation.create(name, types, operands, made, regions=regions)
+
+
+class _PeriodDistributor(Periods, _Distributor):
+    """Distributes a function whose plan walks by periods."""
+
+
+class _StaggeredDistributor(Staggered, _Distributor):
+    """Distributes a function whose plan has staggered warps."""
 
 
 PASS = Pass(

@@ -9,7 +9,8 @@ Rows that begin between two 16-byte boundaries (``shifted``) are read in aligned
 begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave the
 array's memory, its elements are read one by one. Vectors along the kept axis that begin anywhere (``unaligned``) are
 taken out of two aligned accesses; the first and the last element of the reduced axis, where these might leave the
-array's memory, are read one by one. So nothing outside the array is ever touched.
+array's memory, are read one by one. So nothing outside the array is ever touched. Of rows that are read as one
+(``period``) an access at most of a thread begins before them, and one ends behind; their elements are read one by one.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 
@@ -91,6 +92,7 @@ from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
 from ._access import Window, is_of_tile, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._steps import apart
 
 HEAVY = 12
 """Operations of a combine from which on what is left of a walk goes one by one: its code would take longer to compile
@@ -102,6 +104,8 @@ def _run(module: Any) -> None:
         _peel(op)
     for op in find(module, "fold.load"):
         lower_load(op, None)
+    for op in find(module, "fold.lead"):
+        _lower_lead(op)
     for op in find(module, "fold.position"):
         lower_position(op)
     for op in find(module, "fold.live"):
@@ -115,14 +119,16 @@ def _peel(op: Any) -> None:
     body = [o.operation for o in op.regions[0].blocks[0].operations]
     live = next((o for o in body if o.name == "fold.live"), None)
     loads = {string(o, "access", ACCESS): o for o in body if o.name == "fold.load"}
-    begin, end, state = op.operands
+    begin, end, state = list(op.operands)[:3]
     with before(op):
         pieces = _Pieces(op, state, live)
         rows = loads.get("shifted", loads.get("tile") if pieces.lanes > 1 else None)
-        if live and rows:
+        if live and len(op.operands) > 3:
+            pieces.period(begin, end)
+        elif live and rows:
             pieces.shifted(begin, end, rows)
-        elif live and "unaligned" in loads:
-            pieces.unaligned(begin, end, loads["unaligned"])
+        elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
+            pieces.unaligned(begin, end, columns)
         else:
             pieces.walk(begin, end)
         replace(op, pieces.close(op.results[0].type))
@@ -203,12 +209,17 @@ class _Pieces:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:
-            last = arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
-            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
+            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, self.final(begin, limit), whole=True))
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
             self.add(_after(begin, limit, self.step), end, 1, Window(self.live.operands[1], end))
+
+    def final(self, begin: Any, limit: Any) -> Any:
+        """The last access of a walk from ``begin`` that starts before ``limit``."""
+        t = begin.type
+        rest = arith.subi(arith.subi(limit, integer(t, 1)), begin)
+        return arith.addi(begin, arith.andi(rest, integer(t, -self.step)))
 
     def shifted(self, begin: Any, end: Any, load: Any) -> None:
         """The same for a row that begins and ends anywhere: so many accesses at both its ends may be cut."""
@@ -247,6 +258,26 @@ class _Pieces:
         self.walk(begin, bound)
         self.add(_after(begin, bound, self.step), end, 1, window)
 
+    def period(self, begin: Any, end: Any) -> None:
+        """The same for rows that are read as one, in accesses a period apart; both their ends may cut one."""
+        t, first, lanes = begin.type, self.live.operands[1], self.lanes
+        zero, one, step = integer(t, 0), integer(t, 1), apart(self.op, 1)
+        window = Window(first, end)
+        self.add(begin, _once(begin, arith.minsi(first, end)), 1, window)
+        cut = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
+        begin = arith.select(cut, arith.addi(begin, step), begin)
+        rest = arith.subi(arith.subi(end, integer(t, lanes - 1)), begin)
+        whole = arith.divui(arith.addi(arith.maxsi(rest, zero), arith.subi(step, one)), step)
+        grouped = arith.andi(whole, integer(t, -self.unroll))
+        middle, after = (arith.addi(begin, arith.muli(count, step)) for count in (grouped, whole))
+        self.add(begin, middle, self.unroll)
+        if self.together:
+            last = arith.subi(after, step)
+            self.add(middle, _once(middle, after), self.unroll, Window(None, after, last, whole=True))
+        else:
+            self.add(middle, after, 1)
+        self.add(after, end, 1, window)
+
     def close(self, t: Any) -> list[Any]:
         """The chain's result, in type ``t``."""
         self.last.results[0].set_type(t)
@@ -261,13 +292,25 @@ def _after(begin: Any, limit: Any, step: int) -> Any:
     return arith.addi(begin, whole)
 
 
+def _lower_lead(op: Any) -> None:
+    with before(op):
+        base, kept = op.operands[0], op.operands[1]
+        scalar = ir.IntegerType.get_signless(8 * attribute(op, "bytes"))
+        start = address(base, offset(op, kept, kept, 2), scalar)
+        replace(op, [_past(start, scalar, attribute(op, "lanes"), kept.type)])
+
+
 def _lead(op: Any, lanes: int, t: Any) -> Any:
     """How many elements the row of a shifted load begins after a boundary of ``lanes`` elements."""
     base, kept = op.operands[0], op.operands[1]
     if is_of_tile(op):
         return arith.andi(offset(op, kept, integer(t, 0), 3), integer(t, lanes - 1))
     scalar = element(op.results[0].type)
-    start = address(base, offset(op, kept, integer(t, 0), 3), scalar)
+    return _past(address(base, offset(op, kept, integer(t, 0), 3), scalar), scalar, lanes, t)
+
+
+def _past(start: Any, scalar: Any, lanes: int, t: Any) -> Any:
+    """How many elements an address lies after a boundary of ``lanes`` elements."""
     i64 = ir.IntegerType.get_signless(64)
     bits = llvm.ptrtoint(i64, start)
     count = arith.shrui(bits, integer(i64, bytes_of(memory_type(scalar)).bit_length() - 1))
@@ -278,6 +321,6 @@ def _lead(op: Any, lanes: int, t: Any) -> Any:
 PASS = Pass(
     "lower-global-access",
     _run,
-    ("fold.load", "fold.store", "fold.live", "fold.position"),
+    ("fold.load", "fold.store", "fold.live", "fold.lead", "fold.position"),
     "choose vector loads, peeled steps and masked tails; compute addresses",
 )

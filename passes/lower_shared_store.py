@@ -1,7 +1,7 @@
 """The first half of the warp stage: one lane of each group leaves its warp's state in shared memory.
 
 A buffer per value of the state, [rows][slots], so that neighbouring results lie in neighbouring banks; a barrier
-makes the states visible to the whole CTA.
+makes the states visible to the whole CTA. Fragments are stored as they are, or, with ``{apart}``, element by element.
 
 Eight warps, two results a CTA:
 
@@ -39,7 +39,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.build import barrier, before, find, integer, replace, shared_buffer, store
-from ..compiler.combine import unpack
+from ..compiler.combine import elements, unpack
 from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
@@ -61,10 +61,18 @@ def _lower(op: Any) -> None:
         with ir.InsertionPoint(branch.then_block):
             start = arith.addi(arith.muli(row, integer(t, slots)), slot)
             for buffer, v in zip(buffers, values, strict=True):
-                store(v, buffer, start)
+                _leave(v, buffer, start, apart="apart" in op.attributes)
             scf.YieldOp([])
         barrier()
         replace(op, buffers)
+
+
+def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:
+    """Stores a state side by side; its elements apart where ``start`` may be no multiple of their number."""
+    if not apart:
+        return store(v, buffer, start)
+    for j, x in enumerate(elements(v)):
+        store(x, buffer, arith.addi(start, integer(start.type, j)))
 
 
 PASS = Pass("lower-shared-store", _run, ("fold.shared_store",), "leave each warp's state in shared memory")

@@ -48,13 +48,14 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import Any
 
-from ..compiler.build import before, find, integer, replace, splat
+from ..compiler.build import before, find, replace, splat
 from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
 from ._packed import lower as lower_bytes
+from ._steps import apart
 
 
 def _run(module: Any) -> None:
@@ -63,17 +64,17 @@ def _run(module: Any) -> None:
 
 
 def _lower(op: Any) -> None:
-    begin, end, init = op.operands
+    begin, end, init = list(op.operands)[:3]
     body, region = op.regions
-    step, unroll, t = attribute(op, "step"), attribute(op, "unroll"), begin.type
+    unroll = attribute(op, "unroll")
     lanes, even = width(unpack(init)[0].type), _even(op)
     with before(op):
         if state := lower_bytes(op):
             return replace(op, state)
-        loop = scf.ForOp(begin, end, integer(t, step * unroll), _scalars(unpack(init), even))
+        loop = scf.ForOp(begin, end, apart(op, unroll), _scalars(unpack(init), even))
         with ir.InsertionPoint(loop.body):
             r = loop.induction_variable
-            starts = [arith.addi(r, integer(t, u * step)) if u else r for u in range(unroll)]
+            starts = [arith.addi(r, apart(op, u)) if u else r for u in range(unroll)]
             fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
             together = fragments if "chain" in op.attributes else [tree(region, [partial(list, f) for f in fragments])]
             scf.YieldOp(reduce(partial(combine, region), together, list(loop.inner_iter_args)))

@@ -37,7 +37,8 @@ def _steps(best: Choice) -> dict[str, list[Any]]:
         value = getattr(plan, name)
         found[name] = [v for v in (2 * value, value // 2) if v]
     found["finish"] = [f for f in get_args(Finish) if f != plan.finish]
-    each = plan.coarsening or planner.ceil2(max(1, best.run.chunk // (plan.positions * plan.vector_reduced)))
+    step = best.run.rows * plan.positions * plan.vector_reduced
+    each = plan.coarsening or planner.ceil2(max(1, best.run.chunk // step))
     found["coarsening"] = [v for v in (0, each // 2, each, 2 * each) if v != plan.coarsening]
     return found
 

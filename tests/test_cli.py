@@ -291,6 +291,15 @@ def test_a_cluster_is_a_level_in_place_of_the_warps() -> None:
     assert re.search(r"^partials +16 bytes ", several, re.MULTILINE)
 
 
+def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
+    text = call("explain", "sum", "--shape", "1000000x9", "--axis", "0").stdout
+    assert re.search(r"^register +20 +4 +1 +fold.thread_reduce ", text, re.MULTILINE)
+    assert re.search(r"^cta +112 +256 +256 +fold.period_reduce +lower-period-reduce ", text, re.MULTILINE)
+    assert "112 rows of 9 columns are a period of 256 threads: each reads 4 element(s) an access" in text
+    assert "walk=interleaved: lanes along so few columns would read in pieces" in text
+    assert "fold.warp_reduce" not in text
+
+
 # --- doctor, help, version ---------------------------------------------------------------------------------------
 def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_PTXAS", "/no/such/ptxas")

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import planner
+from warpfold.compiler import period, planner
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
 
@@ -66,6 +66,9 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         f"| several dims | {planner.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
         f"| up to {planner.SHORT} elements a result, ",
         f"of elements of at most {planner.WRITTEN} times a result's bytes |",
+        f"| all threads of a CTA, of {period.WARPS[0][1]}, {period.WARPS[1][1]} or {period.FEWEST} warps | ",
+        f"rows without gaps of up to {period.WARPS[0][0]}, {period.COLUMNS} columns ",
+        f"; arrays of {period.LEAST >> 20} MiB and more |",
     ):
         assert text in DESIGN
 

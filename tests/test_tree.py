@@ -16,7 +16,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.ladder import RUNGS
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.plan import ROWS_A_ROUND, Plan
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
 
@@ -124,6 +124,48 @@ def tree_v2(
     return cta(np.array(parts, np.float32), plan, len(parts), 1, unroll), plan.finish
 
 
+def places(y: Row, lead: int, period: int, v: int, unroll: int) -> Row:
+    """Paragraph 9: the states of the places of a period, for elements ``y`` that begin ``lead`` past a boundary."""
+    states = np.zeros(period, np.float32)
+    for slot in range(0, period, v):
+        starts = range(slot - lead, len(y), period)
+        whole = [y[s : s + v] for s in starts if s >= 0 and s + v <= len(y)]
+        cut = {s < 0: [y[j] if 0 <= j < len(y) else 0 for j in range(s, s + v)]
+               for s in starts if s < 0 or s + v > len(y)}  # fmt: skip
+        state = np.zeros(v, np.float32)
+        grouped = len(whole) // unroll * unroll if unroll > 1 else 0
+        groups = [neighbours(whole[i : i + unroll]) for i in range(0, grouped, unroll)]
+        for more in [cut.get(True), *groups, *whole[grouped:], cut.get(False)]:
+            state = state if more is None else state + np.array(more, np.float32)
+        states[slot : slot + v] = state
+    return states
+
+
+def columns_of(y: Row, n: int, rows: int, lead: int, v: int, unroll: int) -> Row:
+    """Paragraph 9: rows meet in rounds, each with those a multiple of an eighth of them on; then columns have names."""
+    states = places(y, lead, rows * n, v, unroll).reshape(rows, n)
+    while len(states) > 1:
+        left = -(-len(states) // ROWS_A_ROUND)
+        states = [reduce(operator.add, states[i::left]) for i in range(left)]
+    return np.roll(states[0], -lead)
+
+
+def narrow(x: Row, options: str, lead: int) -> Row:
+    """Paragraph 9: the sums of all columns; the parts' sums are such rows themselves."""
+    choice = plan_for("sum", x.shape, axis=0, plan=options).choice
+    plan, run, n = choice.plan, choice.run, x.shape[1]
+    assert plan.walk == "period"
+    lead %= plan.vector
+    parts = [
+        columns_of(x[p * run.chunk : (p + 1) * run.chunk].ravel(), n, run.rows, lead, plan.vector, plan.unroll)
+        for p in range(run.split)
+    ]
+    if plan.finish == "cta":
+        return parts[0]
+    second = max(1, min(plan.second_unroll, 16 // plan.vector))
+    return columns_of(np.concatenate(parts), n, run.rows, 0, plan.vector, second)
+
+
 def random(*shape: int) -> Row:
     return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
 
@@ -185,6 +227,20 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     x = random(*shape)
     columns = [tree_v2(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
+
+
+@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [((50_000, 9), ""), ((1000, 9), "walk=period,warps_kept=2,unroll=2,finish=last_block"),
+     ((777, 33), "walk=period,warps_kept=4,unroll=1,finish=cta"), ((3001, 6), "walk=period,warps_kept=1,unroll=4"),
+     ((900, 5), "walk=period,warps_kept=1,unroll=2,vector=2"), ((30, 31), "walk=period,warps_kept=1")],
+)  # fmt: skip
+def test_sums_of_narrow_columns(shape: tuple[int, int], options: str, start: int) -> None:
+    """Rows that are read as one: the place of the array in the first access decides who has which element."""
+    x = random(*shape)
+    found = wf.sum(at_element(x, start), axis=0, plan=options, device="emulator")
+    assert found.tolist() == narrow(x, options, start).tolist()
 
 
 @pytest.mark.parametrize(

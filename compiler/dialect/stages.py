@@ -27,8 +27,8 @@ from .base import (
 )
 
 GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
-ACCESS = ("aligned", "shifted", "unaligned", "strided", "coherent", "tile", "tile_strided")
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "tile": 1, "tile_strided": 1}
+ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
 AXES = ("kept", "reduced")
 METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
@@ -61,10 +61,12 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
     ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
     follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
-    anywhere; the sizes of the kept and the reduced axis follow), ``strided`` single elements, ``tile`` (vectors that
-    lie side by side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows),
-    ``tile_strided`` (single elements there), or ``coherent`` (aligned vectors along the kept
-    axis, of data that other CTAs have written during this kernel).
+    anywhere; the sizes of the kept and the reduced axis follow), ``period`` (aligned ones of rows that are read as one;
+    those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
+    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by side
+    in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
+    elements there), or ``coherent`` (aligned vectors, along the kept axis or as of a period, of data that other CTAs
+    have written during this kernel).
     """
 
     base: ext.Operand[Any]
@@ -186,16 +188,20 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
 
 
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
-    """A thread's own elements: ``state = fold.thread_reduce begin, end, init {step, unroll} ({body}, {combine})``.
+    """A thread's own elements.
+
+    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll} ({body}, {combine})``.
 
     The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
     r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
-    into ``init``. A result that is a scalar where the fragment is a vector is the vector's elements combined.
+    into ``init``. A result that is a scalar where the fragment is a vector is the vector's elements combined. With a
+    ``period`` the accesses lie ``step`` times as much apart.
     """
 
     begin: ext.Operand[Any]
     end: ext.Operand[Any]
     init: ext.Operand[Any]
+    period: Sequence[ext.Operand[Any]]
     state: ext.Result[Any]
     step: Any
     unroll: Any
@@ -205,6 +211,8 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         _index(op, 0, 1)
+        expect(len(op.operands) <= 4, op, "one period at most", len(op.operands) - 3)
+        _index(op, *range(3, len(op.operands)))
         power_of_two(op, "step", 1 << 30)
         power_of_two(op, "unroll", 32)
         init, result = op.operands[2].type, op.results[0].type
@@ -247,8 +255,8 @@ class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
 class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
     """Puts each warp's state into shared memory: ``buffers = fold.shared_store row, slot, on, state {rows, slots}``.
 
-    Threads whose ``on`` is true write their state at (row, slot); a barrier follows. One buffer per value of the
-    state, of ``rows`` (warps along the reduced axis) times ``slots`` (results the CTA works on) elements.
+    Threads whose ``on`` is true write their state at (row, slot), which with ``{apart = true}`` may be any place; a
+    barrier follows. One buffer per value of the state, of ``rows`` (warps along the reduced axis) times ``slots`` (results the CTA works on) elements.
     """
 
     row: ext.Operand[Any]
@@ -343,6 +351,66 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
         expect(1 < rows >= lanes, op, "more than one row, and no fewer than lanes", f"{rows} for {lanes} lane(s)")
         integer(op, "slots")
         boolean(op, "ordered")
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.operands[2].type)
+
+
+class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
+    """How many elements after a boundary of ``lanes`` elements the first element of a result lies.
+
+    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and
+    the layout operands are kept sizes (without the outermost) and kept strides.
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    lead: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    lanes: Any
+    bytes: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _pointer(op, 0, GLOBAL)
+        _index(op, 1)
+        _layout(op, 2, 1)
+        power_of_two(op, "lanes", 16)
+        power_of_two(op, "bytes", 8)
+        index, found = op.operands[1].type, op.results[0].type
+        expect(found == index, op, f"a result of type {index}", str(found))
+
+
+class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc]
+    """Combines the states that the threads of a CTA hold of the places of a period.
+
+    ``state = fold.period_reduce thread, on, state, rows, columns, lead {threads} ({combine})``: a fragment holds the
+    states of places that lie side by side, that of thread t from t times its length on; threads whose ``on`` is true
+    have some. Places are ``columns`` to each of ``rows`` rows, and place p is of column p - ``lead``, modulo
+    ``columns``. Thread c gets the state of column c, others that of any.
+    """
+
+    thread: ext.Operand[Any]
+    on: ext.Operand[Any]
+    state: ext.Operand[Any]
+    rows: ext.Operand[Any]
+    columns: ext.Operand[Any]
+    lead: ext.Operand[Any]
+    result_: ext.Result[Any]
+    threads: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        _index(op, 0, 3, 4, 5)
+        expect(str(op.operands[1].type) == "i1", op, "an i1 as operand 1", str(op.operands[1].type))
+        scalar = state_type([element(t) for t in values(op.operands[2].type)])
+        found = op.results[0].type
+        expect(found == scalar, op, f"a result of type {scalar}", str(found))
+        power_of_two(op, "threads", 1024)
 
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805

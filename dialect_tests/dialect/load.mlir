@@ -41,6 +41,17 @@ func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32
   return %v : vector<4xf32>
 }
 
+// CHECK-LABEL: func.func @of_a_period
+func.func @of_a_period(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %column: i32, %one: i32) -> vector<4xf32> {
+  // Rows without gaps as one row: %r counts through all of them, from the first column of %kept on.
+  // CHECK:      access = "period", axis = "reduced"
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %column, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "period"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
 // CHECK-LABEL: func.func @strided_over_two_dims_each
 func.func @strided_over_two_dims_each(
     %x: !llvm.ptr<1>, %kept: i64, %r: i64, %kept_size: i64, %reduced_size: i64,

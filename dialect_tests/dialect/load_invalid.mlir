@@ -106,7 +106,7 @@ func.func @no_origin(%x: !llvm.ptr<3>, %kept: i32, %r: i32, %k0: i32, %r0: i32) 
 // -----
 
 func.func @unknown_access(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %k0: i32, %r0: i32) {
-  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted unaligned strided coherent tile tile_strided}}
+  // expected-error @below {{WF311: fold.load expects the attribute access to be one of aligned shifted unaligned period staggered strided coherent tile tile_strided}}
   %made = "fold.load"(%x, %kept, %r, %k0, %r0) {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "askew"}
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> f32
   return

@@ -61,3 +61,18 @@ func.func @value_and_index(%begin: i32, %end: i32, %s: tuple<vector<4xf32>, vect
   }) {step = 128, unroll = 1} : (i32, i32, tuple<vector<4xf32>, vector<4xi64>>) -> tuple<f32, i64>
   return %r : tuple<f32, i64>
 }
+
+// CHECK-LABEL: func.func @by_periods
+func.func @by_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) -> vector<4xf32> {
+  // One more operand: the accesses lie so far apart that an element of each is of the same column.
+  // CHECK: {step = 1 : i64, unroll = 4 : i64} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
+  %r = "fold.thread_reduce"(%begin, %end, %v, %period) ({
+  ^bb0(%i: i32):
+    "fold.yield"(%v) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 1, unroll = 4} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
+  return %r : vector<4xf32>
+}

@@ -167,3 +167,33 @@ func.func @combine_yields_another_type(%begin: i32, %end: i32, %v: vector<4xf32>
     : (i32, i32, vector<4xf32>) -> f32
   return
 }
+
+// -----
+
+func.func @period_is_no_index(%begin: i32, %end: i32, %v: vector<4xf32>, %period: f32) {
+  // expected-error @below {{WF310: fold.thread_reduce expects an i32 or i64 as operand 3, got f32}}
+  %made = "fold.thread_reduce"(%begin, %end, %v, %period) ({
+  ^bb0(%i: i32):
+    "fold.yield"(%v) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {step = 1, unroll = 2}
+    : (i32, i32, vector<4xf32>, f32) -> vector<4xf32>
+  return
+}
+
+// -----
+
+func.func @two_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) {
+  // expected-error @below {{WF310: fold.thread_reduce expects one period at most, got 2}}
+  %made = "fold.thread_reduce"(%begin, %end, %v, %period, %period) ({
+  ^bb0(%i: i32):
+    "fold.yield"(%v) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {step = 1, unroll = 2}
+    : (i32, i32, vector<4xf32>, i32, i32) -> vector<4xf32>
+  return
+}

@@ -620,3 +620,52 @@ func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
   }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// --- narrow rows without gaps: the walk by periods ---
+
+// All 64 threads lie side by side along several rows. A row of the kernel is what lies in memory from the first column
+// of its tile on: elements are counted through all rows, accesses begin at the boundary before, and lie a period apart.
+// The period is so many rows of so many columns as the launch says.
+// CHECK-LABEL: gpu.func @narrow
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[PARTIALS:.*]]: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[COLUMNS:.*]]: i32, %[[N:.*]]: i32, %[[CHUNK:.*]]: i32, %{{.*}}: i32, %[[STRIDE:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[ROWS:.*]]: i32)
+// CHECK:         %[[PERIOD:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]] : i32
+// CHECK:         %[[SLOT:.*]] = arith.muli %[[THREAD:.*]], %c4_i32 : i32
+// CHECK:         %[[FIRST_KEPT:.*]] = arith.muli %{{.*}}, %[[COLUMNS]] : i32
+// CHECK:         %[[ON:.*]] = arith.cmpi slt, %[[SLOT]], %[[PERIOD]] : i32
+// CHECK:         %[[OWNER:.*]] = arith.cmpi slt, %[[THREAD]], %[[COLUMNS]] : i32
+// CHECK:         %[[LIMIT:.*]] = arith.muli %[[N]], %[[COLUMNS]] : i32
+// CHECK:         %[[OWN:.*]] = arith.muli %[[CHUNK]], %[[COLUMNS]] : i32
+// CHECK:         %[[LEAD:.*]] = "fold.lead"(%[[X]], %[[FIRST_KEPT]], %[[STRIDE]]) {bytes = 4 : i64, kept_rank = 1 : i64, lanes = 4 : i64, reduced_rank = 0 : i64}
+// CHECK:         arith.subi %{{.*}}, %[[LEAD]] : i32
+// CHECK:         %[[MINE:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %{{.*}}, %[[PERIOD]]) ({
+// CHECK:           "fold.load"(%[[X]], %[[FIRST_KEPT]], %{{.*}}) {access = "period", axis = "reduced", kept_rank = 1 : i64, reduced_rank = 1 : i64} : ({{.*}}) -> vector<4xf32>
+// CHECK:           "fold.live"({{.*}}) : (i32, i32, i32) -> vector<4xi1>
+// CHECK:         {step = 1 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
+// The rows meet, and only now has a thread a column.
+// CHECK:         %[[OURS:.*]] = "fold.period_reduce"(%[[THREAD]], %[[ON]], %[[MINE]], %[[ROWS]], %[[COLUMNS]], %[[LEAD]])
+// CHECK:         {threads = 64 : i64} : (i32, i1, vector<4xf32>, i32, i32, i32) -> f32
+// The states of the parts of a tile lie side by side, so that they are such rows, too, and the last CTA walks them so.
+// CHECK:         %[[START:.*]] = arith.muli %{{.*}}, %[[FIRST_KEPT]] : i32
+// CHECK-NEXT:    %[[AT:.*]] = arith.addi %[[START]], %[[THREAD]] : i32
+// CHECK:         "fold.grid_finish"(%{{.*}}, %{{.*}}, %[[AT]], %[[COLUMNS]], %[[OWNER]], %[[OURS]], %[[PARTIALS]], %{{.*}}) ({
+// CHECK:           %[[AGAIN:.*]] = arith.andi %[[START]], %c3_i32 : i32
+// CHECK:           "fold.load"(%[[PARTIALS]], %[[START]], %{{.*}}) {access = "coherent", axis = "reduced"
+// CHECK:           "fold.period_reduce"(%[[THREAD]], %[[ON]], %{{.*}}, %[[ROWS]], %[[COLUMNS]], %[[AGAIN]])
+func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "kept", walk = "period", vector = 4, unroll = 2, lanes = 1, warps = 1,
+                 warps_kept = 2, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "last_block", tree = "tree-v2"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["period"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

@@ -387,3 +387,59 @@ func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: 
     : (vector<2xf32>, !llvm.ptr<1>, i32, i1, i32, i32) -> ()
   return
 }
+
+// Rows that are read as one, four elements an access, a period apart. The row begins at %first and ends at %end; accesses
+// begin at the boundary before, `lead` elements early. Four pieces:
+//   the access in which the row begins, if it is this thread's:  one by one
+//   pairs of whole accesses                                      as many as there are: they are counted
+//   what is left of these
+//   the access that the row ends in, if it is this thread's:     one by one
+// CHECK-LABEL: func.func @periods
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[SLOT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[STRIDE:.*]]: i32, %[[PERIOD:.*]]: i32)
+func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: i32, %stride: i32, %period: i32)
+    -> vector<4xf32> {
+  // CHECK:      %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<1> to i64
+  // CHECK-NEXT: %[[ELEMENT:.*]] = arith.shrui %[[ADDRESS]], %c2_i64 : i64
+  // CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[ELEMENT]], %c3_i64 : i64
+  // CHECK:      %[[BEGIN:.*]] = arith.subi %[[SLOT]], %{{.*}} : i32
+  // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[BEGIN]], %{{.*}}, %cst{{.*}}, %[[PERIOD]]) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      {step = 1 : i64, unroll = 1 : i64}
+  // CHECK:      %[[CUT:.*]] = arith.cmpi slt, %[[BEGIN]], %[[FIRST]] : i32
+  // CHECK:      %[[NEXT:.*]] = arith.select %[[CUT]], %{{.*}}, %[[BEGIN]] : i32
+  // CHECK:      %[[WHOLE:.*]] = arith.divui %{{.*}}, %[[PERIOD]] : i32
+  // CHECK-NEXT: %[[EVEN:.*]] = arith.andi %[[WHOLE]], %c-2_i32 : i32
+  // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD]], %[[PERIOD]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NEXT:   "fold.yield"
+  // CHECK:      {step = 1 : i64, unroll = 2 : i64}
+  // What is not there is the last whole access again, and not counted.
+  // CHECK:      %[[LAST:.*]] = arith.subi %[[AFTER:.*]], %[[PERIOD]] : i32
+  // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]], %[[PERIOD]]) ({
+  // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+  // CHECK-NEXT:   arith.minsi %[[R]], %[[LAST]] : i32
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:        arith.cmpi slt, %[[R]], %[[AFTER]] : i32
+  // CHECK:      {chain = true, step = 1 : i64, unroll = 2 : i64}
+  // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%[[AFTER]], %[[END]], %[[REST]], %[[PERIOD]]) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      return %[[TAIL]]
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %lead = "fold.lead"(%x, %kept, %stride) {kept_rank = 1, reduced_rank = 0, lanes = 4, bytes = 4}
+    : (!llvm.ptr<1>, i32, i32) -> i32
+  %begin = arith.subi %slot, %lead : i32
+  %s = "fold.thread_reduce"(%begin, %end, %zeros, %period) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %kept, %r, %stride, %stride)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "period"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
+    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 1, unroll = 2} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
+  return %s : vector<4xf32>
+}

@@ -6,7 +6,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from warpfold.compiler.plan import Launch, Place, Plan, kept_in_tile, kept_index, position, reduced_range
+from warpfold.compiler.plan import (
+    Launch,
+    Place,
+    Plan,
+    kept_in_tile,
+    kept_index,
+    period_range,
+    position,
+    reduced_range,
+)
 
 
 @lru_cache(maxsize=4096)
@@ -113,3 +122,49 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
                         if kept < n_kept and part * run.chunk <= at < end:
                             count[kept, at] += 1
     return count
+
+
+def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced: int) -> None:
+    """A period is so many whole rows in whole accesses, and the grid covers both axes."""
+    period = run.rows * columns
+    assert 0 < period <= plan.threads * plan.vector
+    assert period % plan.vector == 0
+    assert columns <= plan.slots
+    assert run.tiles * columns == n_kept
+    assert run.chunk % (run.rows * plan.unroll) == 0
+    assert run.split * run.chunk >= n_reduced
+    assert run.split == 1 or ((run.split - 1) * run.chunk < n_reduced and plan.finish == "last_block")
+
+
+def of_periods(plan: Plan, run: Launch, part: int, columns: int, n_reduced: int, lead: int) -> tuple[np.ndarray, ...]:
+    """Of all threads of one CTA: where their accesses begin, end and how far they lie apart, and its first element."""
+    ranges = [
+        period_range(plan, run, Place(0, part, thread), columns, n_reduced, lead) for thread in range(plan.threads)
+    ]
+    begin, end, step = (np.array(x, dtype=object) for x in zip(*ranges, strict=True))
+    return begin, end, step, np.full(plan.threads, part * run.chunk * columns, dtype=object)
+
+
+def period_owners(plan: Plan, run: Launch, columns: int, n_reduced: int, element: int, lead: int) -> int:
+    """How many accesses of all threads of a tile cover one element, counted through all its rows."""
+    count, guess = 0, element // (run.chunk * columns)
+    for part in {max(0, guess - 1), guess, guess + 1} & set(range(run.split)):
+        begin, end, step, first = of_periods(plan, run, part, columns, n_reduced, lead)
+        start = begin + (element - begin) // step * step
+        inside = (begin <= start) & (start < end) & (element < start + plan.vector)
+        count += int((inside & (first <= element) & (element < end)).sum())
+    return count
+
+
+def check_columns(plan: Plan, run: Launch, columns: int, n_reduced: int, lead: int) -> None:
+    """Every element of a tile is read once, and what one thread reads at one place of its accesses is of one column."""
+    count = np.zeros(n_reduced * columns, dtype=np.int64)
+    for part in range(run.split):
+        ranges = [period_range(plan, run, Place(0, part, t), columns, n_reduced, lead) for t in range(plan.threads)]
+        for begin, end, step in ranges:
+            elements = np.arange(begin, end, step)[:, None] + np.arange(plan.vector)
+            assert (elements % columns == elements[:1] % columns).all()
+            assert ((elements[:, 0] + lead) % plan.vector == 0).all()
+            wanted = elements[(elements >= part * run.chunk * columns) & (elements < end)]
+            np.add.at(count, wanted, 1)
+    assert (count == 1).all()

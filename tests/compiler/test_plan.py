@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from ownership import brute, check_launch, check_reduced, check_threads, check_tiles, owners
+from ownership import (
+    brute,
+    check_columns,
+    check_launch,
+    check_periods,
+    check_reduced,
+    check_threads,
+    check_tiles,
+    owners,
+)
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan import STATIC_SHARED, Launch, Place, Plan, check, launch, reduced_range
+from warpfold.compiler.plan import STATIC_SHARED, Launch, Place, Plan, check, launch, period_rows, reduced_range
 from warpfold.compiler.target import DEFAULT, TARGETS
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -99,6 +108,38 @@ def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
             assert step % plan.vector == 0
 
 
+@settings(max_examples=150)
+@given(
+    st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 8]), st.integers(1, 300),
+    st.integers(1, 400), st.integers(1, 5), st.data(),
+)  # fmt: skip
+def test_every_element_of_narrow_rows_has_one_owner_and_every_owner_one_column(
+    vector: int, unroll: int, warps: int, columns: int, n: int, split: int, data: st.DataObject
+) -> None:
+    plan = Plan("kept", "period", vector, unroll, 1, 1, warps, finish="last_block" if split > 1 else "cta")
+    assume(columns <= plan.threads and period_rows(plan, columns) > 0)
+    run = launch(plan, 3 * columns, n, split, columns)
+    check_periods(plan, run, columns, 3 * columns, n)
+    check_columns(plan, run, columns, n, data.draw(st.integers(0, vector - 1)))
+
+
+@pytest.mark.parametrize(
+    ("vector", "warps", "columns", "rows"),
+    [(4, 8, 2, 512), (4, 8, 9, 112), (4, 8, 255, 4), (4, 8, 256, 4), (4, 32, 129, 28), (16, 8, 9, 448), (16, 1, 33, 0),
+     (1, 1, 32, 1), (8, 1, 48, 5), (2, 8, 7, 72)],
+)  # fmt: skip
+def test_a_period_has_whole_rows_in_whole_accesses(vector: int, warps: int, columns: int, rows: int) -> None:
+    """As many as the threads read at once; of 48 columns each row is six accesses of eight."""
+    assert period_rows(Plan("kept", "period", vector, lanes=1, warps_kept=warps), columns) == rows
+
+
+def test_both_rounds_of_a_period_use_one_buffer() -> None:
+    plan = Plan("kept", "period", 4, lanes=1, warps_kept=8)
+    assert (plan.exchanged, plan.slots, plan.vector_kept) == (1024, 256, 1)
+    assert plan.shared_bytes(8) == 8192
+    assert replace(plan, finish="last_block").shared_bytes(8) == 8192 + 16
+
+
 @pytest.mark.parametrize(("n", "parts"), [(0, 1), (1, 1), (1023, 1), (1024, 1), (1025, 2), (4096, 4), (4097, 3)])
 def test_chunks_are_whole_tiles(n: int, parts: int) -> None:
     plan = Plan(vector=4, unroll=8, finish="last_block")
@@ -152,7 +193,7 @@ def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
     ("change", "text"),
     [
         ({"fast": "x"}, "WF403: plan field fast cannot be 'x': expected one of reduced kept"),
-        ({"walk": ""}, "WF403: plan field walk cannot be '': expected one of interleaved blocked"),
+        ({"walk": ""}, "WF403: plan field walk cannot be '': expected one of interleaved blocked period"),
         ({"finish": "x"}, "WF403: plan field finish cannot be 'x': expected one of cta last_block two_kernels atomic"),
         ({"lanes": 64}, "WF403: plan field lanes cannot be 64: expected at most 32"),
         ({"lanes": 3}, "WF403: plan field lanes cannot be 3: expected a power of two"),
@@ -173,6 +214,8 @@ def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
         ({"coarsening": 2, "unroll": 4, "finish": "atomic"}, "WF413: .* coarsening=2 is less than unroll=4"),
         ({"cluster": 3}, "WF403: plan field cluster cannot be 3: expected a power of two"),
         ({"cluster": 16}, "WF403: plan field cluster cannot be 16: expected at most 8"),
+        ({"walk": "period"}, "(?s)WF415: .* has other extents.*set fast=kept,lanes=1, or walk=interleaved"),
+        ({"walk": "period", "fast": "kept", "lanes": 1, "finish": "atomic"}, "(?s)WF415: .*set finish=last_block"),
         ({"tile_bytes": 1000}, "WF403: plan field tile_bytes cannot be 1000: expected 0, or a power of two"),
         ({"tile_bytes": 65536}, "WF405: the plan needs 65536 bytes"),
         *[

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from layouts import Layout, offsets_of, strides_of
-from ownership import check_launch, check_reduced, check_threads, owners
+from ownership import (
+    check_columns,
+    check_launch,
+    check_periods,
+    check_reduced,
+    check_threads,
+    owners,
+    period_owners,
+)
 from tasks import BEYOND, BOUNDARIES, WIDE, simple, task_of, tasks, traced
 from tiling import check_tile, results_of
 
@@ -52,6 +60,7 @@ OPTIONS = [
     "", "unroll=1", "warps=1", "warps=4,warps_kept=1", "finish=two_kernels", "finish=last_block,unroll=1", "finish=cta",
     "fast=kept", "fast=reduced", "walk=blocked", "lanes=1", "lanes=8,warps=2", "fast=kept,lanes=4,finish=two_kernels",
     "walk=blocked,fast=reduced,finish=last_block", "warps_kept=8,warps=4", "cta=sequential", "coarsening=2",
+    "walk=period", "walk=period,warps_kept=1,unroll=1", "walk=period,vector=2,finish=cta", "walk=staggered",
     "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", "tile_bytes=1024", "tile_bytes=0",
     "tile_bytes=16384,lanes=4", *LADDER,
 ]  # fmt: skip
@@ -62,6 +71,8 @@ def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
     g, plan, run = task.geometry, choice.plan, choice.run
     check_target(task, plan)
+    if plan.walk == "period":
+        return check_rows(task, choice)
     check_threads(plan)
     check_launch(plan, run, g.n_kept, g.n_reduced, results_of(task, choice))
     for lead in leads(choice):
@@ -71,6 +82,28 @@ def check_choice(task: Task, choice: Choice) -> None:
     if g.n_kept * g.n_reduced:
         check_tile(task, choice) if plan.tile_bytes else check_access(task, choice)
         check_stores(task, choice)
+    return None
+
+
+def check_rows(task: Task, choice: Choice) -> None:
+    """The same where rows without gaps are read as one."""
+    g, plan, run = task.geometry, choice.plan, choice.run
+    check_periods(plan, run, g.columns, g.n_kept, g.n_reduced)
+    for lead in range(plan.vector):
+        check_columns(plan, run, g.columns, g.n_reduced, lead)
+    assert task.monoid.commutative
+    assert task.determinism != "portable"
+    check_index_bits(task, choice)
+    assert set(choice.facts.access) == {"period"}
+    assert not choice.facts.store_vector
+    starts = [task.addresses[i] + g.offsets[i] * t.itemsize for i, t in enumerate(task.program.inputs)]
+    leads = [divmod(at, t.itemsize) for at, t in zip(starts, task.program.inputs, strict=True)]
+    assert {rest for _, rest in leads} == {0}
+    assert len({lead % plan.vector for lead, _ in leads}) == 1
+    for i, t in enumerate(task.program.inputs):
+        assert plan.vector * t.itemsize <= WIDEST
+        rows = offsets_of(g.reduced, i)[:, None] + np.arange(g.columns)
+        assert np.array_equal(rows.ravel(), np.arange(g.n_reduced * g.columns))
 
 
 def check_target(task: Task, plan: Plan) -> None:
@@ -189,7 +222,7 @@ def test_options_give_a_plan_that_holds_or_an_error(task: Task, options: list[st
     try:
         choice = choose(task, ",".join(options))
     except PlanError as e:
-        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412", "WF417", "WF418"}  # noqa: PT017 (an error is one of the two right answers)
+        assert e.code in {"WF404", "WF405", "WF408", "WF409", "WF412", "WF415", "WF416", "WF417", "WF418"}  # noqa: PT017 (an error is one of the two right answers)
     else:
         check_choice(task, choice)
 
@@ -201,6 +234,14 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
     check_target(task, choice.plan)
     check_workspace(task, choice)
     check_cluster(task, choice.plan)
+    check_index_bits(task, choice)
+    if choice.plan.walk == "period":
+        check_periods(choice.plan, choice.run, g.columns, g.n_kept, g.n_reduced)
+        last = g.n_reduced * g.columns - 1
+        for element in {0, last, data.draw(st.integers(0, last))}:
+            for lead in range(choice.plan.vector):
+                assert period_owners(choice.plan, choice.run, g.columns, g.n_reduced, element, lead) == 1
+        return
     check_threads(choice.plan)
     check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced, results_of(task, choice))
     check_index_bits(task, choice)
@@ -672,7 +713,76 @@ def test_columns_that_begin_anywhere_are_read_in_vectors_where_that_is_faster(t:
 
 @pytest.mark.parametrize(("width", "lanes"), [(5, 2), (8, 2), (9, 4), (16, 4), (17, 8), (257, 8)])
 def test_few_columns_get_few_lanes(width: int, lanes: int) -> None:
-    assert choose(simple("max", (MANY, width), (0,))).plan.lanes_kept == lanes
+    """Where an element lies between rows, which cannot be read as one."""
+    assert choose(sliced("max", (MANY, width))).plan.lanes_kept == lanes
+
+
+LONG = 2_000_000
+
+
+def sliced(what: str, shape: tuple[int, int], t: str = "f32") -> Task:
+    """Columns of an array that has four more."""
+    width = shape[1]
+    layout = Layout(shape, (0,), ((width + 4 - width % 4, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
+
+
+@pytest.mark.parametrize(
+    ("t", "width", "warps"),
+    [("f32", 2, 8), ("f32", 9, 8), ("f32", 32, 0), ("f32", 33, 32), ("f32", 48, 0), ("f32", 40, 32), ("f32", 64, 0),
+     ("f32", 255, 32),
+     ("f32", 257, 0), ("i8", 9, 8), ("i8", 16, 8), ("f16", 8, 8), ("f64", 9, 8), ("f64", 4, 0), ("bool", 129, 32)],
+)  # fmt: skip
+def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:
+    """But for columns that fill all lanes with whole accesses, and those that a CTA has no threads for."""
+    plan = choose(simple("max", (LONG, width), (0,), t)).plan
+    assert (plan.walk, plan.warps_kept) == (("period", warps) if warps else ("interleaved", 1))
+    assert choose(sliced("max", (LONG, width), t)).plan.walk == "interleaved"
+    assert choose(simple("affine", (LONG, width), (0,), "f32")).plan.walk == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("shape", "warps"),
+    [((2000, 200, 7), 2), ((2000, 1000, 7), 8), ((2000, 100, 7), 0), ((40, 10_000, 33), 32), ((2000, 300, 33), 8)],
+)
+def test_a_cta_walks_no_more_than_a_few_periods_at_least(shape: tuple[int, ...], warps: int) -> None:
+    """Of a middle axis the rows of each outer index are a CTA's own: short ones get few warps, or the ordinary plan."""
+    choice = choose(simple("sum", shape, (1,)))
+    assert (choice.plan.walk == "period", choice.plan.warps_kept) == (warps > 0, warps or choice.plan.warps_kept)
+    assert choice.run.split == (1 if shape[0] > 40 else 3)
+
+
+def test_a_small_array_is_walked_as_ever() -> None:
+    assert choose(simple("sum", (28_000, 9), (0,))).plan.walk == "interleaved"
+    assert choose(simple("sum", (30_000, 9), (0,))).plan.walk == "period"
+
+
+@pytest.mark.parametrize(
+    "options", ["fast=reduced", "lanes=4", "warps=2", "finish=two_kernels", "walk=interleaved", "simple"]
+)
+def test_what_periods_do_not_have_is_asked_of_the_ordinary_plan(options: str) -> None:
+    task = simple("sum", (LONG, 9), (0,))
+    assert choose(task).plan.walk == "period"
+    assert choose(task, options).plan.walk == "interleaved"
+    assert choose(task, options).plan == choose(sliced("sum", (LONG, 9)), options).plan
+
+
+def test_a_walk_by_periods_that_is_asked_for_has_all_it_needs() -> None:
+    task = simple("sum", (1000, 9), (0,))
+    choice = choose(task, "walk=period")
+    assert choice.plan == Plan("kept", "period", 4, 4, 1, 1, 8)
+    assert choose(simple("sum", (9000, 9), (0,)), "walk=period").plan.finish == "last_block"
+    assert choose(task, "walk=period,warps_kept=2,vector=1,finish=cta").plan.threads == 64
+    with pytest.raises(PlanError, match=r"(?s)WF415: .*set lanes=1, or walk=interleaved"):
+        choose(task, "walk=period,lanes=2")
+    with pytest.raises(PlanError, match="WF416: walk=period does not fit this layout"):
+        choose(simple("sum", (1000, 40), (0,)), "walk=period,warps_kept=1")
+    with pytest.raises(PlanError, match="WF416"):
+        choose(replace(task, determinism="portable"), "walk=period")
+    with pytest.raises(PlanError, match="WF416"):
+        choose(task, "walk=period,vector=8")
+    with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=period would reorder"):
+        choose(simple("affine", (1000, 9), (0,)), "walk=period")
 
 
 def test_a_portable_plan_has_vectors_where_the_address_allows_none() -> None:

@@ -1,0 +1,84 @@
+"""Staggered warps, as code: each begins its rows at the boundary before a CTA's columns.
+
+What differs from ``distribute`` otherwise: a thread's accesses begin ``lead`` elements before the columns that it owns
+in the end, and the warps shift their states by as much where they meet. The last lane reads for its neighbour alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.abi import Facts
+from ..compiler.build import bytes_of, memory_type
+from ..compiler.dialect.base import element
+from ..compiler.mlir import arith, gpu, ir
+from ..compiler.plan import Plan
+
+
+class Staggered:
+    """The parts of the distributor that staggered warps have their own way in."""
+
+    plan: Plan
+    facts: Facts
+    arg: Any
+    number: Any
+    id: Any
+    make: Any
+    make_op: Any
+    stage: Any
+    scaled: Any
+    load_attributes: Any
+    lanes: Any
+    row: Any
+    lane: Any
+    slot: Any
+    kept: Any
+    position: Any
+    is_first: Any
+    states: Any
+    block: Any
+
+    def place(self) -> None:
+        """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place."""
+        super().place()  # type: ignore[misc]
+        plan, less = self.plan, arith.CmpIPredicate.slt
+        tile = self.scaled(self.id(gpu.block_id(gpu.Dimension.x)), plan.slots)
+        size = bytes_of(memory_type(element(self.block.arguments[0].type)))
+        attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
+        operands = [self.arg("input", 0), tile, self.arg("kept_stride", 0, 0)]
+        of_first = self.make("fold.lead", tile.type, operands, attributes, 1)
+        rows = arith.muli(self.position, self.arg("reduced_stride", 0, 0))
+        self.lead: Any = arith.andi(arith.addi(of_first, rows), self.number(plan.vector - 1))
+        self.start = arith.subi(self.kept, self.lead)
+        self.mine = arith.andi(self.in_range, arith.cmpi(less, self.slot, self.number(plan.slots)))
+        self.owner = arith.andi(self.owner, self.mine)
+        self.in_range = arith.cmpi(less, self.start, self.arg("n_kept"))
+
+    def first_round(self) -> Any:
+        """Reduces this CTA's rows; after it threads read for what they own."""
+        state = super().first_round()  # type: ignore[misc]
+        self.in_range, self.lead = self.mine, None
+        return state
+
+    def meet(self, value: Any) -> Any:
+        """The warp stage, with states of a warp as far on in shared memory as its accesses began early."""
+        plan = self.plan
+        pitch, vector = plan.slots + 2 * plan.vector, self.number(plan.vector)
+        rows = {"rows": plan.warps, "slots": pitch}
+        place = arith.addi(self.slot, vector)
+        left = {} if self.lead is None else {"apart": True}
+        shifted = place if self.lead is None else arith.subi(place, self.lead)
+        shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
+        operands = [self.row, shifted, self.is_first(self.lane), value]
+        buffers = list(self.make_op("fold.shared_store", shared, operands, rows | left).results)
+        accumulate = [self.lane, arith.minsi(place, self.number(plan.slots)), *buffers]
+        return self.stage("fold.interwarp_accumulate", [value.type], accumulate, rows | self.lanes).results[0]
+
+    def load(self, operand: int, t: Any, r: Any) -> Any:
+        """An access from the boundary before."""
+        layout = [self.arg("kept_stride", operand, 0), self.arg("reduced_stride", operand, 0)]
+        layout += [self.arg("n_kept"), self.arg("n_reduced")]
+        attributes = self.load_attributes(1, 1, "kept", "staggered")
+        return self.make(
+            "fold.load", t, [self.arg("input", operand), self.start, r, *layout], attributes, self.plan.vector
+        )
