@@ -73,7 +73,7 @@ def access(g: Geometry, operand: int) -> Access:
     """How a thread reads an input that the CTA copies, or that all its results share."""
     if tiles.unit(g, operand) is None:
         return "strided"
-    return "tile" if g.reduced and g.reduced[-1].strides[operand] == 1 else "tile_strided"
+    return "tile" if g.n_reduced <= 1 or g.reduced[-1].strides[operand] == 1 else "tile_strided"
 
 
 def takes_words(task: Task, vector: int) -> bool:
