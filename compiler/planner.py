@@ -90,6 +90,8 @@ LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
+BYTES_IN_FLIGHT = 32
+"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 WRITTEN = 2
@@ -376,7 +378,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
 def _most(positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     if shifted:
-        return UNROLL_OF_SHIFTED if positions > WARP else max(1, MASKED // vector)
+        return UNROLL_OF_SHIFTED if positions > WARP or vector == WIDEST else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
@@ -397,7 +399,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
         most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP))
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP // 2 if vector == WIDEST else WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
@@ -414,6 +416,7 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
+    unroll = min(unroll, BYTES_IN_FLIGHT // vector) if task.itemsize == 1 < vector else unroll
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP

@@ -103,7 +103,9 @@ def _direct(task: Task) -> bool:
     if planned(task, axis, WIDEST // item) != {"aligned"}:
         return False
     nbytes = (g.kept[-1].size if axis == "kept" else g.n_reduced) * item
-    return nbytes % LINE == 0 or (axis == "reduced" and (WIDEST <= nbytes <= LINE or (item > 1 and nbytes >= LONG)))
+    if axis == "kept":
+        return nbytes >= 2 * WIDEST
+    return nbytes % LINE == 0 or WIDEST <= nbytes <= LINE or (item > 1 and nbytes >= LONG)
 
 
 def _few_lines(g: Geometry, item: int) -> bool:

@@ -19,7 +19,9 @@ WIDEST = 8
 """Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
 STATES = 16
 """Registers of states that a thread may hold."""
-LANES = 12
+VALUES = 32
+"""Elements that a thread has in flight at most."""
+LANES = 24
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
@@ -32,7 +34,7 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     g = task.geometry
     vector = min(wide.vector, WIDEST, max(1, STATES // task.state_registers))
     vector = 1 << vector.bit_length() - 1
-    unroll = wide.unroll * (wide.vector // vector)
+    unroll = min(wide.unroll * (wide.vector // vector), VALUES // vector)
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
     short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
     if short or not serves(task, found):
