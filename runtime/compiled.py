@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..compiler import artifact as artifacts
-from ..compiler import planner
+from ..compiler import planner, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
 from ..compiler.errors import error
@@ -122,7 +122,11 @@ class Compiled:
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
         task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
-        needed = planner.facts(task, a.plan)
+        if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
+            words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
+            raise self._mismatch(words, "another plan")
+        ranks = {"kept_rank": max(1, len(geometry.kept)), "reduced_rank": max(1, len(geometry.reduced))}
+        needed = replace(planner.facts(task, a.plan), **ranks)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
         if a.most is not None and geometry.count > a.most:
@@ -148,6 +152,10 @@ def _words(f: Facts) -> str:
     return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access"
 
 
+_AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
+"""Accesses of a kernel that are right for arrays which allow another."""
+
+
 def _serves(own: Facts, needed: Facts) -> bool:
     """Whether a kernel compiled for ``own`` is right for arrays of ``needed``."""
     access = zip(own.access, needed.access, strict=True)
@@ -155,7 +163,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         own.kept_rank >= needed.kept_rank
         and own.reduced_rank >= needed.reduced_rank
         and own.index_bits >= needed.index_bits
-        and all(a in (b, "strided") or (a, b) == ("shifted", "aligned") for a, b in access)
+        and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in access)
         and (not own.store_vector or needed.store_vector)
     )
 
