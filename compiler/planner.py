@@ -162,7 +162,8 @@ def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
-    return chosen.walk == plan.walk and (chosen == settled(chosen) or "walk" in keys)
+    served = chosen == settled(chosen) and _has_rows(task, chosen)
+    return chosen.walk == plan.walk and (served or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
@@ -195,10 +196,10 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
         clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
-    if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
-        chosen = replace(chosen, unroll=chosen.coarsening)
+    chosen = _in_whole_steps(chosen, asked)
     if "warps" not in asked:
         chosen = _fitting(task, chosen, notes)
+        _check_walk(task, chosen)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
@@ -222,7 +223,7 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
         wide = settled(replace(_wide(task, chosen), warps=warps, warps_kept=warps))
         wide = replace(wide, vector=min(wide.vector, WIDEST_STAGGERED)) if chosen.walk == "staggered" else wide
     own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
-    found = replace(chosen, **own)  # type: ignore[arg-type]
+    found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
     check(found, task.target, task.state_bytes)
     _check_walk(task, found)
     if plan.walk != chosen.walk and "finish" not in asked:
@@ -230,16 +231,35 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
     return found
 
 
+def _in_whole_steps(plan: Plan, asked: set[str]) -> Plan:
+    """``plan`` with no more accesses in flight than a thread makes, unless so many were asked for."""
+    if 0 < plan.coarsening < plan.unroll and "unroll" not in asked:
+        return replace(plan, unroll=plan.coarsening)
+    return plan
+
+
+_ROWS = {"period": rows_without_gaps, "staggered": serves}
+_WANTED = {
+    "period": ("rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"),
+    "staggered": (
+        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of"
+        " at most 16 bytes and rows no shorter, and a result that may depend on its address",
+        "warps",
+    ),
+}
+"""Walks for which not every layout has rows: what these must be, and what to raise to have more such rows."""
+
+
+def _has_rows(task: Task, plan: Plan) -> bool:
+    """Whether the layout has the rows that the walk of ``plan`` needs."""
+    return plan.walk not in _ROWS or _ROWS[plan.walk](task, plan)
+
+
 def _check_walk(task: Task, plan: Plan) -> None:
     """Refuses (WF416) a walk for which the layout has no such rows."""
-    if plan.walk == "period" and not rows_without_gaps(task, plan):
-        wanted = "rows without gaps, no more columns than threads, whole accesses in a period"
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps_kept")
-    if plan.walk == "staggered" and not serves(task, plan):
-        wanted = (
-            "columns of one input side by side, and rows that begin at one place if as far apart as there are warps"
-        )
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps")
+    if not _has_rows(task, plan):
+        wanted, more = _WANTED[plan.walk]
+        raise error("WF416", walk=plan.walk, wanted=wanted, more=more)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
