@@ -30,16 +30,17 @@ LARGE = 512
 HELD = 16
 """Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
 more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
-FEW, MOST = 8, 32
-"""Registers for the states of a thread that reads aligned columns, and values that it has in flight, up to which half
-the threads of an SM have enough: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not
-fit."""
+MOST = 32
+"""Values in flight of a thread that reads aligned columns up to which half the threads of an SM have registers enough,
+but for sums of bytes: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
 
 
-def resident(plan: Plan, facts: Facts, threads: int, states: list[Any], combine: Any, *, indexed: bool) -> int:
+def resident(
+    plan: Plan, facts: Facts, threads: int, states: list[Any], combine: Any, *, indexed: bool, item: int
+) -> int:
     """CTAs that an SM of so many ``threads`` must be able to hold; 0 leaves it to the assembler.
 
     Args:
@@ -49,14 +50,16 @@ def resident(plan: Plan, facts: Facts, threads: int, states: list[Any], combine:
         states: the types of the values of a state.
         combine: the region that combines two states.
         indexed: whether the program numbers its elements.
+        item: bytes of an element.
     """
     half, added = threads // (2 * plan.threads), single_op(combine)
     registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
     if plan.walk == "period":
         return half if registers <= HELD else max(1, half * 3 // 4)
     joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")
-    if _shares_columns(plan, facts) and len(states) == 1 and joined:
-        return half if registers <= FEW and plan.vector * plan.unroll <= MOST else max(1, half * 3 // 4)
+    if _shares_columns(plan, facts) and len(states) == 1 and joined and registers <= HELD:
+        fit = plan.vector * plan.unroll <= MOST and (item > 1 or states[0].width == 1)
+        return half if fit else max(1, half * 3 // 4)
     if plan.fast == "kept" or plan.threads > LARGE or (indexed and plan.vector >= NUMBERED):
         return min(RESIDENT, half)
     if len(states) > 1 or bytes_of(states[0]) > 4:

@@ -99,6 +99,7 @@ from ..compiler.pipeline import Pass
 from ..compiler.plan import IN_TILE, Plan
 from ..compiler.target import WARP
 from ._period import Periods
+from ._repeats import Repeats
 from ._resident import resident
 from ._staggered import Staggered
 
@@ -112,7 +113,7 @@ def _run(module: Any) -> None:
             op.operation.erase()
 
 
-class _Distributor:
+class _Distributor(Repeats):
     """Distributes one function. The attributes below ``run`` are the kernel's own values: place, ranges, parameters."""
 
     def __init__(self, function: Any) -> None:
@@ -183,7 +184,8 @@ class _Distributor:
         if plan.cluster > 1:
             f.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
         threads = target_of(self.function).threads_per_sm
-        if least := resident(plan, self.facts, threads, self.states, self.combine, indexed=self.indexed):
+        item = min((bytes_of(memory_type(element(v.type))) for v in self.block.arguments), default=4)
+        if least := resident(plan, self.facts, threads, self.states, self.combine, indexed=self.indexed, item=item):
             f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), least)
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
@@ -464,7 +466,8 @@ class _Distributor:
 
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""
-        memo = dict(zip(self.reduced, unpack(state), strict=True))
+        whole = self.power(unpack(state)) if self.facts.repeats else unpack(state)
+        memo = dict(zip(self.reduced, whole, strict=True))
         inputs, rank = len(self.block.arguments), self.facts.kept_rank
         for i, result in enumerate(self.results):
             value = self.value(result, self.plan.vector_kept, memo, None)
@@ -473,7 +476,8 @@ class _Distributor:
             attributes: dict[str, Any] = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.arg("n_kept")], attributes | {"bounded": True}
-            self.make_op("fold.store", [], [value, self.arg("output", i), self.kept, self.owner, *layout], attributes)
+            with self.places(value, i) as (own, base, on):
+                self.make_op("fold.store", [], [own, base, self.kept, on, *layout], attributes)
 
     # --- elementwise code -------------------------------------------------------------------------------------------
     def value(self, v: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:

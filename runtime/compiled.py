@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..compiler import artifact as artifacts
-from ..compiler import planner
+from ..compiler import planner, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan
+from ..compiler.repeats import taken_out
 from ..compiler.target import target
 from .execute import Arrays, run
 from .recall import Memo, arrays_of, asked
@@ -112,19 +113,24 @@ class Compiled:
         """Geometry and launch for these arrays, which must be such as the kernel serves."""
         a = self.artifact
         inputs, outputs = arrays.shapes(axes)
-        geometry = collapse(
-            inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
-            ordered=a.plan.walk == "blocked", indexed=a.indexed,
-        )  # fmt: skip
+        ordered = a.plan.walk == "blocked"
+        strides = [i.strides for i in inputs], [o.strides for o in outputs]
+        geometry = collapse(inputs[0].shape, axes, *strides, ordered=ordered, indexed=a.indexed)
+        if a.main.facts.repeats:
+            geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=a.indexed)
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
         task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
-        needed = planner.facts(task, a.plan)
+        if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
+            words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
+            raise self._mismatch(words, "another plan")
+        ranks = {"kept_rank": max(1, len(geometry.kept)), "reduced_rank": max(1, len(geometry.reduced))}
+        needed = replace(planner.facts(task, a.plan), **ranks)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
-        if a.most is not None and geometry.n_reduced > a.most:
-            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
+        if a.most is not None and geometry.count > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
@@ -144,6 +150,10 @@ def _words(f: Facts) -> str:
     return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access"
 
 
+_AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
+"""Accesses of a kernel that are right for arrays which allow another."""
+
+
 def _serves(own: Facts, needed: Facts) -> bool:
     """Whether a kernel compiled for ``own`` is right for arrays of ``needed``."""
     access = zip(own.access, needed.access, strict=True)
@@ -151,7 +161,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         own.kept_rank >= needed.kept_rank
         and own.reduced_rank >= needed.reduced_rank
         and own.index_bits >= needed.index_bits
-        and all(a in (b, "strided") or (a, b) == ("shifted", "aligned") for a, b in access)
+        and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in access)
         and (not own.store_vector or needed.store_vector)
     )
 
