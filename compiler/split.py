@@ -20,9 +20,9 @@ UNEVEN, CHOICES = 1.05, 64
 """How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
 LONGEST_STAGGERED = 256
 """The same for staggered warps, whose CTAs take longer to meet."""
-WIDE = 64
-"""Bytes of the states of a thread along the kept axis, half as many of staggered warps, from which on one CTA fewer has
-room on an SM."""
+WIDE = (("interleaved", 64, 2), ("staggered", 32, 3), ("period", 128, 3))
+"""(walk, bytes, CTAs): where the states of a thread along the kept axis take so many bytes, so many CTAs of THREADS threads
+are resident, or best."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -89,8 +89,9 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))
-    wide = plan.fast == "kept" and plan.vector * state_bytes >= (WIDE // 2 if plan.walk == "staggered" else WIDE)
-    resident = sms * (CTAS_PER_SM - wide) * THREADS // plan.threads
+    states = plan.vector * state_bytes if plan.fast == "kept" else 0
+    of_an_sm = next((n for walk, nbytes, n in WIDE if plan.walk == walk and states >= nbytes), CTAS_PER_SM)
+    resident = sms * of_an_sm * THREADS // plan.threads
     steps = -(-n_reduced // (step * plan.unroll))
     longest = LONGEST_STAGGERED if plan.walk == "staggered" else LONGEST
     parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // (step * plan.unroll))
