@@ -102,9 +102,10 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 
 // Neighbouring lanes read neighbouring columns, four each; the four warps share the rows. No lane has a part of another
 // lane's column, so there is no lane stage.
-// An SM must be able to hold two of these CTAs, so that ptxas has registers for an address an access.
+// An SM must be able to hold eight of these CTAs, half its threads, so that ptxas has registers for an address an
+// access, and as many CTAs run as there are.
 // CHECK-LABEL: gpu.func @columns
-// CHECK-SAME:   nvvm.minctasm = 2 : i32
+// CHECK-SAME:   nvvm.minctasm = 8 : i32
 // CHECK:        %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32 : i32
 // CHECK-NEXT:   %[[WARP:.*]] = arith.shrui %{{.*}}, %c5_i32 : i32
 // CHECK:        %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32

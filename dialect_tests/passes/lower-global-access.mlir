@@ -22,14 +22,18 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK:      %[[WHOLE:.*]] = arith.andi %{{.*}}, %c-256_i32 : i32
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[WHOLE]] : i32
   // CHECK-NEXT: %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
-  // CHECK:      %[[LAST:.*]] = arith.andi %{{.*}}, %c-4_i32 : i32
   // One step, if anything is left at all: from NEXT to NEXT + 1, or to NEXT.
   // CHECK-NEXT: %[[ANY:.*]] = arith.cmpi slt, %[[NEXT]], %[[ONE_FITS]] : i32
   // CHECK-NEXT: %[[ONE_STEP:.*]] = arith.addi %[[NEXT]], %c1_i32 : i32
   // CHECK-NEXT: %[[UNTIL:.*]] = arith.select %[[ANY]], %[[ONE_STEP]], %[[NEXT]] : i32
+  // The last of the thread's own accesses that are there as a whole.
+  // CHECK-NEXT: %[[ROOM:.*]] = arith.subi %[[END]], %c4_i32 : i32
+  // CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[ROOM]], %[[NEXT]] : i32
+  // CHECK-NEXT: %[[STEPS:.*]] = arith.andi %[[LEFT]], %c-128_i32 : i32
+  // CHECK-NEXT: %[[LAST:.*]] = arith.addi %[[NEXT]], %[[STEPS]] : i32
   // CHECK-NEXT: %[[REST:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[UNTIL]], %[[PAIRS]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
-  // Both loads are in flight at once: the one that is not there reads what the row's last one reads, and counts nothing.
+  // Both loads are in flight at once: the one that is not there reads what the last one reads, and counts nothing.
   // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK-NEXT:   llvm.getelementptr %[[X]][%[[AT]]]
   // CHECK-NEXT:   %[[V:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
