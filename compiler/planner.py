@@ -160,7 +160,8 @@ def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
-    return chosen.walk == plan.walk and (chosen == settled(chosen) or "walk" in keys)
+    alone = chosen.walk == plan.walk and not chosen.tile_bytes
+    return alone and (chosen == settled(chosen) or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
