@@ -163,7 +163,7 @@ def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
     served = chosen == settled(chosen) and _has_rows(task, chosen)
-    return chosen.walk == plan.walk and (served or "walk" in keys)
+    return chosen.walk == plan.walk and not chosen.tile_bytes and (served or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
