@@ -347,11 +347,14 @@ class Place:
 
 
 def kept_index(plan: Plan, place: Place) -> int:
-    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
+    """The first kept index of a thread; it owns ``vector_kept`` of them from there.
+
+    Of staggered warps the last lane owns none, and the next CTA begins there.
+    """
     lane, warp = place.thread % WARP, place.thread // WARP
     lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
     warp_kept = warp // plan.warps
-    return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+    return place.tile * plan.slots + (warp_kept * plan.lanes_kept + lane_kept) * plan.vector_kept
 
 
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:

@@ -91,6 +91,8 @@ LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
+BYTES_IN_FLIGHT = 32
+"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 WRITTEN = 2
@@ -163,7 +165,8 @@ def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
-    return chosen.walk == plan.walk and (chosen == settled(chosen) or "walk" in keys)
+    served = chosen == settled(chosen) and _has_rows(task, chosen)
+    return chosen.walk == plan.walk and (served or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
@@ -196,10 +199,10 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
         clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
-    if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
-        chosen = replace(chosen, unroll=chosen.coarsening)
+    chosen = _in_whole_steps(chosen, asked)
     if "warps" not in asked:
         chosen = _fitting(task, chosen, notes)
+        _check_walk(task, chosen)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
@@ -223,7 +226,7 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
         wide = settled(replace(_wide(task, chosen), warps=warps, warps_kept=warps))
         wide = replace(wide, vector=min(wide.vector, WIDEST_STAGGERED)) if chosen.walk == "staggered" else wide
     own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
-    found = replace(chosen, **own)  # type: ignore[arg-type]
+    found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
     check(found, task.target, task.state_bytes)
     _check_walk(task, found)
     if plan.walk != chosen.walk and "finish" not in asked:
@@ -231,16 +234,35 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
     return found
 
 
+def _in_whole_steps(plan: Plan, asked: set[str]) -> Plan:
+    """``plan`` with no more accesses in flight than a thread makes, unless so many were asked for."""
+    if 0 < plan.coarsening < plan.unroll and "unroll" not in asked:
+        return replace(plan, unroll=plan.coarsening)
+    return plan
+
+
+_ROWS = {"period": rows_without_gaps, "staggered": serves}
+_WANTED = {
+    "period": ("rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"),
+    "staggered": (
+        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of"
+        " at most 16 bytes and rows no shorter, and a result that may depend on its address",
+        "warps",
+    ),
+}
+"""Walks for which not every layout has rows: what these must be, and what to raise to have more such rows."""
+
+
+def _has_rows(task: Task, plan: Plan) -> bool:
+    """Whether the layout has the rows that the walk of ``plan`` needs."""
+    return plan.walk not in _ROWS or _ROWS[plan.walk](task, plan)
+
+
 def _check_walk(task: Task, plan: Plan) -> None:
     """Refuses (WF416) a walk for which the layout has no such rows."""
-    if plan.walk == "period" and not rows_without_gaps(task, plan):
-        wanted = "rows without gaps, no more columns than threads, whole accesses in a period"
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps_kept")
-    if plan.walk == "staggered" and not serves(task, plan):
-        wanted = (
-            "columns of one input side by side, and rows that begin at one place if as far apart as there are warps"
-        )
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps")
+    if not _has_rows(task, plan):
+        wanted, more = _WANTED[plan.walk]
+        raise error("WF416", walk=plan.walk, wanted=wanted, more=more)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -379,7 +401,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
 def _most(positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     if shifted:
-        return UNROLL_OF_SHIFTED if positions > WARP else max(1, MASKED // vector)
+        return UNROLL_OF_SHIFTED if positions > WARP or vector == WIDEST else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
@@ -400,7 +422,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
         most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP))
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP // 2 if vector == WIDEST else WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
@@ -417,6 +439,7 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
+    unroll = min(unroll, BYTES_IN_FLIGHT // vector) if task.itemsize == 1 < vector else unroll
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP

@@ -129,7 +129,7 @@ LARGE = 512
 HELD = 16
 """Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
 more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
-FEW, MOST = 8, 32
+MOST = 32
 """Registers for the states of a thread that reads aligned columns, and values that it has in flight, up to which half the
 threads of an SM have enough: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
 NUMBERED = 16
@@ -266,8 +266,10 @@ class _Distributor(Repeats):
         if plan.walk == "period":
             return half if registers <= HELD else max(1, half * 3 // 4)
         joined = plan.vector < NUMBERED or single_op(self.combine) in ("arith.addi", "arith.ori", "arith.andi")
-        if self.shares_columns() and len(self.states) == 1 and joined:
-            return half if registers <= FEW and plan.vector * plan.unroll <= MOST else max(1, half * 3 // 4)
+        if self.shares_columns() and len(self.states) == 1 and joined and registers <= HELD:
+            item = bytes_of(memory_type(element(self.block.arguments[0].type)))
+            fit = plan.vector * plan.unroll <= MOST and (item > 1 or self.states[0].width == 1)
+            return half if fit else max(1, half * 3 // 4)
         if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
             return min(RESIDENT, half)
         if len(self.states) > 1 or bytes_of(self.states[0]) > 4:

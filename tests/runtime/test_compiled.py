@@ -43,7 +43,7 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     assert ".entry sum(" in k.ptx
     assert k.plan.fast == "reduced"
     names = [s.name for s in k.stages]
-    assert names[:3] == ["program", "distribute", "lower-global-access"]
+    assert names[:4] == ["program", "distribute", "lower-tile-copy", "lower-global-access"]
     assert ["fold.reduce" in s.ir for s in k.stages[:2]] == [True, False]
     x = np.random.default_rng(0).standard_normal((40, 900)).astype(np.float32)
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
@@ -129,6 +129,48 @@ def test_an_array_that_the_kernel_cannot_serve_is_an_error() -> None:
         k(np.zeros((3, 3)), device="emulator")
     with pytest.raises(ValueError, match=r"WF123.*1 kept and 1 reduced dims"):
         k(np.zeros((64, 1000), np.float32).T, device="emulator")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "plan"), [("f32", ""), ("f32", "tile_bytes=16384,lanes=4"), ("i8", "tile_bytes=16384,vector=4")]
+)
+def test_a_kernel_with_a_tile_serves_all_rows_that_fit_it(dtype: str, plan: str) -> None:
+    """Of large arrays, of one row, of none; and of rows that are no longer than the tile, with or without elements."""
+    k = wf.compile("sum", (10**6, 31), dtype, axis=1, plan=plan)
+    assert k.plan.tile_bytes == 16384
+    source = np.random.default_rng(0)
+    for shape in ((7, 31), (500, 7), (1, 31), (1, 1), (40, 1), (3, 1281), (0, 31), (40, 0), (1, 0)):
+        x = source.integers(-3, 4, shape).astype({"f32": np.float32, "i8": np.int8}[dtype])
+        np.testing.assert_array_equal(k(x, device="emulator"), x.sum(axis=1), str(shape))
+        np.testing.assert_array_equal(k(x[::-1, ::-1], device="emulator"), x[::-1].sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.zeros((3, 5000), np.float32),  # rows that are longer than the tile
+        np.zeros((300, 40), np.float32)[:, ::2],  # with too wide gaps
+        np.zeros((31, 300), np.float32).T,  # not in one run
+    ],
+)
+def test_a_kernel_with_a_tile_refuses_what_does_not_fit_it(x: np.ndarray) -> None:
+    k = wf.compile("sum", (10**6, 31), "f32", axis=1)
+    text = (
+        "WF123: .* results whose elements lie in one run of memory of 16384 bytes at most: the array needs another plan"
+    )
+    with pytest.raises(ValueError, match=text):
+        k(x, device="emulator")
+
+
+def test_a_kernel_of_a_large_array_serves_small_ones_of_as_many_dims_or_fewer() -> None:
+    """It was compiled for just its dims: two kept ones and a reduced one."""
+    k = wf.compile("sum", (4 * 10**5, 5, 7), "f32", axis=1)
+    assert (k.artifact.main.facts.kept_rank, k.artifact.main.facts.reduced_rank) == (2, 1)
+    for shape in ((10, 5, 7), (10, 9, 3), (10, 0, 3), (10, 1, 3), (10, 3, 1), (3, 100, 7)):
+        x = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
+        np.testing.assert_array_equal(k(x, device="emulator"), x.sum(axis=1), str(shape))
+    with pytest.raises(ValueError, match=r"WF123: .* compiled for 2 kept and 1 reduced dims.* needs 3 kept and 1 "):
+        k(np.zeros((3, 5, 4, 8), np.float32)[..., :7], device="emulator")
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-5], lambda b: b[:0], lambda b: b"x" + b, lambda b: b[:200]])

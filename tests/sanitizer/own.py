@@ -97,6 +97,7 @@ CALLS: dict[str, Callable[[], Any]] = {
         numbers((3, 3000), "int32"), axis=1, plan="lanes=32,warps=4,warps_kept=1,finish=cta"
     ),
     "short rows": lambda: wf.sum(numbers((100, 6)), axis=1),
+    "copied rows": lambda: wf.sum(numbers((100, 7)), axis=1, plan=_TILE),
     "ragged rows": lambda: wf.segment_reduce(numbers((4000,)), _OFFSETS, "sum"),
 }
 
@@ -129,6 +130,7 @@ _LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
     ((300, 7), 0), ((500, 33), 0), ((1000, 1), 0), ((5, 6, 7), (0, 2)), ((9, 13, 11), 1), ((2, 3, 4, 5), (1, 3)),
 )  # fmt: skip
 _OPS = ("sum float32", "argmax float32", "var float64", "any bool", "mean float16", "max int8", "prod int64")
+_TILE = "tile_bytes=1024,lanes=2,warps_kept=2"
 _COLUMNS, _LINE = numbers((50, 60)), numbers((1001,))
 
 
@@ -152,6 +154,14 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "several at once": lambda: wf.reduce(_COLUMNS, what=("sum", "max", "argmin"), axis=1),
     "portable": lambda: wf.sum(numbers((20_000,)), determinism="portable"),
     "in any order": lambda: wf.sum(numbers((20_000,)), determinism="none"),
+    "copied rows of words": lambda: wf.max(numbers((90, 37), "int8")[1:], axis=1, plan=f"{_TILE},vector=4"),
+    "copied halves": lambda: wf.sum(numbers((90, 37), "float16")[1:], axis=1, plan=f"{_TILE},vector=2"),
+    "copied rows and masks": lambda: wf.sum(_COLUMNS[:, 1:], axis=1, where=_COLUMNS[:, 1:] > 3, plan=_TILE),
+    "copied middle axes": lambda: wf.argmax(numbers((31, 5, 7)), axis=1, plan=_TILE),
+    "copied large elements": lambda: wf.var(numbers((31, 13), "float64"), axis=1, plan=_TILE),
+    "copied rows with gaps": lambda: wf.sum(numbers((40, 9), "int8")[:, 1:8], axis=1, plan=_TILE),
+    "copied rows of nothing": lambda: wf.sum(_COLUMNS[:, 3:3], axis=1, plan=_TILE),
+    "a copied row": lambda: wf.sum(_LINE[1:200], plan=_TILE),
     "short segments": lambda: wf.segment_reduce(_LINE, list(range(0, 1001, 10)), "argmax"),
     "one segment": lambda: wf.segment_reduce(_LINE, [0, 1001], "max"),
 }
