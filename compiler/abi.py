@@ -39,9 +39,9 @@ class Facts:
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
             anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
-            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before, ``strided``
-            single elements, or in the CTA's tile in shared memory: ``tile``
-            vectors, that begin anywhere, or ``tile_strided`` single elements.
+            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before,
+            ``strided`` single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere,
+            or ``tile_strided`` single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
         repeats: whether the launch says how often elements and results are repeated.

@@ -253,7 +253,7 @@ def settled(plan: Plan) -> Plan:
     if plan.walk not in ("period", "staggered"):
         return plan
     finish: Finish = "cta" if plan.finish == "cta" else "last_block"
-    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", finish=finish)
+    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", exchange="shared", finish=finish)
     if plan.walk == "period":
         return replace(found, warps=1)
     return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))

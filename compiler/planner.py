@@ -65,8 +65,8 @@ THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
 LONG_COMBINE = 16
-"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they would
-spend their time on what they do once, which is to join these and to meet."""
+"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they
+would spend their time on what they do once, which is to join these and to meet."""
 THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (256, 8), (4096, WARP))}
 """THREADS_A_ROW where that is so, by the operations of one combine."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
@@ -146,7 +146,7 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan for a layout that has one of its own, from a tile, by periods or with staggered warps; else the ordinary."""
+    """The plan of a layout that has its own, from a tile, by periods or with staggered warps; else the ordinary."""
     found = staged.plan(task, notes)
     if found is not None:
         return found
@@ -182,7 +182,8 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     return _fitting(task, plan, notes)
 
 
-_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
+_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared",
+                            "finish": "cta"}  # fmt: skip
 """What a plan with a tile cannot be without."""
 
 
@@ -414,14 +415,15 @@ def _threads_a_row(task: Task, vector: int) -> int:
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
     code = operations(task.monoid)
-    if code * vector >= LONG_COMBINE:
+    is_long = code * vector >= LONG_COMBINE
+    if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
     if few:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
-        most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
+        most = steps[-1][0] if is_long else MOST_OF_A_WARP
         steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP // 2 if vector == WIDEST else WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 

@@ -111,10 +111,11 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
     def load(chunk: int) -> int:
         return -(-tiles * -(-steps // chunk) // resident) * chunk
 
-    lengths = range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))
-    choices = [c for c in (wanted, *lengths) if -(-steps // c) <= most] or [wanted]
+    lengths: list[int] = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))]
+    choices = [c for c in lengths if -(-steps // c) <= most] or [wanted]
     least = min(map(load, choices))
-    chunk = min((c for c in choices if load(c) <= UNEVEN * least), key=lambda c: abs(c - wanted))
+    even = [c for c in choices if load(c) <= UNEVEN * least]
+    chunk = min(even, key=lambda c: abs(c - wanted))
     return -(-steps // chunk)
 
 

@@ -1,7 +1,7 @@
 """Columns that begin anywhere, read in aligned accesses all the same.
 
 A row may begin between two boundaries of an access, and the next one at another place. But rows as many apart as a CTA
-has warps begin at the same place, if that many row strides are whole accesses. So a warp that reads every so manieth row
+has warps begin at the same place, if that many row strides are whole accesses. So a warp that reads one row in so many
 begins each at the boundary before, and the elements of its accesses stay those of the same columns throughout. How far
 the warps of a CTA are *staggered* against each other matters only where they meet in shared memory.
 """
@@ -41,7 +41,9 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if short or not task.monoid.commutative or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})
-    words = f"each of {found.warps} warps reads every {found.warps}th row, from the boundary before the CTA's columns on"
+    words = (
+        f"each of {found.warps} warps reads every {found.warps}th row, from the boundary before the CTA's columns on"
+    )
     notes.because(f"{words}: {vector} element(s) an access", "walk", "vector", "lanes", "warps", "unroll")
     notes.rejected.append(
         ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")

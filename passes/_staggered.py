@@ -38,6 +38,8 @@ class Staggered:
     states: Any
     block: Any
     own: Any
+    in_range: Any
+    owner: Any
 
     def place(self) -> None:
         """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place.

@@ -132,9 +132,7 @@ class Compiled:
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = planner.ctas(
-            a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns
-        )
+        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
         return geometry, planner.launch_of(a.plan, geometry, parts, a.inputs)
 
     def _mismatch(self, expected: str, found: str) -> Exception:

@@ -20,14 +20,15 @@ from warpfold.compiler.planner import Choice, Task, choose
 from warpfold.compiler.staged import (
     IN_WORDS,
     LINE,
-    LONG,
     RESULTS,
     ROW,
     ROWS,
     SHORTEST,
+    SINGLE,
     TILE,
     TILES,
     UNROLL,
+    UNROLL_OF_WORDS,
     WORD,
 )
 from warpfold.compiler.target import DEFAULT, WARP
@@ -58,9 +59,10 @@ def copies(task: Task) -> bool:
 # --- which ---
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
-    """Of odd lengths, from two elements up to those that fill vectors."""
+    """Of odd lengths, from two elements up to those that fill vectors; but for those that lie in few lines."""
     for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, ROW // item(t) - 1 | 1):
-        assert copies(rows(n, t)) == (n * item(t) <= ROW), n
+        few_lines = item(t) > 1 and SINGLE[0] <= n * item(t) <= SINGLE[1]
+        assert copies(rows(n, t)) == (n * item(t) <= ROW and not few_lines), n
     for n in (ROW // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
         assert not copies(rows(n, t)), n
 
@@ -166,18 +168,25 @@ def test_words_cut_rows_where_their_addresses_say() -> None:
 
 
 def test_so_many_accesses_are_in_flight() -> None:
-    for n in (3, 15, 31, 33, 63, 65, 129, 255, 501):
-        choice = choose(rows(n))
-        each = -(-n // choice.plan.lanes)
-        assert choice.plan.unroll == (UNROLL if n >= LONG * choice.plan.lanes else 1), (n, each)
+    """By the accesses that a thread makes whole."""
+    for t, steps in (("f32", UNROLL), ("i8", UNROLL_OF_WORDS)):
+        found = set()
+        for n in (3, 15, 31, 33, 63, 65, 129, 255, 501):
+            plan = choose(rows(n, t)).plan
+            each = max(1, n // (plan.lanes * plan.vector))
+            wanted = steps if plan.vector == WORD else UNROLL
+            assert plan.unroll == next(unroll for least, unroll in wanted if each >= least), (t, n, each)
+            found.add(plan.unroll)
+        assert found == {unroll for _, unroll in steps} | ({1, 2} if t == "i8" else set()), t
 
 
 # --- lanes ---
 def test_enough_threads_read_a_copy() -> None:
     """Of few long rows, several lanes a row."""
     for t in TYPES:
-        for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
+        for n in (31, 65, 129, 257, ROW // item(t) - 1 | 1):
             choice = choose(rows(n, t))
+            assert choice.plan.tile_bytes, (t, n)
             assert choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
 
 

@@ -185,7 +185,8 @@ def test_a_kernel_serves_every_place_and_size_that_has_such_rows() -> None:
 )
 def test_what_has_no_such_rows_is_refused(x: Any, axis: int, more: Any) -> None:
     """Rows reduced along themselves, gaps between columns, several kept dims, two inputs, less than 16 bytes from one
-    row to the next, no rows, a mask; no address that counts, too many places, accesses too wide."""
+    row to the next, no rows, a mask; no address that counts, too many places, accesses too wide.
+    """
     with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
         wf.sum(x, axis=axis, device="emulator", **{"plan": WALK} | more)
 
