@@ -23,6 +23,7 @@ from .errors import error
 from .geometry import Geometry
 from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, differing, launch, settled
+from .repeats import repetitions
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .staggered import WIDEST as WIDEST_STAGGERED
 from .staggered import serves, staggered
@@ -125,6 +126,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     plan = _ordered(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
+    for reason in repetitions(task.geometry):
+        notes.because(reason)
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
