@@ -436,7 +436,7 @@ _rows(
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",
-            "set fast=reduced, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
+            "set fast=reduced, walk=interleaved, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
         ),
         "WF418": (
             "tile_bytes={tile_bytes} hold no result's elements: they lie too far apart, or not in one run of memory",

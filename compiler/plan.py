@@ -132,7 +132,14 @@ class Plan:
     @property
     def lies_in_warps(self) -> bool:
         """Whether one warp reads all elements of a result, along its lanes: only then may they lie in a tile."""
-        return (self.fast, self.warps, self.cluster, self.cta, self.finish) == ("reduced", 1, 1, "shuffle", "cta")
+        ordinary = self.walk in ("interleaved", "blocked")
+        return ordinary and (self.fast, self.warps, self.cluster, self.cta, self.finish) == (
+            "reduced",
+            1,
+            1,
+            "shuffle",
+            "cta",
+        )
 
     @property
     def exchanged(self) -> int:

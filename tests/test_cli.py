@@ -291,6 +291,15 @@ def test_a_cluster_is_a_level_in_place_of_the_warps() -> None:
     assert re.search(r"^partials +16 bytes ", several, re.MULTILINE)
 
 
+def test_a_tile_is_a_level_before_all_others() -> None:
+    text = call("explain", "sum", "--shape", "400000x31", "--axis", "1").stdout
+    found = re.search(r"^tile +31 +(\d+) +256 +fold.tile_copy +lower-tile-copy$", text, re.MULTILINE)
+    assert found is not None
+    assert f"a CTA copies the elements of {found[1]} results into 16384 bytes of shared memory" in text
+    assert re.search(r"^shared memory +16 KiB a CTA$", text, re.MULTILINE)
+    assert "warps_kept=8,tile_bytes=16384,finish=cta" in text
+
+
 def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     text = call("explain", "sum", "--shape", "1000000x9", "--axis", "0").stdout
     assert re.search(r"^register +20 +4 +1 +fold.thread_reduce ", text, re.MULTILINE)

@@ -83,6 +83,40 @@ def test_of_rows_of_four_lanes() -> None:
     assert found.traffic("global store").requests == least["global store"]
 
 
+def test_of_a_tile() -> None:
+    """100 rows of 31 floats: 8 to a CTA, of which each copies 992 bytes and reads them again; 2 turns of 4 rows."""
+    ((found, least),) = _profiled("sum", "100x31", "1", plan="tile_bytes=1024,lanes=16,warps_kept=2,unroll=1")
+    assert found.grid == (13, 1, 1)
+    assert least == {
+        "global load": 25,  # 12,400 bytes / 512
+        "shared store": 25,
+        "shared load": 97,  # 3,100 elements / 32
+        "barrier": 13 * 2,
+        "shuffle": 4 * 2 * 25,  # 2 turns in 12 CTAs, one in the last
+        "float": -(-(3100 - 64 * 25) // 32) + 4 * 2 * 25,
+        "global store": 50,  # a warp has two results at a time
+        "control": 13 * 2,
+        "load": 25 + 97,
+        "store": 25 + 50,
+        "atomic": 0,
+    }
+    for kind in ("barrier", "shuffle"):
+        assert found.warp_instructions[kind] == least[kind]
+    _holds(found, least)
+
+
+@pytest.mark.parametrize(
+    "place", ["100x31 1", "300x7 1", "40x5x7 1", "9x3 1", "100x31 1 bf16", "300x37 1 i8 vector=4", "500x3 1 f64"]
+)
+def test_tiles_do_no_less(place: str) -> None:
+    shape, axis, *others = place.split()
+    plan = ",".join(["tile_bytes=1024,lanes=2", *others[1:]])
+    for op in ("sum", "argmax"):
+        for found, least in _profiled(op, shape, axis, (others or ["f32"])[0], plan):
+            _holds(found, least)
+            assert found.thread_instructions["barrier"] == 32 * least["barrier"]
+
+
 @pytest.mark.parametrize(
     ("op", "dtype", "votes", "shuffles"),
     [("max", "i32", 8, 3), ("any", "bool", 8, 3), ("max", "f32", 0, 43), ("max", "i64", 0, 86), ("sum", "f64", 0, 86)],

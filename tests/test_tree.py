@@ -104,10 +104,11 @@ def in_memory(states: list[Any], plan: Plan) -> Any:
 
 
 def tree_v2(
-    x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run"
-) -> tuple[Any, str]:
+    x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run",
+    dtype: str = "f32",
+) -> tuple[Any, str]:  # fmt: skip
     """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
-    choice = plan_for("sum", shape, axis=axis, plan=options, determinism=determinism).choice
+    choice = plan_for("sum", shape, dtype, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
     v, cut = plan.vector_reduced, choice.cut
     ends = {p: cut.replace("unaligned", "first" * (p == 0) + "last" * (p == run.split - 1)) for p in range(run.split)}
@@ -206,14 +207,24 @@ def test_a_full_sum(n: int, options: str, finish: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "options"),
-    [((6, 4096), ""), ((6, 96), ""), ((6, 1001), ""), ((6, 1003), "vector=4,unroll=2,lanes=8,warps=2")],
-)
+    [((6, 4096), ""), ((6, 96), ""), ((6, 1001), ""), ((6, 1003), "vector=4,unroll=2,lanes=8,warps=2"),
+     ((40, 31), "tile_bytes=1024,lanes=4,unroll=2"), ((12, 150), "tile_bytes=1024,lanes=2,unroll=4,walk=blocked")],
+)  # fmt: skip
 def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
     """Rows of an odd length begin between boundaries: all but each fourth have a masked head."""
     x = random(*shape)
     vector = plan_for("sum", shape, axis=1, plan=options).choice.plan.vector_reduced
     rows = [tree_v2(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
     assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
+
+
+@pytest.mark.parametrize("start", [0, 1, 6])
+@pytest.mark.parametrize("options", ["lanes=1,unroll=1", "lanes=2,unroll=4", "lanes=8,unroll=2"])
+def test_sums_of_words_of_a_tile(options: str, start: int) -> None:
+    """Halves are read by twos, from the boundary of a word before the row: its address decides which are one access."""
+    x, plan = random(40, 61).astype(np.float16), f"tile_bytes=1024,vector=2,{options}"
+    rows = [tree_v2(x[i].astype(np.float32), x.shape, 1, plan, (start + i * 61) % 2, dtype="f16")[0] for i in range(40)]
+    assert wf.sum(at_element(x, start), axis=1, plan=plan, device="emulator").tolist() == np.float16(rows).tolist()
 
 
 @pytest.mark.parametrize(

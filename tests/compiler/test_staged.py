@@ -13,13 +13,14 @@ from layouts import Layout, offsets_of, strides_of
 from tasks import simple, task_of, traced
 
 from warpfold.compiler import staged, tiles
+from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
-from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import Choice, Task, choose
 from warpfold.compiler.staged import (
     IN_WORDS,
     LINE,
+    LONG_COMBINE,
     RESULTS,
     ROW,
     ROWS,
@@ -28,7 +29,7 @@ from warpfold.compiler.staged import (
     TILE,
     TILES,
     UNROLL,
-    UNROLL_OF_WORDS,
+    UNROLL_OF_BYTES,
     WORD,
 )
 from warpfold.compiler.target import DEFAULT, WARP
@@ -52,6 +53,11 @@ def middle(n: int, inner: int, t: str = "f32", what: str = "sum") -> Task:
     return simple(what, (MANY // (n * inner * item(t)), n, inner), (1,), t)
 
 
+def in_few_lines(n: int, t: str) -> bool:
+    """Whether a warp reads single elements of rows from few lines."""
+    return item(t) > 1 and SINGLE[0] <= n * item(t) <= SINGLE[1]
+
+
 def copies(task: Task) -> bool:
     return choose(task).plan.tile_bytes > 0
 
@@ -59,10 +65,9 @@ def copies(task: Task) -> bool:
 # --- which ---
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
-    """Of odd lengths, from two elements up to those that fill vectors; but for those that lie in few lines."""
+    """Of odd lengths up to those that fill vectors, but for those whose elements lie in few lines anyway."""
     for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, ROW // item(t) - 1 | 1):
-        few_lines = item(t) > 1 and SINGLE[0] <= n * item(t) <= SINGLE[1]
-        assert copies(rows(n, t)) == (n * item(t) <= ROW and not few_lines), n
+        assert copies(rows(n, t)) == (n * item(t) <= ROW and not in_few_lines(n, t)), n
     for n in (ROW // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
         assert not copies(rows(n, t)), n
 
@@ -132,6 +137,18 @@ def test_layouts(shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[i
     assert copies(task_of(traced("sum", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)) == copied
 
 
+def test_long_combines_read_vectors() -> None:
+    """A thread that combines one element after another would wait for itself."""
+    long = [what for what in ("sum", "argmax", "var", "logsumexp", "mean_var") if combine(what) >= LONG_COMBINE]
+    assert "var" in long
+    for what in ("sum", "argmax", "var", "logsumexp", "mean_var"):
+        assert copies(rows(65, "f32", what)) == (what not in long), what
+
+
+def combine(what: str) -> int:
+    return operations(rows(65, "f32", what).monoid)
+
+
 @pytest.mark.parametrize("determinism", ["run", "portable", "none"])
 def test_portable_tiles_are_those_of_the_portable_machine(determinism: str) -> None:
     task = replace(rows(31), determinism=determinism)
@@ -167,27 +184,23 @@ def test_words_cut_rows_where_their_addresses_say() -> None:
     assert choose(rows(65, "f32")).cut == ""
 
 
-def test_so_many_accesses_are_in_flight() -> None:
-    """By the accesses that a thread makes whole."""
-    for t, steps in (("f32", UNROLL), ("i8", UNROLL_OF_WORDS)):
-        found = set()
-        for n in (3, 15, 31, 33, 63, 65, 129, 255, 501):
-            plan = choose(rows(n, t)).plan
-            each = max(1, n // (plan.lanes * plan.vector))
-            wanted = steps if plan.vector == WORD else UNROLL
-            assert plan.unroll == next(unroll for least, unroll in wanted if each >= least), (t, n, each)
-            found.add(plan.unroll)
-        assert found == {unroll for _, unroll in steps} | ({1, 2} if t == "i8" else set()), t
+@pytest.mark.parametrize(("t", "steps"), [("f32", UNROLL), ("f64", UNROLL), ("bf16", UNROLL), ("i8", UNROLL_OF_BYTES)])
+def test_so_many_accesses_are_in_flight(t: str, steps: tuple[tuple[int, int], ...]) -> None:
+    for n in (65, 129, 255, 501, 1001):
+        choice = choose(rows(n, t))
+        each = max(1, n // (choice.plan.lanes * choice.plan.vector))
+        if choice.plan.tile_bytes:
+            assert choice.plan.unroll == max(unroll for least, unroll in steps if each >= least), n
 
 
 # --- lanes ---
 def test_enough_threads_read_a_copy() -> None:
     """Of few long rows, several lanes a row."""
     for t in TYPES:
-        for n in (31, 65, 129, 257, ROW // item(t) - 1 | 1):
+        for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
             choice = choose(rows(n, t))
-            assert choice.plan.tile_bytes, (t, n)
-            assert choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
+            enough = choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
+            assert enough or in_few_lines(n, t)
 
 
 def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
@@ -257,6 +270,12 @@ def test_a_tile_gives_way_to_what_is_asked_for(options: str) -> None:
     assert found.plan == choose(rows(31), f"tile_bytes=0,{options}").plan
 
 
+def test_a_tile_gives_way_to_a_walk() -> None:
+    small = middle(10, 9)
+    assert choose(small).plan.tile_bytes == TILE
+    assert choose(small, "walk=period").plan.tile_bytes == 0
+
+
 def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
     assert of_options("unroll=2").plan.tile_bytes == TILE
     assert of_options("tile_bytes=2048").plan.tile_bytes == 2048
@@ -264,4 +283,5 @@ def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
     assert wide.plan.lies_in_warps
     inner = choose(simple("sum", (3, 5, 700), (1,)), "tile_bytes=16384")
     assert (inner.plan.fast, inner.run.tiles) == ("reduced", 3)
-    assert Plan().lies_in_warps
+    narrow = simple("sum", (40_000, 300, 9), (1,))
+    assert [choose(narrow, options).plan.walk for options in ("", "tile_bytes=16384")] == ["period", "interleaved"]

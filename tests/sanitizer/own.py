@@ -148,6 +148,8 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "strided": lambda: wf.sum(_LINE[::3]),
     "reversed": lambda: wf.argmax(_LINE[::-1]),
     "transposed": lambda: wf.sum(_COLUMNS.T, axis=1),
+    "expanded elements": lambda: wf.var(np.broadcast_to(numbers((9, 1, 300)), (9, 5, 300)), axis=(1, 2)),
+    "expanded results": lambda: wf.sum(np.broadcast_to(numbers((9, 1, 6000)), (9, 50, 6000)), axis=2),
     "masked": lambda: wf.sum(_COLUMNS, axis=1, where=_COLUMNS > 3),
     "NaN ignored": lambda: wf.max(_COLUMNS, axis=0, nan="ignore"),
     "NaN refused": lambda: wf.sum(_COLUMNS, axis=0, nan="raise"),
