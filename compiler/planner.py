@@ -246,8 +246,8 @@ _ROWS = {"period": rows_without_gaps, "staggered": serves}
 _WANTED = {
     "period": ("rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"),
     "staggered": (
-        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of"
-        " at most 16 bytes and rows no shorter, and a result that may depend on its address",
+        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses"
+        " of at most 16 bytes and rows no shorter, and a result that may depend on its address",
         "warps",
     ),
 }

@@ -26,8 +26,8 @@ LANES = 12
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 LEAST = 16
-"""Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends in
-the one before, and one that ends after a row begins in it."""
+"""Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends
+in the one before, and one that ends after a row begins in it."""
 
 
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
