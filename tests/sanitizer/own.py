@@ -130,6 +130,7 @@ _LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
 )  # fmt: skip
 _OPS = ("sum float32", "argmax float32", "var float64", "any bool", "mean float16", "max int8", "prod int64")
 _COLUMNS, _LINE = numbers((50, 60)), numbers((1001,))
+_STAGGERED = "walk=staggered,warps=4,unroll=2"
 
 
 def _reduced(op: str, shape: tuple[int, ...], axis: Any) -> Callable[[], Any]:
@@ -146,6 +147,10 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "strided": lambda: wf.sum(_LINE[::3]),
     "reversed": lambda: wf.argmax(_LINE[::-1]),
     "transposed": lambda: wf.sum(_COLUMNS.T, axis=1),
+    "staggered warps": lambda: wf.sum(numbers((70, 263)), axis=0, plan=f"{_STAGGERED},vector=4,finish=cta"),
+    "staggered warps of many CTAs": lambda: wf.argmax(
+        numbers((90, 263), "float16"), axis=0, plan=f"{_STAGGERED},vector=4,coarsening=2,finish=last_block"
+    ),
     "masked": lambda: wf.sum(_COLUMNS, axis=1, where=_COLUMNS > 3),
     "NaN ignored": lambda: wf.max(_COLUMNS, axis=0, nan="ignore"),
     "NaN refused": lambda: wf.sum(_COLUMNS, axis=0, nan="raise"),
