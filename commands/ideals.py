@@ -76,7 +76,7 @@ class Task:
     @property
     def owned(self) -> int:
         """Results that lie in one warp."""
-        return min(self.n_kept, self.plan.lanes_kept * self.plan.vector_kept)
+        return min(self.n_kept, self.plan.slots // self.plan.warps_kept)
 
     @property
     def owners(self) -> int:
@@ -228,7 +228,7 @@ def _within_warps(task: Task) -> Counts:
 def _joined(task: Task, rows: int) -> Counts:
     """One warp for each that lie along the kept axis loads the states of so many, and combines them."""
     plan, again = task.plan, min(rows, task.plan.lanes)
-    left = rows * plan.lanes_kept * plan.vector_kept
+    left = rows * plan.slots // plan.warps_kept
     found = _rounds(task, plan.warps_kept * (again.bit_length() - 1))
     found += _combined(task, plan.warps_kept * (rows // again - 1) * plan.vector_kept)
     found["shared load"] = plan.warps_kept * sum(_over(left * t.itemsize, REQUEST) for t in task.state)

@@ -59,7 +59,7 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     ]
     apart = plan.cluster == 1 or plan.finish == "last_block"  # in a cluster warps meet there, but for a second round
     within = [
-        Level("lane", plan.lanes, plan.lanes_kept, 32, lanes * (plan.lanes > 1)),
+        Level("lane", plan.lanes, plan.slots // (plan.warps_kept * plan.vector_kept), 32, lanes * (plan.lanes > 1)),
         Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart)),
     ]
     if plan.walk == "period":

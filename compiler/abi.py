@@ -18,6 +18,7 @@ Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
     "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent", "period_rows",
+    "times", "copies", "copy_stride",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
@@ -38,11 +39,12 @@ class Facts:
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
             anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
-            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before, ``strided``
-            single elements, or in the CTA's tile in shared memory: ``tile``
-            vectors, that begin anywhere, or ``tile_strided`` single elements.
+            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before,
+            ``strided`` single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere,
+            or ``tile_strided`` single elements.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
+        repeats: whether the launch says how often elements and results are repeated.
     """
 
     kept_rank: int
@@ -51,6 +53,7 @@ class Facts:
     access: tuple[Access, ...]
     store_vector: bool
     ragged: bool = False
+    repeats: bool = False
 
     @property
     def cut(self) -> str:
@@ -76,7 +79,7 @@ class Param:
     @property
     def name(self) -> str:
         """The parameter's name in IR and messages."""
-        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride", *TILE)
+        several = ("input", "output", "partial", "exchange", "kept_stride", "reduced_stride", "copy_stride", *TILE)
         letter = f"{self.operand}" if self.role in several else ""
         dim = f"_{self.dim}" if self.role.endswith(("size", "stride")) else ""
         return f"{self.role}{letter}{dim}"
@@ -143,12 +146,14 @@ def params(
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     found += [Param("tile_results")] if plan.tile_bytes else []
     found += [Param(role, i) for i, access in enumerate(facts.access) if access in IN_TILE for role in TILE]
+    if facts.repeats and finishes:
+        found += [Param("times"), Param("copies"), *(Param("copy_stride", inputs + i) for i in range(outputs))]
     return tuple(found)
 
 
 def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
-    if param.role in ("n_kept", "n_reduced", "index_base"):
+    if param.role in ("n_kept", "n_reduced", "index_base", "times"):
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
     if param.role in ("chunk", "count"):
         return run.chunk if param.role == "chunk" else count
@@ -156,6 +161,9 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
         return _of_tile(param, geometry, run)
     if param.role == "period_rows":
         return run.rows
+    if param.role.startswith("cop"):
+        copies = geometry.copies or Dim(1, (0,) * len(geometry.offsets))
+        return copies.size if param.role == "copies" else copies.strides[param.operand]
     axis = geometry.kept if param.role.startswith(("kept", "row")) else geometry.reduced
     dim = axis[param.dim]
     if param.role == "index_stride":
@@ -192,7 +200,9 @@ def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
         kept.insert(0, Dim(d.size, (stride,) * states + d.strides))
         stride *= d.size
     reduced = Dim(split, (stride,) * states + (0,) * n_outputs)
-    return Geometry(tuple(kept), (reduced,), (0,) * states + geometry.offsets)
+    again = geometry.copies
+    copies = again and Dim(again.size, (0,) * states + again.strides)
+    return Geometry(tuple(kept), (reduced,), (0,) * states + geometry.offsets, times=geometry.times, copies=copies)
 
 
 def partial_program(program: Program) -> Program:

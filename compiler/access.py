@@ -97,7 +97,9 @@ def stores_vector(task: Task, operand: int, plan: Plan) -> bool:
     if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
         return False
     nbytes = vector * item
-    side_by_side = start % min(WIDEST, nbytes) == 0 and dims[-1].strides[operand] == 1
+    copies = task.geometry.copies
+    starts = (start, copies.strides[operand] * item if copies else 0)
+    side_by_side = all(s % min(WIDEST, nbytes) == 0 for s in starts) and dims[-1].strides[operand] == 1
     return side_by_side and (nbytes <= WIDEST or plan.positions == 1)
 
 

@@ -14,6 +14,8 @@ from .target import DEFAULT, Target, target
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
+RARE = ("repeats",)
+"""Truth values that are written only where they are true: few kernels are so."""
 
 
 def write(kernel: Kernel, arch: Target) -> dict[str, Any]:
@@ -40,7 +42,8 @@ def target_of(op: Any) -> Target:
 
 
 def _dictionary(value: Plan | Facts) -> Any:
-    return ir.DictAttr.get({f.name: _attribute(getattr(value, f.name)) for f in fields(value)})
+    found = {f.name: getattr(value, f.name) for f in fields(value)}
+    return ir.DictAttr.get({name: _attribute(v) for name, v in found.items() if v or name not in RARE})
 
 
 def _attribute(value: Any) -> Any:
@@ -67,8 +70,9 @@ def _fields(attributes: Any, name: str) -> dict[str, Any]:
     if name not in attributes:
         raise error("WF320", expected=f"the attribute {name}", found="none")
     kinds = {f.name: type(getattr(_SAMPLES[name], f.name)) for f in fields(_SAMPLES[name])}
+    rare = {key: False for key in RARE if key in kinds}
     try:
-        found = {a.name: _value(a.attr) for a in ir.DictAttr(attributes[name])}
+        found = rare | {a.name: _value(a.attr) for a in ir.DictAttr(attributes[name])}
     except ValueError:  # an attribute of another kind
         found = {}
     if {k: type(v) for k, v in found.items()} != kinds:

@@ -48,7 +48,7 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
     if plan.finish == "atomic":
-        nothing = replace(rest, reduced_rank=1)
+        nothing = replace(rest, reduced_rank=1, repeats=False)
         found.insert(0, ("init", Kernel(f"{name}_init", partial_program(second), nothing, own)))
     return found
 

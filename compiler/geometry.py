@@ -51,12 +51,16 @@ class Geometry:
         kept, reduced: dims outermost first.
         offsets: where each operand's walk starts, in elements from its first element (not 0 after a flip).
         index_base: the number of the element where the walk starts.
+        times: how often the caller has each element in a result; see ``repeats.py``.
+        copies: a kept dim along which all results are equal; None where there is none.
     """
 
     kept: tuple[Dim, ...]
     reduced: tuple[Dim, ...]
     offsets: tuple[int, ...]
     index_base: int = 0
+    times: int = 1
+    copies: Dim | None = None
 
     @cached_property
     def n_kept(self) -> int:
@@ -65,8 +69,18 @@ class Geometry:
 
     @cached_property
     def n_reduced(self) -> int:
-        """Elements reduced into each result."""
+        """Elements reduced into each result, each counted once."""
         return prod(d.size for d in self.reduced)
+
+    @property
+    def count(self) -> int:
+        """Elements that the caller reduces into each result."""
+        return self.n_reduced * self.times
+
+    @property
+    def repeats(self) -> bool:
+        """Whether elements or results are repeated."""
+        return self.times > 1 or self.copies is not None
 
     @property
     def columns(self) -> int:
@@ -82,7 +96,7 @@ class Geometry:
     def span(self, operand: int) -> tuple[int, int]:
         """The least and the greatest element offset that operand's walk touches, relative to its first element."""
         low = high = self.offsets[operand]
-        for d in (*self.kept, *self.reduced):
+        for d in (*self.kept, *self.reduced, *([self.copies] if self.copies else [])):
             reach = d.strides[operand] * (d.size - 1)
             low, high = low + min(0, reach), high + max(0, reach)
         return low, high
@@ -149,7 +163,7 @@ def collapse(
     base = 0
     if not ordered:
         reduced, base = _flip(_sorted(reduced), offsets)
-    return Geometry(_merge(kept), _merge(reduced), tuple(offsets), base)
+    return Geometry(merged(kept), merged(reduced), tuple(offsets), base)
 
 
 def _dims(
@@ -205,12 +219,13 @@ def _flip(dims: list[Dim], offsets: list[int]) -> tuple[list[Dim], int]:
     return result, base
 
 
-def _merge(dims: list[Dim]) -> tuple[Dim, ...]:
-    merged: list[Dim] = []
+def merged(dims: Sequence[Dim]) -> tuple[Dim, ...]:
+    """``dims`` with each run of them that one stride serves as one."""
+    found: list[Dim] = []
     if any(d.size == 0 for d in dims):
         return (Dim(0, (0,) * len(dims[0].strides)),)
     for d in dims:
-        if merged and merged[-1].holds(d):
-            d = Dim(merged.pop().size * d.size, d.strides, d.index_stride)
-        merged.append(d)
-    return tuple(merged)
+        if found and found[-1].holds(d):
+            d = Dim(found.pop().size * d.size, d.strides, d.index_stride)
+        found.append(d)
+    return tuple(found)

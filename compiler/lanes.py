@@ -13,18 +13,23 @@ from .target import WARP
 
 def exchange(x: Any, distance: Any) -> Any:
     """The fragment that the lane whose number differs in the bit ``distance``, an i32, holds."""
-    return fragment([_exchange(e, distance) for e in elements(x)])
+    return fragment([_moved(e, distance, gpu.ShuffleMode.XOR) for e in elements(x)])
 
 
-def _exchange(x: Any, distance: Any) -> Any:
-    """One scalar; types that ``shfl`` does not take travel in the low bits of an i32."""
+def of_lane(x: Any, lane: Any) -> Any:
+    """The fragment that the lane of the number ``lane``, an i32, holds."""
+    return fragment([_moved(e, lane, gpu.ShuffleMode.IDX) for e in elements(x)])
+
+
+def _moved(x: Any, which: Any, mode: Any) -> Any:
+    """One scalar from another lane; types that ``shfl`` does not take travel in the low bits of an i32."""
     t = x.type
     bits_wide = int(t.width)
     if bits_wide >= 32:
-        return gpu.shuffle(x, distance, i32(WARP), gpu.ShuffleMode.XOR)[0]
+        return gpu.shuffle(x, which, i32(WARP), mode)[0]
     word, own = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(bits_wide)
     bits = x if isinstance(t, ir.IntegerType) else arith.bitcast(own, x)
-    moved = gpu.shuffle(arith.extui(word, bits), distance, i32(WARP), gpu.ShuffleMode.XOR)[0]
+    moved = gpu.shuffle(arith.extui(word, bits), which, i32(WARP), mode)[0]
     back = arith.trunci(own, moved)
     return back if isinstance(t, ir.IntegerType) else arith.bitcast(t, back)
 

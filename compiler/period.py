@@ -64,7 +64,8 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
-    found = settled(replace(wide, walk="period", warps_kept=warps))
+    unroll = wide.unroll * (2 if g.columns > WARPS[0][0] and task.itemsize > 1 else 1)
+    found = settled(replace(wide, walk="period", warps_kept=warps, unroll=unroll))
     while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
     if not _fits(task, found) or not rows_without_gaps(task, found):

@@ -260,7 +260,7 @@ def settled(plan: Plan) -> Plan:
     if plan.walk not in ("period", "staggered"):
         return plan
     finish: Finish = "cta" if plan.finish == "cta" else "last_block"
-    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", finish=finish)
+    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", exchange="shared", finish=finish)
     if plan.walk == "period":
         return replace(found, warps=1)
     return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
@@ -354,11 +354,14 @@ class Place:
 
 
 def kept_index(plan: Plan, place: Place) -> int:
-    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
+    """The first kept index of a thread; it owns ``vector_kept`` of them from there.
+
+    Of staggered warps the last lane owns none, and the next CTA begins there.
+    """
     lane, warp = place.thread % WARP, place.thread // WARP
     lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
     warp_kept = warp // plan.warps
-    return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+    return place.tile * plan.slots + (warp_kept * plan.lanes_kept + lane_kept) * plan.vector_kept
 
 
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:

@@ -64,8 +64,8 @@ THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory."""
 LONG_COMBINE = 16
-"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they would
-spend their time on what they do once, which is to join these and to meet."""
+"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they
+would spend their time on what they do once, which is to join these and to meet."""
 THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (256, 8), (4096, WARP))}
 """THREADS_A_ROW where that is so, by the operations of one combine."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
@@ -90,6 +90,8 @@ LANES_KEPT = {"wide": 8, "single": WARP}
 """Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
 NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
+BYTES_IN_FLIGHT = 32
+"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 WRITTEN = 2
@@ -141,7 +143,7 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan for a layout that has one of its own, from a tile, by periods or with staggered warps; else the ordinary."""
+    """The plan of a layout that has its own, from a tile, by periods or with staggered warps; else the ordinary."""
     found = staged.plan(task, notes)
     if found is not None:
         return found
@@ -160,8 +162,8 @@ def _keeps_own(task: Task, plan: Plan, options: str) -> bool:
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
-    alone = chosen.walk == plan.walk and not chosen.tile_bytes
-    return alone and (chosen == settled(chosen) or "walk" in keys)
+    served = chosen == settled(chosen) and _has_rows(task, chosen)
+    return chosen.walk == plan.walk and not chosen.tile_bytes and (served or "walk" in keys)
 
 
 def _keys(options: str) -> set[str]:
@@ -177,7 +179,8 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     return _fitting(task, plan, notes)
 
 
-_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "finish": "cta"}
+_IN_WARPS: dict[str, Any] = {"fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared",
+                            "finish": "cta"}  # fmt: skip
 """What a plan with a tile cannot be without."""
 
 
@@ -194,10 +197,10 @@ def _override(task: Task, plan: Plan, options: str, notes: Notes) -> tuple[Plan,
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
         clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
-    if 0 < chosen.coarsening < chosen.unroll and "unroll" not in asked:
-        chosen = replace(chosen, unroll=chosen.coarsening)
+    chosen = _in_whole_steps(chosen, asked)
     if "warps" not in asked:
         chosen = _fitting(task, chosen, notes)
+        _check_walk(task, chosen)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
@@ -221,7 +224,7 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
         wide = settled(replace(_wide(task, chosen), warps=warps, warps_kept=warps))
         wide = replace(wide, vector=min(wide.vector, WIDEST_STAGGERED)) if chosen.walk == "staggered" else wide
     own = {key: value for key, value in differing(chosen, wide).items() if key not in asked}
-    found = replace(chosen, **own)  # type: ignore[arg-type]
+    found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
     check(found, task.target, task.state_bytes)
     _check_walk(task, found)
     if plan.walk != chosen.walk and "finish" not in asked:
@@ -229,16 +232,35 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
     return found
 
 
+def _in_whole_steps(plan: Plan, asked: set[str]) -> Plan:
+    """``plan`` with no more accesses in flight than a thread makes, unless so many were asked for."""
+    if 0 < plan.coarsening < plan.unroll and "unroll" not in asked:
+        return replace(plan, unroll=plan.coarsening)
+    return plan
+
+
+_ROWS = {"period": rows_without_gaps, "staggered": serves}
+_WANTED = {
+    "period": ("rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"),
+    "staggered": (
+        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of"
+        " at most 16 bytes and rows no shorter, and a result that may depend on its address",
+        "warps",
+    ),
+}
+"""Walks for which not every layout has rows: what these must be, and what to raise to have more such rows."""
+
+
+def _has_rows(task: Task, plan: Plan) -> bool:
+    """Whether the layout has the rows that the walk of ``plan`` needs."""
+    return plan.walk not in _ROWS or _ROWS[plan.walk](task, plan)
+
+
 def _check_walk(task: Task, plan: Plan) -> None:
     """Refuses (WF416) a walk for which the layout has no such rows."""
-    if plan.walk == "period" and not rows_without_gaps(task, plan):
-        wanted = "rows without gaps, no more columns than threads, whole accesses in a period"
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps_kept")
-    if plan.walk == "staggered" and not serves(task, plan):
-        wanted = (
-            "columns of one input side by side, and rows that begin at one place if as far apart as there are warps"
-        )
-        raise error("WF416", walk=plan.walk, wanted=wanted, more="warps")
+    if not _has_rows(task, plan):
+        wanted, more = _WANTED[plan.walk]
+        raise error("WF416", walk=plan.walk, wanted=wanted, more=more)
 
 
 def _asked(own: Plan, own_parts: int, plan: Plan, parts: int, notes: Notes) -> None:
@@ -278,7 +300,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
     partials = g.n_kept * ctas_of(task, plan) if plan.coarsening else 0
-    largest = max(g.n_kept, g.n_reduced, partials, *reach)
+    largest = max(g.n_kept, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]
     if plan.tile_bytes:
@@ -296,6 +318,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         32 if largest < INDEX_LIMIT else 64,
         accesses,
         vectors and all(stores_vector(task, o, plan) for o in outputs),
+        repeats=g.repeats,
     )
 
 
@@ -376,7 +399,7 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
 def _most(positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     if shifted:
-        return UNROLL_OF_SHIFTED if positions > WARP else max(1, MASKED // vector)
+        return UNROLL_OF_SHIFTED if positions > WARP or vector == WIDEST else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
@@ -389,15 +412,16 @@ def _threads_a_row(task: Task, vector: int) -> int:
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
     code = operations(task.monoid)
-    if code * vector >= LONG_COMBINE:
+    is_long = code * vector >= LONG_COMBINE
+    if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
     if few:
         steps = THREADS_A_ROW_OF_FEW[_kind(vector)]
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
-        most = MOST_OF_A_WARP if steps is THREADS_A_ROW else steps[-1][0]
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP))
+        most = steps[-1][0] if is_long else MOST_OF_A_WARP
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP // 2 if vector == WIDEST else WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
@@ -414,6 +438,7 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
+    unroll = min(unroll, BYTES_IN_FLIGHT // vector) if task.itemsize == 1 < vector else unroll
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP

@@ -18,6 +18,11 @@ LONGEST = 64
 front of the array, and none is left with a long part at the end."""
 UNEVEN, CHOICES = 1.05, 64
 """How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
+LONGEST_STAGGERED = 256
+"""The same for staggered warps, whose CTAs take longer to meet."""
+WIDE = 64
+"""Bytes of the states of a thread along the kept axis, half as many of staggered warps, from which on one CTA fewer has
+room on an SM."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -84,11 +89,15 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))
-    resident = sms * CTAS_PER_SM * THREADS // plan.threads
+    wide = plan.fast == "kept" and plan.vector * state_bytes >= (WIDE // 2 if plan.walk == "staggered" else WIDE)
+    resident = sms * (CTAS_PER_SM - wide) * THREADS // plan.threads
     steps = -(-n_reduced // (step * plan.unroll))
-    parts = min(most, max(resident // tiles, -(-accesses // LONGEST)), n_reduced // (step * plan.unroll))
+    longest = LONGEST_STAGGERED if plan.walk == "staggered" else LONGEST
+    parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // (step * plan.unroll))
     if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
         return 1
+    if plan.fast == "reduced":  # how many of these are resident is up to the assembler
+        return max(1, parts)
     return _even(max(1, parts), most, tiles, steps, resident)
 
 
@@ -102,10 +111,11 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
     def load(chunk: int) -> int:
         return -(-tiles * -(-steps // chunk) // resident) * chunk
 
-    lengths = range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))
-    choices = [c for c in (wanted, *lengths) if -(-steps // c) <= most] or [wanted]
+    lengths: list[int] = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))]
+    choices = [c for c in lengths if -(-steps // c) <= most] or [wanted]
     least = min(map(load, choices))
-    chunk = min((c for c in choices if load(c) <= UNEVEN * least), key=lambda c: abs(c - wanted))
+    even = [c for c in choices if load(c) <= UNEVEN * least]
+    chunk = min(even, key=lambda c: abs(c - wanted))
     return -(-steps // chunk)
 
 

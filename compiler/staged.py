@@ -26,8 +26,8 @@ TILES = 8
 """Copies an SM must get at least."""
 LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
-SHORTEST = {1: 32, 2: 16, 4: 16, 8: 16}
-"""Bytes of such a row at least, by those of an element: results of few bytes take too many vectors of their own."""
+LONG = 1408
+"""Bytes of an aligned row of wider elements than bytes from which on the same holds: it has vectors enough."""
 SINGLE = (14, 40)
 """Bytes of rows, from and to, that are as fast by single elements where they are."""
 WORD = 4
@@ -41,7 +41,7 @@ IN_WORDS = 20
 its ends cost as much as reading a few elements alone."""
 LONG_COMBINE = 16
 """Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
-UNROLL, UNROLL_OF_WORDS = ((18, 4), (10, 2), (1, 1)), ((18, 2), (1, 1))
+UNROLL, UNROLL_OF_BYTES = ((18, 4), (10, 2), (1, 1)), ((18, 2), (1, 1))
 """(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
 would cost more; and so would words of bytes, of which some are masked at both ends of a row."""
 
@@ -61,7 +61,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     results = each * tiles.results(g)
     lanes = _lanes(g, task.itemsize, own.vector, results)
-    steps = UNROLL_OF_WORDS if own.vector == WORD else UNROLL
+    steps = UNROLL_OF_BYTES if task.itemsize == 1 else UNROLL
     unroll = next(unroll for least, unroll in steps if max(1, g.n_reduced // (lanes * own.vector)) >= least)
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
@@ -103,7 +103,9 @@ def _direct(task: Task) -> bool:
     if planned(task, axis, WIDEST // item) != {"aligned"}:
         return False
     nbytes = (g.kept[-1].size if axis == "kept" else g.n_reduced) * item
-    return nbytes % LINE == 0 or (axis == "reduced" and SHORTEST[item] <= nbytes <= LINE)
+    if axis == "kept":
+        return nbytes >= 2 * WIDEST
+    return nbytes % LINE == 0 or WIDEST <= nbytes <= LINE or (item > 1 and nbytes >= LONG)
 
 
 def _few_lines(g: Geometry, item: int) -> bool:

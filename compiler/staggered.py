@@ -1,7 +1,7 @@
 """Columns that begin anywhere, read in aligned accesses all the same.
 
 A row may begin between two boundaries of an access, and the next one at another place. But rows as many apart as a CTA
-has warps begin at the same place, if that many row strides are whole accesses. So a warp that reads every so manieth row
+has warps begin at the same place, if that many row strides are whole accesses. So a warp that reads one row in so many
 begins each at the boundary before, and the elements of its accesses stay those of the same columns throughout. How far
 the warps of a CTA are *staggered* against each other matters only where they meet in shared memory.
 """
@@ -19,12 +19,15 @@ WIDEST = 8
 """Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
 STATES = 16
 """Registers of states that a thread may hold."""
+VALUES = 32
+"""Elements that a thread has in flight at most."""
 LANES = 24
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 LEAST = 16
-"""Bytes of a row, and from one row to the next, at least: an access that begins before a row ends in the one before."""
+"""Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends in
+the one before, and one that ends after a row begins in it."""
 
 
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
@@ -32,13 +35,15 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     g = task.geometry
     vector = min(wide.vector, WIDEST, max(1, STATES // task.state_registers))
     vector = 1 << vector.bit_length() - 1
-    unroll = wide.unroll * (wide.vector // vector)
+    unroll = min(wide.unroll * (wide.vector // vector), VALUES // vector)
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
     short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
-    if short or not serves(task, found):
+    if short or not task.monoid.commutative or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})
-    words = f"{found.warps} warps read every {found.warps}th row from the boundary before its columns"
+    words = (
+        f"each of {found.warps} warps reads every {found.warps}th row, from the boundary before the CTA's columns on"
+    )
     notes.because(f"{words}: {vector} element(s) an access", "walk", "vector", "lanes", "warps", "unroll")
     notes.rejected.append(
         ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")
@@ -47,13 +52,13 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 
 
 def serves(task: Task, plan: Plan) -> bool:
-    """Whether the layout is one of rows that staggered warps can read."""
-    g = task.geometry
-    if len(task.program.inputs) != 1 or len(g.kept) != 1 or len(g.reduced) != 1:
+    """Whether the layout is one of rows that staggered warps can read, in accesses of ``plan``."""
+    g, item = task.geometry, task.itemsize
+    one = len(task.program.inputs) == len(g.kept) == len(g.reduced) == 1
+    if not one or plan.vector * item > LEAST or task.determinism == "portable":
         return False
-    item, stride = task.itemsize, g.reduced[0].strides[0]
+    stride = g.reduced[0].strides[0]
     start = task.addresses[0] + g.offsets[0] * item
     in_place = plan.warps * stride % plan.vector == 0 and start % item == 0
     apart = min(stride, g.n_kept) * item >= LEAST
-    free = task.determinism != "portable" and task.monoid.commutative
-    return g.kept[0].strides[0] == 1 and in_place and apart and free
+    return g.kept[0].strides[0] == 1 and in_place and apart

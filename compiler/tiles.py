@@ -94,9 +94,10 @@ def _differs(geometry: Geometry, operand: int) -> bool:
 
 
 def ctas(geometry: Geometry, each: int) -> int:
-    """CTAs that copy ``each`` units."""
+    """CTAs that copy ``each`` units; none where there are no results."""
     outer = _outermost(geometry.kept)
-    return -(-(outer.size if outer is not None else 1) // each)
+    count = outer.size if outer is not None else 1
+    return -(-count // each) if geometry.n_kept else 0
 
 
 def _outermost(kept: tuple[Dim, ...]) -> Dim | None:

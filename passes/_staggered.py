@@ -1,7 +1,7 @@
 """Staggered warps, as code: each begins its rows at the boundary before a CTA's columns.
 
 What differs from ``distribute`` otherwise: a thread's accesses begin ``lead`` elements before the columns that it owns
-in the end, and the warps shift their states by as much where they meet. The last lane reads for its neighbour alone.
+in the end, and the warps shift their states by as much where they meet. One lane reads for its neighbour alone.
 """
 
 from __future__ import annotations
@@ -37,12 +37,23 @@ class Staggered:
     is_first: Any
     states: Any
     block: Any
+    own: Any
+    in_range: Any
+    owner: Any
 
     def place(self) -> None:
-        """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place."""
+        """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place.
+
+        CTAs get as many columns each, in whole accesses.
+        """
         super().place()  # type: ignore[misc]
         plan, less = self.plan, arith.CmpIPredicate.slt
-        tile = self.scaled(self.id(gpu.block_id(gpu.Dimension.x)), plan.slots)
+        tiles, n_kept = self.id(gpu.grid_dim(gpu.Dimension.x)), self.arg("n_kept")
+        accesses = arith.divui(arith.addi(n_kept, self.number(plan.vector - 1)), self.number(plan.vector))
+        each = arith.divui(arith.addi(accesses, arith.subi(tiles, self.number(1))), tiles)
+        pitch = self.scaled(each, plan.vector)
+        tile = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), pitch)
+        self.own(arith.addi(tile, self.slot), n_kept)
         size = bytes_of(memory_type(element(self.block.arguments[0].type)))
         attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
         operands = [self.arg("input", 0), tile, self.arg("kept_stride", 0, 0)]
@@ -50,9 +61,10 @@ class Staggered:
         rows = arith.muli(self.position, self.arg("reduced_stride", 0, 0))
         self.lead: Any = arith.andi(arith.addi(of_first, rows), self.number(plan.vector - 1))
         self.start = arith.subi(self.kept, self.lead)
-        self.mine = arith.andi(self.in_range, arith.cmpi(less, self.slot, self.number(plan.slots)))
+        self.mine = arith.andi(self.in_range, arith.cmpi(less, self.slot, pitch))
         self.owner = arith.andi(self.owner, self.mine)
-        self.in_range = arith.cmpi(less, self.start, self.arg("n_kept"))
+        beside = arith.cmpi(less, self.slot, arith.addi(pitch, self.number(plan.vector)))
+        self.in_range = arith.andi(beside, arith.cmpi(less, self.start, n_kept))
 
     def first_round(self) -> Any:
         """Reduces this CTA's rows; after it threads read for what they own."""

@@ -91,7 +91,7 @@ from ..compiler import attributes, tiles
 from ..compiler.abi import POINTERS, Param, params
 from ..compiler.attributes import target_of
 from ..compiler.build import bytes_of, memory_type
-from ..compiler.combine import clone_block, constant, pack, single_op, unpack, with_shape
+from ..compiler.combine import clone_block, constant, pack, unpack, with_shape
 from ..compiler.dialect.base import element, state_type, values
 from ..compiler.errors import error
 from ..compiler.mlir import arith, gpu, ir, scf, vector
@@ -99,6 +99,8 @@ from ..compiler.pipeline import Pass
 from ..compiler.plan import IN_TILE, Plan
 from ..compiler.target import WARP
 from ._period import Periods
+from ._repeats import Repeats
+from ._resident import resident
 from ._staggered import Staggered
 
 
@@ -111,32 +113,7 @@ def _run(module: Any) -> None:
             op.operation.erase()
 
 
-RESIDENT = 2
-"""CTAs of a kernel along the kept axis an SM must be able to hold. Such threads hold an address an access, and ptxas,
-told nothing, spills to keep SMs of 1536 threads full. They fill half an SM at most: with more it spills too. Kernels
-along the reduced axis are faster when told nothing."""
-SNUG = range(11, 21)
-"""Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
-it may have with all threads of an SM resident. ptxas aims at that in any case, but told nothing it spills on the way on
-sm_100a."""
-WIDE_OFFSETS = 768
-"""Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
-spills to keep these full, too. So many have enough bytes in flight."""
-MANY = 2048
-LARGE = 512
-"""Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
-HELD = 16
-"""Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
-more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
-FEW, MOST = 8, 32
-"""Registers for the states of a thread that reads aligned columns, and values that it has in flight, up to which half the
-threads of an SM have enough: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
-NUMBERED = 16
-"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
-of the masks of their words, to keep SMs of fewer than MANY threads full."""
-
-
-class _Distributor:
+class _Distributor(Repeats):
     """Distributes one function. The attributes below ``run`` are the kernel's own values: place, ranges, parameters."""
 
     def __init__(self, function: Any) -> None:
@@ -206,8 +183,10 @@ class _Distributor:
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
         if plan.cluster > 1:
             f.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
-        if resident := self.resident():
-            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), resident)
+        threads = target_of(self.function).threads_per_sm
+        item = min((bytes_of(memory_type(element(v.type))) for v in self.block.arguments), default=4)
+        if least := resident(plan, self.facts, threads, self.states, self.combine, indexed=self.indexed, item=item):
+            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), least)
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):
@@ -251,34 +230,6 @@ class _Distributor:
             types = [ir.Type.parse("!llvm.ptr<3>"), self.index]
             self.copies[i] = list(self.make_op("fold.tile_copy", types, operands, attributes).results)
         gpu.barrier()
-
-    def shares_columns(self) -> bool:
-        """Whether all warps of a CTA read aligned vectors of the same columns."""
-        return self.plan.fast == "kept" and self.plan.warps > 1 and set(self.facts.access) <= {"aligned", "staggered"}
-
-    def resident(self) -> int:
-        """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
-        plan = self.plan
-        threads = target_of(self.function).threads_per_sm
-        half = threads // (2 * plan.threads)
-        registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
-        if plan.walk == "period":
-            return half if registers <= HELD else max(1, half * 3 // 4)
-        joined = plan.vector < NUMBERED or single_op(self.combine) in ("arith.addi", "arith.ori", "arith.andi")
-        if self.shares_columns() and len(self.states) == 1 and joined:
-            return half if registers <= FEW and plan.vector * plan.unroll <= MOST else max(1, half * 3 // 4)
-        if plan.fast == "kept" or plan.threads > LARGE or (self.indexed and plan.vector >= NUMBERED):
-            return min(RESIDENT, half)
-        if len(self.states) > 1 or bytes_of(self.states[0]) > 4:
-            return 0
-        counted = plan.vector >= NUMBERED and single_op(self.combine) == "arith.addi"
-        if self.states[0].width == 1 or (counted and threads < MANY):  # words: as many beside them as they need
-            return half
-        if plan.vector * (plan.unroll + 1) not in SNUG:
-            return 0
-        if self.facts.index_bits == 32:
-            return threads // plan.threads
-        return WIDE_OFFSETS // plan.threads if threads < MANY else 0
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
@@ -515,7 +466,8 @@ class _Distributor:
 
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""
-        memo = dict(zip(self.reduced, unpack(state), strict=True))
+        whole = self.power(unpack(state)) if self.facts.repeats else unpack(state)
+        memo = dict(zip(self.reduced, whole, strict=True))
         inputs, rank = len(self.block.arguments), self.facts.kept_rank
         for i, result in enumerate(self.results):
             value = self.value(result, self.plan.vector_kept, memo, None)
@@ -524,7 +476,8 @@ class _Distributor:
             attributes: dict[str, Any] = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.arg("n_kept")], attributes | {"bounded": True}
-            self.make_op("fold.store", [], [value, self.arg("output", i), self.kept, self.owner, *layout], attributes)
+            with self.places(value, i) as (own, base, on):
+                self.make_op("fold.store", [], [own, base, self.kept, on, *layout], attributes)
 
     # --- elementwise code -------------------------------------------------------------------------------------------
     def value(self, v: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:

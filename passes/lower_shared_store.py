@@ -70,7 +70,8 @@ def _lower(op: Any) -> None:
 def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:
     """Stores a state side by side; its elements apart where ``start`` may be no multiple of their number."""
     if not apart:
-        return store(v, buffer, start)
+        store(v, buffer, start)
+        return
     for j, x in enumerate(elements(v)):
         store(x, buffer, arith.addi(start, integer(start.type, j)))
 

@@ -15,6 +15,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan
+from ..compiler.repeats import taken_out
 from ..compiler.target import target
 from .execute import Arrays, run
 from .recall import Memo, arrays_of, asked
@@ -112,10 +113,11 @@ class Compiled:
         """Geometry and launch for these arrays, which must be such as the kernel serves."""
         a = self.artifact
         inputs, outputs = arrays.shapes(axes)
-        geometry = collapse(
-            inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
-            ordered=a.plan.walk == "blocked", indexed=a.indexed,
-        )  # fmt: skip
+        ordered = a.plan.walk == "blocked"
+        strides = [i.strides for i in inputs], [o.strides for o in outputs]
+        geometry = collapse(inputs[0].shape, axes, *strides, ordered=ordered, indexed=a.indexed)
+        if a.main.facts.repeats:
+            geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=a.indexed)
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
@@ -127,8 +129,8 @@ class Compiled:
         needed = replace(planner.facts(task, a.plan), **ranks)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
-        if a.most is not None and geometry.n_reduced > a.most:
-            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
+        if a.most is not None and geometry.count > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)

@@ -115,7 +115,7 @@ def calls(
             own = {"input": starts[:inputs], "output": starts[inputs:]}
             own |= {"partial": partials, "counter": [space.counters], "exchange": exchange}
             own |= {role: [address] for role, address in (rows or {}).items()}
-            found.append(_call(kernel, geometry, run, own, geometry.n_reduced))
+            found.append(_call(kernel, geometry, run, own, geometry.count))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
             g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts)
@@ -124,15 +124,19 @@ def calls(
                 g = _cells(g, states)
             second = launch(kernel.plan, g.n_kept, g.n_reduced)
             own = {"input": partials, "output": outputs, "exchange": exchange}
-            found.append(_call(kernel, g, second, own, geometry.n_reduced))
+            found.append(_call(kernel, g, second, own, geometry.count))
     return found
 
 
 def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometry:
     """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
-    outputs = tuple(Dim(d.size, d.strides[inputs:]) for d in geometry.kept)
-    zeros = (0,) * (len(geometry.offsets) - inputs)
-    return partial_geometry(Geometry(outputs, (), zeros), states, parts)
+
+    def outputs(d: Dim) -> Dim:
+        return Dim(d.size, d.strides[inputs:])
+
+    kept, zeros = tuple(map(outputs, geometry.kept)), (0,) * (len(geometry.offsets) - inputs)
+    copies = geometry.copies and outputs(geometry.copies)
+    return partial_geometry(Geometry(kept, (), zeros, times=geometry.times, copies=copies), states, parts)
 
 
 def _cells(g: Geometry, states: int) -> Geometry:

@@ -24,6 +24,7 @@ from ..compiler.plan import Determinism
 from ..compiler.planner import Choice, Task
 from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
+from ..compiler.repeats import taken_out
 from ..compiler.storage import parts
 from ..compiler.target import Target
 from . import cache, finds, recall
@@ -178,14 +179,10 @@ def prepare(
     shape = inputs[0].shape
     found, _ = traced(request, arrays, shape)
     program = found.program
-    geometry = collapse(
-        shape,
-        request.axes,
-        [i.strides for i in inputs],
-        [o.strides for o in outputs],
-        ordered=not program.monoid.commutative,
-        indexed=program.uses_index,
-    )
+    ordered, indexed = not program.monoid.commutative, program.uses_index
+    strides = [s.strides for s in inputs], [s.strides for s in outputs]
+    geometry = collapse(shape, request.axes, *strides, ordered=ordered, indexed=indexed)
+    geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=indexed)
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms, request.determinism)
     choice = planner.choose(task, request.options)

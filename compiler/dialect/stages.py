@@ -63,8 +63,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
     anywhere; the sizes of the kept and the reduced axis follow), ``period`` (aligned ones of rows that are read as one;
     those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
-    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by side
-    in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
+    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by
+    side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
     elements there), or ``coherent`` (aligned vectors, along the kept axis or as of a period, of data that other CTAs
     have written during this kernel).
     """
@@ -256,7 +256,8 @@ class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
     """Puts each warp's state into shared memory: ``buffers = fold.shared_store row, slot, on, state {rows, slots}``.
 
     Threads whose ``on`` is true write their state at (row, slot), which with ``{apart = true}`` may be any place; a
-    barrier follows. One buffer per value of the state, of ``rows`` (warps along the reduced axis) times ``slots`` (results the CTA works on) elements.
+    barrier follows. One buffer per value of the state, of ``rows`` (warps along the reduced axis) times ``slots``
+    (results the CTA works on) elements.
     """
 
     row: ext.Operand[Any]

@@ -655,8 +655,8 @@ func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:           "fold.period_reduce"(%[[THREAD]], %[[ON]], %{{.*}}, %[[ROWS]], %[[COLUMNS]], %[[AGAIN]])
 func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "period", vector = 4, unroll = 2, lanes = 1, warps = 1,
-                 warps_kept = 2, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v2"},
+                 warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared",
+                 coarsening = 0, finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["period"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({

@@ -48,7 +48,8 @@ def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: 
     assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
     assert run.split == plan.cluster or (run.split - plan.cluster) * run.chunk < n_reduced
-    assert run.tiles * each >= n_kept > (run.tiles - 1) * each
+    assert run.tiles * each >= n_kept
+    assert (run.tiles - 1) * each < n_kept or run.tiles == n_kept == 0
     assert run.split == plan.cluster or plan.finish != "cta"
 
 

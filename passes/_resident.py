@@ -1,0 +1,84 @@
+"""How many CTAs of a kernel an SM must be able to hold, so that ptxas gives threads the registers that they need.
+
+Told nothing, it aims at SMs full of threads, and spills on the way to that; told too few, it takes more than it needs.
+What is right was read off the machine code for every architecture, which ``tests/test_catalogue.py`` does again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.abi import Facts
+from ..compiler.build import bytes_of
+from ..compiler.combine import single_op
+from ..compiler.plan import Plan
+
+RESIDENT = 2
+"""CTAs of a kernel along the kept axis an SM must be able to hold. Such threads hold an address an access, and ptxas,
+told nothing, spills to keep SMs of 1536 threads full. They fill half an SM at most: with more it spills too. Kernels
+along the reduced axis are faster when told nothing."""
+SNUG = range(11, 21)
+"""Values that a thread along the reduced axis has in flight, of one register each, so that it just fits the registers
+it may have with all threads of an SM resident. ptxas aims at that in any case, but told nothing it spills on the way on
+sm_100a."""
+WIDE_OFFSETS = 768
+"""Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
+spills to keep these full, too. So many have enough bytes in flight."""
+MANY = 2048
+LARGE = 512
+"""Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
+HELD = 16
+"""Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
+more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
+MOST = 32
+"""Values in flight of a thread that reads aligned columns up to which half the threads of an SM have registers enough,
+but for sums of bytes: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
+NUMBERED = 16
+"""Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
+of the masks of their words, to keep SMs of fewer than MANY threads full."""
+
+
+def resident(
+    plan: Plan, facts: Facts, threads: int, states: list[Any], combine: Any, *, indexed: bool, item: int
+) -> int:
+    """CTAs that an SM of so many ``threads`` must be able to hold; 0 leaves it to the assembler.
+
+    Args:
+        plan: the kernel's.
+        facts: the kernel's.
+        threads: those of an SM.
+        states: the types of the values of a state.
+        combine: the region that combines two states.
+        indexed: whether the program numbers its elements.
+        item: bytes of an element.
+    """
+    half, added = threads // (2 * plan.threads), single_op(combine)
+    registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
+    if plan.walk == "period":
+        return half if registers <= HELD else max(1, half * 3 // 4)
+    joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")
+    if _shares_columns(plan, facts) and len(states) == 1 and joined and registers <= HELD:
+        fit = plan.vector * plan.unroll <= MOST and (item > 1 or states[0].width == 1)
+        return half if fit else max(1, half * 3 // 4)
+    if plan.fast == "kept" or plan.threads > LARGE or (indexed and plan.vector >= NUMBERED):
+        return min(RESIDENT, half)
+    if len(states) > 1 or bytes_of(states[0]) > 4:
+        return 0
+    return _of_registers(plan, facts, threads, states[0], added)
+
+
+def _shares_columns(plan: Plan, facts: Facts) -> bool:
+    """Whether all warps of a CTA read aligned vectors of the same columns."""
+    return plan.fast == "kept" and plan.warps > 1 and set(facts.access) <= {"aligned", "staggered"}
+
+
+def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str | None) -> int:
+    """The same along the reduced axis, for a state of one register."""
+    counted = plan.vector >= NUMBERED and added == "arith.addi"
+    if state.width == 1 or (counted and threads < MANY):  # words: as many beside them as they need
+        return threads // (2 * plan.threads)
+    if plan.vector * (plan.unroll + 1) not in SNUG:
+        return 0
+    if facts.index_bits == 32:
+        return threads // plan.threads
+    return WIDE_OFFSETS // plan.threads if threads < MANY else 0
