@@ -125,8 +125,8 @@ class Compiled:
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
-        ranks = {"kept_rank": max(1, len(geometry.kept)), "reduced_rank": max(1, len(geometry.reduced))}
-        needed = replace(planner.facts(task, a.plan), **ranks)
+        kept, reduced = (max(1, len(dims)) for dims in (geometry.kept, geometry.reduced))
+        needed = replace(planner.facts(task, a.plan), kept_rank=kept, reduced_rank=reduced)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
         if a.most is not None and geometry.count > a.most:
