@@ -13,6 +13,7 @@ from layouts import Layout, offsets_of, strides_of
 from tasks import simple, task_of, traced
 
 from warpfold.compiler import staged, tiles
+from warpfold.compiler.access import WIDEST
 from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
@@ -20,11 +21,11 @@ from warpfold.compiler.planner import Choice, Task, choose
 from warpfold.compiler.staged import (
     IN_WORDS,
     LINE,
+    LONG,
     LONG_COMBINE,
     RESULTS,
     ROW,
     ROWS,
-    SHORTEST,
     SINGLE,
     TILE,
     TILES,
@@ -74,13 +75,12 @@ def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
 
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_of_whole_lines_are_read_where_they_are(t: str) -> None:
-    """Aligned vectors take memory as it comes; so do those of rows of one line or less, but for the shortest."""
-    for nbytes in (LINE, 2 * LINE, 8 * LINE):
+    """Aligned vectors take memory as it comes; so do those of rows of one line or less, and of long ones."""
+    for nbytes in (*range(WIDEST, LINE + 1, WIDEST), 2 * LINE, 8 * LINE):
         assert not copies(rows(nbytes // item(t), t)), nbytes
-    for nbytes in range(16, LINE + 1, 16):
-        assert copies(rows(nbytes // item(t), t)) == (nbytes < SHORTEST[item(t)]), nbytes
-    for nbytes in (LINE + 16, 2 * LINE + 32):  # aligned, but rows share lines
+    for nbytes in (LINE + WIDEST, 2 * LINE + 2 * WIDEST, LONG - WIDEST):  # aligned, but rows share lines
         assert copies(rows(nbytes // item(t), t)), nbytes
+    assert copies(rows((LONG + WIDEST) // item(t), t)) == (item(t) == 1)
 
 
 def test_aligned_rows_that_do_not_begin_at_a_boundary_are_copied() -> None:
@@ -97,7 +97,9 @@ def test_small_middle_axes_are_reduced_from_a_copy(n: int, inner: int) -> None:
 
 
 def test_other_middle_axes_are_not() -> None:
-    assert not copies(middle(5, 32))  # vectors along the kept axis are aligned
+    assert not copies(middle(5, 32))  # vectors along the kept axis are aligned,
+    assert not copies(middle(5, 2 * WIDEST // 4))
+    assert copies(middle(5, WIDEST // 4))  # but too few of them
     assert not copies(middle(ROWS // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
     assert copies(middle(ROWS // (4 * 7) - 1, 7))
 
@@ -184,13 +186,17 @@ def test_words_cut_rows_where_their_addresses_say() -> None:
     assert choose(rows(65, "f32")).cut == ""
 
 
-@pytest.mark.parametrize(("t", "steps"), [("f32", UNROLL), ("f64", UNROLL), ("bf16", UNROLL), ("i8", UNROLL_OF_BYTES)])
-def test_so_many_accesses_are_in_flight(t: str, steps: tuple[tuple[int, int], ...]) -> None:
-    for n in (65, 129, 255, 501, 1001):
-        choice = choose(rows(n, t))
-        each = max(1, n // (choice.plan.lanes * choice.plan.vector))
-        if choice.plan.tile_bytes:
-            assert choice.plan.unroll == max(unroll for least, unroll in steps if each >= least), n
+@pytest.mark.parametrize("t", TYPES)
+def test_so_many_accesses_are_in_flight(t: str) -> None:
+    """By the accesses that a thread makes whole."""
+    steps, found = UNROLL_OF_BYTES if t == "i8" else UNROLL, set()
+    for n in (9, 21, 31, 65, 129, 255, 317):
+        plan = choose(rows(n, t)).plan
+        each = max(1, n // (plan.lanes * plan.vector))
+        if plan.tile_bytes:
+            assert plan.unroll == max(unroll for least, unroll in steps if each >= least), (n, each)
+            found.add(plan.unroll)
+    assert found
 
 
 # --- lanes ---
