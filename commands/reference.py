@@ -98,8 +98,14 @@ BUILT_IN: dict[str, Callable[[Array], Any]] = {
 """NumPy's own answers, independent of everything that warpfold traces; x is [results][reduced elements]."""
 
 
-def depth(plan: Plan, run: Launch) -> int:
-    """The most combines that one element passes through: a thread's chain, then the trees above it."""
+def depth(plan: Plan, run: Launch, times: int = 1) -> int:
+    """The most combines that one element passes through: a thread's chain, then the trees above it.
+
+    Of elements that a result has several ``times`` each round doubles a state, or joins it with what there is, after
+    which it is not doubled any more.
+    """
+    if times > 1:
+        return depth(plan, run) + (times - 1).bit_length()
     if plan.walk == "period":
         return _depth_of_periods(plan, run)
     across = plan.positions * plan.vector_reduced

@@ -143,7 +143,7 @@ def _check(request: Request, outcome: Outcome) -> None:
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
     evaluator = Evaluator(ready.program, inputs, axes)
-    levels_ = reference.depth(ready.choice.plan, ready.choice.run)
+    levels_ = reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times)
     got = [p for r in outcome.results for p in parts(r)]
     plain = len(inputs) == len(request.arrays) and not request.params
     name = request.what if plain else None

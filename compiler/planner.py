@@ -23,6 +23,7 @@ from .errors import error
 from .geometry import Geometry
 from .period import periodic, rows_without_gaps
 from .plan import STATIC_SHARED, Access, Launch, Plan, check, differing, launch, settled
+from .repeats import repetitions
 from .split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS, clustered, ctas, ctas_of, parts_of
 from .staggered import WIDEST as WIDEST_STAGGERED
 from .staggered import serves, staggered
@@ -125,6 +126,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     plan = _ordered(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
+    for reason in repetitions(task.geometry):
+        notes.because(reason)
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
@@ -243,8 +246,8 @@ _ROWS = {"period": rows_without_gaps, "staggered": serves}
 _WANTED = {
     "period": ("rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"),
     "staggered": (
-        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of"
-        " at most 16 bytes and rows no shorter, and a result that may depend on its address",
+        "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses"
+        " of at most 16 bytes and rows no shorter, and a result that may depend on its address",
         "warps",
     ),
 }
@@ -399,7 +402,8 @@ def _reduced_plan(task: Task, notes: Notes) -> Plan:
 def _most(positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     if shifted:
-        return UNROLL_OF_SHIFTED if positions > WARP or vector == WIDEST else max(1, MASKED // vector)
+        many = positions > WARP or (vector == WIDEST and positions == WARP // 2)
+        return UNROLL_OF_SHIFTED if many else max(1, MASKED // vector)
     return UNROLL_OF_SHORT.get(positions, UNROLL)
 
 
@@ -420,8 +424,9 @@ def _threads_a_row(task: Task, vector: int) -> int:
     elif vector == 1:
         steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     elif "shifted" in planned(task, "reduced", vector):
+        half = ((MOST_OF_A_WARP, WARP // 2),) if vector == WIDEST else ()  # bytes, of which an access holds more
         most = steps[-1][0] if is_long else MOST_OF_A_WARP
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), (most, WARP // 2 if vector == WIDEST else WARP))
+        steps = ((ONE * vector, 1), (FOUR * vector, 4), *half, (most, WARP))
     return next((threads for most, threads in steps if accesses <= most), THREADS)
 
 
@@ -438,7 +443,8 @@ def _kept_plan(task: Task, notes: Notes) -> Plan:
     g = task.geometry
     vector = _vector(task, "kept", notes)
     unroll, accesses = _unroll(task, "kept", vector), -(-g.n_kept // vector)
-    unroll = min(unroll, BYTES_IN_FLIGHT // vector) if task.itemsize == 1 < vector else unroll
+    if task.itemsize == 1 < vector and "unaligned" not in planned(task, "kept", vector):
+        unroll = min(unroll, BYTES_IN_FLIGHT // vector)
     few_lanes = next((lanes for most, lanes in NARROW[_kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = LANES_KEPT[_kind(vector)], THREADS // WARP

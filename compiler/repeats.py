@@ -42,6 +42,18 @@ def taken_out(g: Geometry, inputs: int, *, ordered: bool, indexed: bool) -> Geom
     return _without_copies(found, [d for d in g.kept if stands(d)])
 
 
+def repetitions(g: Geometry) -> list[str]:
+    """What is repeated, in words."""
+    found = []
+    if g.times > 1:
+        found.append(f"a result has its elements {g.times} times: their state, combined with itself, is that of all")
+    if g.copies is not None:
+        found.append(
+            f"{g.copies.size} results are equal each time: they are reduced once, and stored at as many places"
+        )
+    return found
+
+
 def _without_copies(g: Geometry, standing: list[Dim]) -> Geometry:
     """``g`` without the largest kept dim of those ``standing``, if that pays; others stay."""
     copies = max(standing, key=lambda d: d.size, default=None)

@@ -18,11 +18,9 @@ LONGEST = 64
 front of the array, and none is left with a long part at the end."""
 UNEVEN, CHOICES = 1.05, 64
 """How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
-LONGEST_STAGGERED = 256
-"""The same for staggered warps, whose CTAs take longer to meet."""
-WIDE = 64
-"""Bytes of the states of a thread along the kept axis, half as many of staggered warps, from which on one CTA fewer has
-room on an SM."""
+ALONG_KEPT = (("staggered", 32, 3, 256), ("staggered", 0, 4, 256), ("interleaved", 64, 2, 128), ("period", 128, 3, 64))
+"""(walk, bytes, CTAs, longest): the two numbers where the states of a thread along the kept axis take so many bytes or
+more: registers leave room for fewer CTAs, and those take longer to meet."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -89,16 +87,22 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))
-    wide = plan.fast == "kept" and plan.vector * state_bytes >= (WIDE // 2 if plan.walk == "staggered" else WIDE)
-    resident = sms * (CTAS_PER_SM - wide) * THREADS // plan.threads
+    each, longest = _along_kept(plan, state_bytes) if plan.fast == "kept" else (CTAS_PER_SM, LONGEST)
+    resident = sms * each * THREADS // plan.threads
     steps = -(-n_reduced // (step * plan.unroll))
-    longest = LONGEST_STAGGERED if plan.walk == "staggered" else LONGEST
     parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // (step * plan.unroll))
     if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
         return max(1, parts)
     return _even(max(1, parts), most, tiles, steps, resident)
+
+
+def _along_kept(plan: Plan, state_bytes: int) -> tuple[int, int]:
+    """CTAs of THREADS threads an SM, and accesses of a thread before more CTAs share a result, of columns."""
+    nbytes = plan.vector * state_bytes
+    found = ((ctas, longest) for walk, least, ctas, longest in ALONG_KEPT if plan.walk == walk and nbytes >= least)
+    return next(found, (CTAS_PER_SM, LONGEST))
 
 
 def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:

@@ -98,7 +98,7 @@ def _direct(task: Task) -> bool:
     """Whether aligned vectors serve that lie well without a copy."""
     g, item = task.geometry, task.itemsize
     if all(d.strides[0] == 0 for d in g.reduced):  # an element a result: vectors along the kept axis hold several
-        return item < WORD
+        return True
     axis: Axis = "kept" if nearest(g.kept) < nearest(g.reduced) else "reduced"
     if planned(task, axis, WIDEST // item) != {"aligned"}:
         return False

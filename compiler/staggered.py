@@ -19,15 +19,15 @@ WIDEST = 8
 """Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
 STATES = 16
 """Registers of states that a thread may hold."""
-VALUES = 32
-"""Elements that a thread has in flight at most."""
-LANES = 24
+BYTES = 2
+"""Accesses of bytes in flight at most: with more a thread takes more registers than it gains."""
+LANES = 12
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 LEAST = 16
-"""Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends in
-the one before, and one that ends after a row begins in it."""
+"""Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends
+in the one before, and one that ends after a row begins in it."""
 
 
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
@@ -35,7 +35,7 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     g = task.geometry
     vector = min(wide.vector, WIDEST, max(1, STATES // task.state_registers))
     vector = 1 << vector.bit_length() - 1
-    unroll = min(wide.unroll * (wide.vector // vector), VALUES // vector)
+    unroll = BYTES if task.itemsize == 1 else wide.unroll * (wide.vector // vector)
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
     short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
     if short or not task.monoid.commutative or not serves(task, found):

@@ -2,7 +2,8 @@
 
 A *signature* names the tree of docs/design.md ("The combining tree") for one plan and launch: two are equal only if
 every combine has the same operands. What belongs to the machine and not to the tree (which lanes and warps, how many
-results a CTA, where states lie, who finishes) is not in it; a field of the plan that this file does not know is.
+results a CTA, where states lie, who finishes) is not in it; a field of the plan that this file does not know is. What
+all plans for one reduction share is not in it either: its elements, and how often a result has each.
 """
 
 from __future__ import annotations

@@ -183,10 +183,6 @@ class _Distributor(Repeats):
         f = gpu.GPUFuncOp(ir.FunctionType.get(types, []), name, kernel=True, known_block_size=[plan.threads, 1, 1])
         if plan.cluster > 1:
             f.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
-        threads = target_of(self.function).threads_per_sm
-        item = min((bytes_of(memory_type(element(v.type))) for v in self.block.arguments), default=4)
-        if least := resident(plan, self.facts, threads, self.states, self.combine, indexed=self.indexed, item=item):
-            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), least)
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
         with ir.InsertionPoint(block):
@@ -196,6 +192,14 @@ class _Distributor(Repeats):
             else:
                 self.reduce_one()
             gpu.ReturnOp([])
+        if least := self.resident():
+            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), least)
+
+    def resident(self) -> int:
+        """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""
+        threads = target_of(self.function).threads_per_sm
+        item = min((bytes_of(memory_type(element(v.type))) for v in self.block.arguments), default=4)
+        return resident(self.plan, self.facts, threads, self.states, self.combine, indexed=self.indexed, item=item)
 
     def reduce_one(self) -> None:
         """What a thread does for its place in the grid."""

@@ -202,14 +202,20 @@ class _Pieces:
         self.add(begin, limit, unroll)
         return _after(begin, limit, unroll * step)
 
-    def walk(self, begin: Any, end: Any) -> None:
-        """Appends groups, what is left of whole accesses, and the one that the end cuts."""
+    def walk(self, begin: Any, end: Any, *, staggered: bool = False) -> None:
+        """Appends groups, what is left of whole accesses, and the one that the end cuts.
+
+        Accesses that are not there read what the row's last one reads, so that a warp of them asks for one place, which
+        another has already; those of ``staggered`` warps, whose rows begin at other places, what the thread's own last
+        one reads.
+        """
         t, lanes = begin.type, self.lanes
         if self.unroll > 1:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:
-            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, self.final(begin, limit), whole=True))
+            last = self.final(begin, limit) if staggered else _final(limit, lanes)
+            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
@@ -255,7 +261,7 @@ class _Pieces:
         self.add(begin, arith.minsi(arith.select(first, one, begin), end), 1, window)
         begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
         bound = arith.minsi(end, arith.subi(load.operands[len(load.operands) - 1], one))
-        self.walk(begin, bound)
+        self.walk(begin, bound, staggered=string(load, "access", ACCESS) == "staggered")
         self.add(_after(begin, bound, self.step), end, 1, window)
 
     def period(self, begin: Any, end: Any) -> None:
@@ -282,6 +288,12 @@ class _Pieces:
         """The chain's result, in type ``t``."""
         self.last.results[0].set_type(t)
         return list(self.last.results)
+
+
+def _final(limit: Any, lanes: int) -> Any:
+    """The row's last access of ``lanes`` elements that starts before ``limit``."""
+    t = limit.type
+    return arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
 
 
 def _after(begin: Any, limit: Any, step: int) -> Any:

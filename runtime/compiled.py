@@ -15,7 +15,6 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan
-from ..compiler.repeats import taken_out
 from ..compiler.target import target
 from .execute import Arrays, run
 from .recall import Memo, arrays_of, asked
@@ -113,11 +112,10 @@ class Compiled:
         """Geometry and launch for these arrays, which must be such as the kernel serves."""
         a = self.artifact
         inputs, outputs = arrays.shapes(axes)
-        ordered = a.plan.walk == "blocked"
-        strides = [i.strides for i in inputs], [o.strides for o in outputs]
-        geometry = collapse(inputs[0].shape, axes, *strides, ordered=ordered, indexed=a.indexed)
-        if a.main.facts.repeats:
-            geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=a.indexed)
+        geometry = collapse(
+            inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
+            ordered=a.plan.walk == "blocked", indexed=a.indexed,
+        )  # fmt: skip
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
@@ -125,12 +123,12 @@ class Compiled:
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
-        kept, reduced = (max(1, len(dims)) for dims in (geometry.kept, geometry.reduced))
-        needed = replace(planner.facts(task, a.plan), kept_rank=kept, reduced_rank=reduced)
+        needed = planner.facts(task, a.plan)
+        needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
-        if a.most is not None and geometry.count > a.most:
-            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
+        if a.most is not None and geometry.n_reduced > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)

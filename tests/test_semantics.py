@@ -848,6 +848,20 @@ def test_depth_of_the_tree() -> None:
     assert additions(2**24) < 1000
 
 
+@pytest.mark.parametrize("times", [2, 3, 5, 64, 1000, 4095])
+def test_repeated_elements(times: int) -> None:
+    ready = plan_for("sum", (900,), "f32")
+    d = depth(ready.choice.plan, ready.choice.run, times)
+    assert d == additions(900) + math.ceil(math.log2(times))
+    for seed in range(5):
+        once = cancelling(900, seed)
+        got = on_emulator("sum")(np.broadcast_to(once, (times, 900)))
+        off = abs(Fraction(float(got)) - times * exact_sum(once))
+        assert off <= g(d, U32) * times * float(np.abs(once.astype(F64)).sum())
+        if times == 2 ** (times.bit_length() - 1):  # and doubling rounds nothing
+            assert got == times * on_emulator("sum")(once)
+
+
 def plain(n: int, magnitudes: float, size: float) -> float:
     return g(additions(n), U32) * magnitudes + U32 * size
 

@@ -17,6 +17,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.tree import same_bits
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
 
@@ -37,7 +38,7 @@ def neighbours(states: Sequence[Any]) -> Any:
 def walk(plan: Plan, q: int, length: int, chunk: int, lead: int, v: int) -> list[int]:
     """Paragraph 2: where the accesses of position ``q`` begin; a row that begins late begins ``lead`` early."""
     positions = plan.warps * plan.lanes
-    if plan.walk == "interleaved":
+    if plan.walk != "blocked":
         return list(range(q * v - lead, length, positions * v))
     piece = -(-chunk // positions)
     return list(range(q * piece, min((q + 1) * piece, length)))
@@ -238,6 +239,35 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     x = random(*shape)
     columns = [tree_v2(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
+
+
+STAGGERED = [
+    "warps=4,unroll=2,vector=4,finish=cta", "warps=8,unroll=1,vector=4,finish=last_block,coarsening=2",
+    "warps=2,unroll=4,vector=2,finish=last_block,coarsening=8", "warps=4,unroll=1,vector=2,finish=cta",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", [0, 3])
+@pytest.mark.parametrize("options", STAGGERED)
+def test_sums_of_columns_by_staggered_warps(options: str, start: int) -> None:
+    """Positions are warps, and the first and the last row stand alone; columns and addresses change nothing."""
+    x, options = random(203, 127), f"walk=staggered,{options}"
+    columns = [tree_v2(x[:, j], x.shape, 0, options)[0] for j in range(x.shape[1])]
+    found = wf.sum(at_element(x, start), axis=0, plan=options, device="emulator")
+    assert found.tolist() == [float(c) for c in columns]
+
+
+@pytest.mark.parametrize("options", STAGGERED)
+def test_staggered_warps_have_the_tree_of_unaligned_vectors(options: str) -> None:
+    """So the autotuner may take the one for the other; of single elements the first and the last row are in groups."""
+    x, kinds = random(203, 127), ("walk=staggered", "walk=interleaved", "walk=interleaved,vector=1")
+    plans = [f"fast=kept,lanes=1,warps_kept=1,{options},{kind}" for kind in kinds]
+    ready = [plan_for("sum", x.shape, axis=0, plan=plan) for plan in plans]
+    assert [r.choice.facts.access for r in ready] == [("staggered",), ("unaligned",), ("strided",)]
+    own, *others = [wf.sum(x, axis=0, plan=plan, device="emulator").tobytes() for plan in plans]
+    assert [own == other for other in others] == [True, "unroll=1" in options]
+    same = [same_bits(ready[0].program, len(x), ready[0].choice, other.choice) for other in ready[1:]]
+    assert same == [True, False]
 
 
 @pytest.mark.parametrize("start", range(4))

@@ -102,9 +102,10 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 
 // Neighbouring lanes read neighbouring columns, four each; the four warps share the rows. No lane has a part of another
 // lane's column, so there is no lane stage.
-// An SM must be able to hold two of these CTAs, so that ptxas has registers for an address an access.
+// An SM must be able to hold eight of these CTAs, half its threads, so that ptxas has registers for an address an
+// access, and as many CTAs run as there are.
 // CHECK-LABEL: gpu.func @columns
-// CHECK-SAME:   nvvm.minctasm = 2 : i32
+// CHECK-SAME:   nvvm.minctasm = 8 : i32
 // CHECK:        %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32 : i32
 // CHECK-NEXT:   %[[WARP:.*]] = arith.shrui %{{.*}}, %c5_i32 : i32
 // CHECK:        %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
@@ -659,6 +660,56 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
                  coarsening = 0, finish = "last_block", tree = "tree-v2"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["period"], store_vector = false,
                   ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// --- elements and results that are repeated ---
+
+// The launch says how often elements are repeated, at how many places a result is stored, and how far these are apart.
+// CHECK-LABEL: gpu.func @expanded
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[N:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[TIMES:.*]]: i32, %[[COPIES:.*]]: i32, %[[APART:.*]]: i32)
+// CHECK:         %[[POSITION:.*]] = arith.andi %{{.*}}, %c7_i32 : i32
+// CHECK:         %[[ON:.*]] = arith.cmpi slt, %[[KEPT:.*]], %[[N]] : i32
+// CHECK:         %[[ONCE:.*]] = "fold.warp_reduce"
+// The state of the elements once is combined with itself: as many times more as the bits of a number say.
+// CHECK:         %[[MORE:.*]] = arith.subi %[[TIMES]], %c1_i32 : i32
+// CHECK-NEXT:    %[[ALL:.*]]:3 = scf.while (%[[LEFT:.*]] = %[[MORE]], %{{.*}} = %[[ONCE]], %{{.*}} = %[[ONCE]]) : (i32, f32, f32) -> (i32, f32, f32) {
+// CHECK-NEXT:      %[[SOME:.*]] = arith.cmpi sgt, %[[LEFT]], %c0_i32 : i32
+// CHECK-NEXT:      scf.condition(%[[SOME]])
+// CHECK:         ^bb0(%[[REST:.*]]: i32, %[[FOUND:.*]]: f32, %[[DOUBLED:.*]]: f32):
+// CHECK-NEXT:      %[[BIT:.*]] = arith.andi %[[REST]], %c1_i32 : i32
+// CHECK-NEXT:      %[[ODD:.*]] = arith.cmpi ne, %[[BIT]], %c0_i32 : i32
+// CHECK-NEXT:      %[[JOINED:.*]] = arith.addf %[[FOUND]], %[[DOUBLED]] : f32
+// CHECK-NEXT:      %[[NOW:.*]] = arith.select %[[ODD]], %[[JOINED]], %[[FOUND]] : f32
+// CHECK-NEXT:      %[[NEXT:.*]] = arith.shrui %[[REST]], %c1_i32 : i32
+// CHECK-NEXT:      %[[TWICE:.*]] = arith.addf %[[DOUBLED]], %[[DOUBLED]] : f32
+// CHECK-NEXT:      scf.yield %[[NEXT]], %[[NOW]], %[[TWICE]] : i32, f32, f32
+// The lanes that share a result take it from the first of them, and store a copy each.
+// CHECK:         %[[FIRST:.*]] = arith.andi %{{.*}}, %c-8_i32 : i32
+// CHECK-NEXT:    %[[RESULT:.*]], %{{.*}} = gpu.shuffle idx %[[ALL]]#1, %[[FIRST]], %c32_i32 : f32
+// CHECK-NEXT:    scf.for %[[PLACES:.*]] = %c0_i32 to %[[COPIES]] step %c8_i32
+// CHECK-NEXT:      %[[PLACE:.*]] = arith.addi %[[PLACES]], %[[POSITION]] : i32
+// CHECK-NEXT:      %[[THERE:.*]] = arith.cmpi slt, %[[PLACE]], %[[COPIES]] : i32
+// CHECK-NEXT:      %[[MINE:.*]] = arith.andi %[[ON]], %[[THERE]] : i1
+// CHECK-NEXT:      %[[OFFSET:.*]] = arith.muli %[[PLACE]], %[[APART]] : i32
+// CHECK-NEXT:      %[[BASE:.*]] = llvm.getelementptr %[[OUT]][%[[OFFSET]]] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+// CHECK-NEXT:      "fold.store"(%[[RESULT]], %[[BASE]], %[[KEPT]], %[[MINE]], %{{.*}})
+func.func @expanded(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v2"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false, repeats = true}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()

@@ -16,6 +16,7 @@ from warpfold.compiler.plan import (
     position,
     reduced_range,
 )
+from warpfold.compiler.target import WARP
 
 
 @lru_cache(maxsize=4096)
@@ -26,8 +27,15 @@ def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_threads(plan: Plan) -> None:
-    """Every slot of a CTA, vector element by vector element, meets every position once; tiles follow each other."""
+    """Every slot of a CTA, vector element by vector element, meets every position once; tiles follow each other.
+
+    The last lane of a staggered warp owns no slot.
+    """
     kept, where = _threads(plan)
+    if plan.walk == "staggered":
+        owners = np.arange(plan.threads) % WARP < WARP - 1
+        assert (kept[~owners] == plan.slots).all()
+        kept, where = kept[owners], where[owners]
     slots = (kept[:, None] + np.arange(plan.vector_kept)).ravel()
     pairs = slots * plan.positions + np.repeat(where, plan.vector_kept)
     assert np.array_equal(np.sort(pairs), np.arange(plan.slots * plan.positions))
@@ -123,6 +131,27 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
                         if kept < n_kept and part * run.chunk <= at < end:
                             count[kept, at] += 1
     return count
+
+
+def check_staggered(plan: Plan, run: Launch, pitch: int, n_kept: int, n_reduced: int, start: int) -> None:
+    """Every element of a tile is read by one of its accesses, which all begin at a boundary.
+
+    Rows lie ``pitch`` apart, the first ``start`` elements after a boundary.
+    """
+    count = np.zeros((n_reduced, n_kept), dtype=np.int64)
+    for tile in range(run.tiles):
+        first = kept_index(plan, Place(tile, 0, 0))
+        mine = np.arange(first, min(first + plan.slots, n_kept))
+        for part in range(run.split):
+            for thread in range(plan.threads):
+                place = Place(tile, part, thread)
+                lead = (start + first + position(plan, place) * pitch) % plan.vector
+                columns = np.arange(plan.vector) + kept_index(plan, place) - lead
+                wanted = columns[(columns >= mine[0]) & (columns <= mine[-1])]
+                for row in range(*reduced_range(plan, run, place, n_reduced)):
+                    assert (start + columns[0] + row * pitch) % plan.vector == 0
+                    count[row, wanted] += 1
+    assert (count == 1).all()
 
 
 def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced: int) -> None:

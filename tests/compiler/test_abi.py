@@ -57,6 +57,25 @@ def test_the_list_of_a_row_sum() -> None:
     ]  # fmt: skip
 
 
+def test_who_writes_the_results_is_told_how_often_they_are_there() -> None:
+    repeated = Facts(1, 1, 32, ("strided",), store_vector=False, repeats=True)
+    finishes = {f: params(1, 2, 1, repeated, Plan(finish=f), indexed=False, counted=False) for f in FINISHES}  # type: ignore[arg-type]
+    asked = [Param("times"), Param("copies"), Param("copy_stride", 1), Param("copy_stride", 2)]
+    assert [p.name for p in asked] == ["times", "copies", "copy_stride1_0", "copy_stride2_0"]
+    assert all(list(finishes[f][-4:]) == asked for f in ("cta", "last_block"))
+    assert not set(asked).intersection(finishes["two_kernels"], finishes["atomic"])
+    g = Geometry((), (Dim(9, (1, 0, 0)),), (0, 0, 0), times=3, copies=Dim(5, (0, 7, -2)))
+    assert [value(p, g, Launch(1, 1, 32), 27) for p in asked] == [3, 5, 7, -2]
+    once = Geometry((), g.reduced, g.offsets)
+    assert [value(p, once, Launch(1, 1, 32), 9) for p in asked] == [1, 1, 0, 0]
+
+
+def test_a_second_kernel_repeats_what_the_first_did_not() -> None:
+    outputs = Geometry((Dim(3, (4,)),), (), (7,), times=3, copies=Dim(5, (40,)))
+    g = partial_geometry(outputs, 2, 6)
+    assert (g.times, g.copies) == (3, Dim(5, (0, 0, 40)))
+
+
 def test_an_indexed_kernel_numbers_its_elements() -> None:
     names = [p.name for p in params(1, 1, 2, facts(0, 2), Plan(finish="cta"), indexed=True, counted=False)]
     assert names[-3:] == ["index_stride_0", "index_stride_1", "index_base"]

@@ -16,6 +16,7 @@ from ownership import (
     check_launch,
     check_periods,
     check_reduced,
+    check_staggered,
     check_threads,
     check_tiles,
     owners,
@@ -131,6 +132,48 @@ def test_every_element_of_narrow_rows_has_one_owner_and_every_owner_one_column(
 def test_a_period_has_whole_rows_in_whole_accesses(vector: int, warps: int, columns: int, rows: int) -> None:
     """As many as the threads read at once; of 48 columns each row is six accesses of eight."""
     assert period_rows(Plan("kept", "period", vector, lanes=1, warps_kept=warps), columns) == rows
+
+
+@settings(max_examples=100)
+@given(
+    st.sampled_from([2, 4, 8]), st.sampled_from([1, 2]), st.sampled_from([2, 4, 8]), st.integers(2, 300),
+    st.integers(0, 8), st.integers(2, 40), st.integers(1, 3), st.integers(0, 7),
+)  # fmt: skip
+def test_every_element_of_staggered_rows_has_one_owner(
+    vector: int, unroll: int, warps: int, columns: int, gap: int, n: int, split: int, start: int
+) -> None:
+    """Rows as many apart as there are warps begin at one place; the last lane of a warp owns none of their columns."""
+    assume(warps * (columns + gap) % vector == 0)
+    finish: Any = "last_block" if split > 1 else "cta"
+    plan = Plan("kept", "staggered", vector, unroll, 1, warps, finish=finish)
+    run = launch(plan, columns, n, split)
+    check_threads(plan)
+    check_launch(plan, run, columns, n)
+    check_reduced(plan, run, n)
+    check_staggered(plan, run, columns + gap, columns, n, start)
+
+
+@pytest.mark.parametrize(("vector", "warps", "state"), [(2, 2, 4), (4, 8, 4), (8, 4, 12)])
+def test_staggered_warps_leave_room_beside_their_states(vector: int, warps: int, state: int) -> None:
+    """An access on either side of the columns that a warp owns, in both rounds."""
+    plan = Plan("kept", "staggered", vector, lanes=1, warps=warps)
+    assert plan.slots == 31 * vector
+    assert plan.exchanged == warps * 33 * vector
+    assert plan.shared_bytes(state) == warps * 33 * vector * state
+    assert replace(plan, finish="last_block").shared_bytes(state) == 2 * plan.shared_bytes(state) + 16
+
+
+@pytest.mark.parametrize(
+    ("change", "mended"),
+    [({"fast": "reduced"}, "fast=kept"), ({"vector": 1}, "vector=2"), ({"warps": 1}, "warps=2"),
+     ({"warps_kept": 2}, "warps_kept=1"), ({"lanes": 2}, "lanes=1"), ({"cta": "serial"}, "cta=shuffle"),
+     ({"finish": "two_kernels"}, "finish=last_block"), ({"cluster": 2}, "cluster=1")],
+)  # fmt: skip
+def test_staggered_warps_have_places_of_their_own(change: dict[str, Any], mended: str) -> None:
+    plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
+    check(plan, DEFAULT, 4)
+    with pytest.raises(PlanError, match=f"WF415: walk=staggered gives the threads .*\\n.*set {mended}, or"):
+        check(replace(plan, **change), DEFAULT, 4)
 
 
 def test_both_rounds_of_a_period_use_one_buffer() -> None:

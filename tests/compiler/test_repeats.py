@@ -118,7 +118,8 @@ def test_the_largest_of_several_kept_dims_is_taken_out() -> None:
 @pytest.mark.parametrize(
     ("kept", "reduced", "copies", "pays"),
     [
-        (1, 4, FEW, True), (1, 4, FEW + 1, False), (1, LONG, 10**6, True), (MANY // 4, 4, 1000, True), (64, 4, 1000, False),
+        (1, 4, FEW, True), (1, 4, FEW + 1, False), (1, LONG, 10**6, True), (MANY // 4, 4, 1000, True),
+        (64, 4, 1000, False),
     ],
 )  # fmt: skip
 def test_copies_are_stored_by_the_threads_of_a_result_where_they_are_enough(
@@ -140,7 +141,15 @@ def test_the_planner_sees_elements_once() -> None:
     own, other = planner.choose(once), planner.choose(again)
     assert (own.plan, own.run) == (other.plan, other.run)
     assert not own.facts.repeats
+    assert not any("times" in reason for reason in own.reasons)
+    assert "3 results are equal each time: they are reduced once, and stored at as many places" in other.reasons
     assert other.facts.repeats
+
+
+def test_the_planner_says_how_often_elements_are_there() -> None:
+    g = taken_out(collapse((40, 512), (0, 1), [(0, 1)], [()]), 1, ordered=False, indexed=False)
+    reasons = planner.choose(Task(traced("sum", F32), g, (0, 0), DEFAULT, 132)).reasons
+    assert "a result has its elements 40 times: their state, combined with itself, is that of all" in reasons
 
 
 def test_offsets_and_counts_of_repetitions_must_fit_32_bits() -> None:

@@ -27,7 +27,7 @@ def moments(a: Any, b: Any) -> Any:
     return a[0] + b[0], a[1] + b[1]
 
 
-@wf.monoid(identity=(1, 0), commutative=False, lift=lambda x: (1 - 2 * (x & 1), x), finish=lambda s, t: t)
+@wf.monoid(identity=(1, 0), commutative=False, lift=lambda x: (1 - 2 * (x & 1), x), finish=lambda _, t: t)
 def affine(a: Any, b: Any) -> Any:
     """Maps t -> s t + x, one after the other; odd elements turn the sign."""
     return a[0] * b[0], a[1] * b[0] + b[1]

@@ -132,6 +132,7 @@ _LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
 _OPS = ("sum float32", "argmax float32", "var float64", "any bool", "mean float16", "max int8", "prod int64")
 _TILE = "tile_bytes=1024,lanes=2,warps_kept=2"
 _COLUMNS, _LINE = numbers((50, 60)), numbers((1001,))
+_STAGGERED = "walk=staggered,warps=4,unroll=2"
 
 
 def _reduced(op: str, shape: tuple[int, ...], axis: Any) -> Callable[[], Any]:
@@ -148,6 +149,12 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "strided": lambda: wf.sum(_LINE[::3]),
     "reversed": lambda: wf.argmax(_LINE[::-1]),
     "transposed": lambda: wf.sum(_COLUMNS.T, axis=1),
+    "expanded elements": lambda: wf.var(np.broadcast_to(numbers((9, 1, 300)), (9, 5, 300)), axis=(1, 2)),
+    "expanded results": lambda: wf.sum(np.broadcast_to(numbers((9, 1, 6000)), (9, 50, 6000)), axis=2),
+    "staggered warps": lambda: wf.sum(numbers((70, 263)), axis=0, plan=f"{_STAGGERED},vector=4,finish=cta"),
+    "staggered warps of many CTAs": lambda: wf.argmax(
+        numbers((90, 263), "float16"), axis=0, plan=f"{_STAGGERED},vector=4,coarsening=2,finish=last_block"
+    ),
     "masked": lambda: wf.sum(_COLUMNS, axis=1, where=_COLUMNS > 3),
     "NaN ignored": lambda: wf.max(_COLUMNS, axis=0, nan="ignore"),
     "NaN refused": lambda: wf.sum(_COLUMNS, axis=0, nan="raise"),

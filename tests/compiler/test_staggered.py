@@ -1,0 +1,219 @@
+"""Which layouts get staggered warps, and where these are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import Layout
+from tasks import simple, task_of, traced
+
+from warpfold.compiler.access import MANY, WIDEST
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.geometry import collapse
+from warpfold.compiler.plan import STATIC_SHARED, Plan
+from warpfold.compiler.planner import Choice, Task, choose
+from warpfold.compiler.split import THREADS
+from warpfold.compiler.staggered import LANES, LEAST, STATES, STEPS, serves
+from warpfold.compiler.staggered import WIDEST as ELEMENTS
+from warpfold.compiler.target import DEFAULT, TARGETS, WARP
+
+TYPES = ("i8", "f16", "f32", "f64")
+ROWS = 1 << 14
+"""Rows of very few columns are enough for an array that is large."""
+
+
+def item(t: str) -> int:
+    return dtype(t).itemsize
+
+
+def widest(t: str, what: str = "max") -> int:
+    registers = simple(what, (ROWS, 1001), (0,), t).state_registers
+    return min(WIDEST // item(t), ELEMENTS, STATES // registers)
+
+
+def pitched(rows: int, columns: int, pitch: int, t: str = "f32", start: int = 0, what: str = "sum") -> Task:
+    layout = Layout((rows, columns), (0,), ((pitch, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (start, 0), DEFAULT, DEFAULT.sms)
+
+
+def is_staggered(task: Task) -> bool:
+    choice = choose(task)
+    assert (choice.facts.access == ("staggered",)) == (choice.plan.walk == "staggered")
+    return choice.plan.walk == "staggered"
+
+
+# --- which ---
+@pytest.mark.parametrize("t", TYPES)
+def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
+    """Odd rows, and rows of whole accesses that begin beside a boundary, or lie apart by no whole accesses."""
+    choice = choose(simple("max", (ROWS, 1001), (0,), t))
+    plan = choice.plan
+    assert (plan.walk, plan.vector, plan.warps, plan.lanes) == ("staggered", widest(t), THREADS // WARP, 1)
+    assert choice.facts.access == ("staggered",)
+    assert choice.facts.cut == "unaligned"
+    assert not choice.facts.store_vector
+    assert is_staggered(pitched(ROWS, 1008, 1009, t))
+    assert is_staggered(simple("max", (ROWS, 1008), (0,), t, start=1))
+    assert not is_staggered(simple("max", (ROWS, 1008), (0,), t))
+    assert not is_staggered(pitched(ROWS, 1008, 1008 + WIDEST, t))
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_so_many_columns_fill_most_lanes(t: str) -> None:
+    most = LANES * widest(t)
+    assert is_staggered(pitched(ROWS * 8, most, most + 1, t, what="max"))
+    assert not is_staggered(pitched(ROWS * 8, most - 1, most, t, what="max"))
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32"])
+def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
+    """So many columns make a large array of few rows, and are too few for threads of their own."""
+    columns = MANY // 32 + 1
+    plan = choose(simple("max", (300, columns), (0,), t)).plan
+    least = STEPS * plan.tile
+    assert plan.walk == "staggered"
+    assert is_staggered(simple("max", (least, columns), (0,), t))
+    assert not is_staggered(simple("max", (least - 1, columns), (0,), t))
+
+
+def test_small_arrays_are_read_as_ever() -> None:
+    columns = 1025
+    rows = -(-MANY // columns)
+    assert is_staggered(simple("sum", (rows, columns), (0,)))
+    assert not is_staggered(simple("sum", (rows - 1, columns), (0,)))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        simple("sum", (4, ROWS, 1001), (1,)),
+        simple("affine", (ROWS, 1001), (0,)),
+        simple("powers", (ROWS, 1001), (0,)),
+        replace(simple("sum", (ROWS, 1001), (0,)), determinism="portable"),
+        replace(simple("sum", (ROWS, 1001), (0,)), addresses=(2, 0)),
+        simple("sum", (1001, ROWS), (1,)),
+    ],
+    ids=["middle", "ordered", "wide state", "portable", "between elements", "rows"],
+)
+def test_what_has_no_such_rows_is_read_otherwise(task: Task) -> None:
+    assert not is_staggered(task)
+
+
+def test_two_inputs_are_read_otherwise() -> None:
+    layout = Layout((ROWS, 1001), (0,), ((1001, 1), (1001, 1)), ((1,),))
+    assert not is_staggered(task_of(traced("dot", dtype("f32"), dtype("f32")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms))
+
+
+# --- what it needs ---
+@settings(max_examples=300)
+@given(
+    st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([2, 4, 8, 16]), st.integers(2, 70),
+    st.integers(2, 70), st.integers(0, 15),
+)  # fmt: skip
+def test_a_warp_begins_all_its_rows_at_one_place(
+    t: str, vector: int, warps: int, columns: int, pitch: int, start: int
+) -> None:
+    """By what each access touches: aligned ones, that begin no row before and end no row after their own."""
+    task = pitched(40, columns, pitch, t, start)
+    if task.geometry.kept[-1].strides[0] != 1:  # rows nearer to each other than their elements
+        return
+    plan = Plan("kept", "staggered", vector, lanes=1, warps=warps)
+    places = [{(start + row * pitch) % vector for row in range(warp, 40, warps)} for warp in range(warps)]
+    one = all(len(found) <= 1 for found in places)
+    most = WIDEST // item(t)
+    assert serves(task, plan) == (one and vector <= most and min(columns, pitch) >= most)
+    if serves(task, plan):
+        memory = range(39 * pitch + columns)
+        for row in range(1, 39):
+            lead = (start + row * pitch) % vector
+            begin = row * pitch - lead
+            ends = [first + vector for first in range(begin, row * pitch + columns, vector)]
+            assert begin >= memory.start
+            assert max(ends) <= memory.stop
+
+
+def test_an_address_between_elements_serves_no_such_warps() -> None:
+    plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
+    task = simple("sum", (64, 101), (0,))
+    assert serves(task, plan)
+    assert not serves(replace(task, addresses=(2, 0)), plan)
+
+
+def test_a_flipped_walk_begins_where_its_least_address_is() -> None:
+    """A reversed array of single bytes past a boundary is read as one that is not reversed."""
+    found = collapse((64, 100), (0,), [(-100, -1)], [(1,)])
+    task = replace(simple("sum", (64, 100), (0,)), geometry=found)
+    assert found.offsets[0] == -6399
+    assert serves(task, Plan("kept", "staggered", 4, lanes=1, warps=4))
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("t", TYPES)
+@pytest.mark.parametrize("what", ["sum", "max", "argmax", "mean", "var", "mean_var", "logsumexp", "minmax", "any"])
+def test_warps_are_never_fewer_for_want_of_shared_memory(what: str, t: str, arch: str) -> None:
+    """Else their rows would begin at several places: eight warps' states fit, in both rounds."""
+    choice = choose(simple(what, (ROWS, 1001), (0,), t, arch=arch))
+    if choice.plan.walk == "staggered":
+        assert choice.plan.warps == THREADS // WARP
+        state = simple(what, (ROWS, 1001), (0,), t).state_bytes
+        assert replace(choice.plan, finish="last_block").shared_bytes(state) <= STATIC_SHARED
+
+
+def test_states_of_any_kind_would_fit() -> None:
+    plan = Plan("kept", "staggered", STATES, lanes=1, warps=THREADS // WARP, finish="last_block")
+    assert plan.shared_bytes(4) <= STATIC_SHARED
+
+
+# --- options ---
+def choice(options: str, shape: tuple[int, int] = (ROWS, 1001), t: str = "f32", **more: Any) -> Choice:
+    return choose(simple("sum", shape, (0,), t, **more), options)
+
+
+def test_an_option_that_needs_other_rows_gives_the_walk_up() -> None:
+    """Two warps of odd rows begin at two places each, and 16 bytes of eight rows too; four warps do well."""
+    assert choice("warps=4").plan.walk == "staggered"
+    assert choice("warps=2").plan.walk == "interleaved"
+    assert choice("vector=16", t="i8").plan.walk == "interleaved"
+    assert choice("finish=two_kernels").plan.walk == "interleaved"
+    assert choice("fast=reduced").plan.walk == "interleaved"
+    for options in ("warps=2,walk=staggered", "vector=8,walk=staggered"):
+        with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
+            choice(options)
+
+
+def test_accesses_in_flight_give_way_to_the_length_of_a_walk() -> None:
+    for options in ("coarsening=2", "walk=staggered,coarsening=2"):
+        plan = choice(options).plan
+        assert (plan.walk, plan.coarsening, plan.unroll) == ("staggered", 2, 2)
+    with pytest.raises(PlanError, match="WF413"):
+        choice("coarsening=2,unroll=4")
+
+
+def test_fewer_warps_for_want_of_shared_memory_must_have_such_rows_too() -> None:
+    """Eight of these rows are whole accesses of 16, four are not; the states of eight warps do not fit twice."""
+    words = "walk=staggered,vector=16,unroll=1"
+    task = simple("mean", (100, 40_002), (0,), "i8")
+    with pytest.raises(PlanError, match="WF416"):
+        choose(task, words)
+    assert choose(task, f"{words},warps=8,finish=cta").plan.warps == THREADS // WARP
+
+
+def test_the_plan_of_its_own_words_is_the_same() -> None:
+    own = choice("")
+    words = ",".join(f"{k}={v}" for k, v in own.plan.to_dict().items() if k != "tree")
+    assert choice(words).plan == own.plan
+    assert choice(words).facts == own.facts
+
+
+def test_the_reason_and_what_was_rejected_are_said() -> None:
+    found = choice("")
+    assert any(
+        reason.startswith("each of 8 warps reads every 8th row, from the boundary before") for reason in found.reasons
+    )
+    assert any(what == "walk=interleaved" for what, _ in found.rejected)
+    assert LEAST == WIDEST
