@@ -354,14 +354,24 @@ class Place:
 
 
 def kept_index(plan: Plan, place: Place) -> int:
-    """The first kept index of a thread; it owns ``vector_kept`` of them from there.
-
-    Of staggered warps the last lane owns none, and the next CTA begins there.
-    """
+    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
     lane, warp = place.thread % WARP, place.thread // WARP
     lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
     warp_kept = warp // plan.warps
-    return place.tile * plan.slots + (warp_kept * plan.lanes_kept + lane_kept) * plan.vector_kept
+    return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+
+
+def staggered_columns(plan: Plan, run: Launch, place: Place, n_kept: int) -> tuple[int, int]:
+    """(begin, end) of the columns that a thread of a staggered warp owns; its accesses begin up to a vector earlier.
+
+    All CTAs have as many columns, in whole accesses. The lanes behind these own none; the first of them reads what of
+    the last column its neighbour does not.
+    """
+    slot = place.thread % WARP * plan.vector
+    vectors = -(-n_kept // plan.vector)
+    pitch = -(-vectors // run.tiles) * plan.vector
+    begin = place.tile * pitch + slot
+    return begin, min(begin + plan.vector, n_kept) if slot < pitch else begin
 
 
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:

@@ -15,6 +15,7 @@ from warpfold.compiler.plan import (
     period_range,
     position,
     reduced_range,
+    staggered_columns,
 )
 from warpfold.compiler.target import WARP
 
@@ -29,13 +30,11 @@ def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 def check_threads(plan: Plan) -> None:
     """Every slot of a CTA, vector element by vector element, meets every position once; tiles follow each other.
 
-    The last lane of a staggered warp owns no slot.
+    The columns of staggered warps depend on the launch.
     """
     kept, where = _threads(plan)
     if plan.walk == "staggered":
-        owners = np.arange(plan.threads) % WARP < WARP - 1
-        assert (kept[~owners] == plan.slots).all()
-        kept, where = kept[owners], where[owners]
+        return
     slots = (kept[:, None] + np.arange(plan.vector_kept)).ravel()
     pairs = slots * plan.positions + np.repeat(where, plan.vector_kept)
     assert np.array_equal(np.sort(pairs), np.arange(plan.slots * plan.positions))
@@ -59,6 +58,20 @@ def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: 
     assert run.tiles * each >= n_kept
     assert (run.tiles - 1) * each < n_kept or run.tiles == n_kept == 0
     assert run.split == plan.cluster or plan.finish != "cta"
+    if plan.walk == "staggered":
+        check_columns_of_staggered(plan, run, n_kept)
+
+
+def check_columns_of_staggered(plan: Plan, run: Launch, n_kept: int) -> None:
+    """Each column has one owner a warp, in tiles of as many columns that are none of them empty."""
+    count = np.zeros((plan.warps, n_kept), dtype=np.int64)
+    for tile in range(run.tiles):
+        for thread in range(plan.threads):
+            begin, end = staggered_columns(plan, run, Place(tile, 0, thread), n_kept)
+            assert begin % plan.vector == 0
+            count[position(plan, Place(tile, 0, thread)), begin : max(begin, end)] += 1
+        assert staggered_columns(plan, run, Place(tile, 0, 0), n_kept)[0] < n_kept
+    assert (count == 1).all()
 
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
@@ -140,14 +153,14 @@ def check_staggered(plan: Plan, run: Launch, pitch: int, n_kept: int, n_reduced:
     """
     count = np.zeros((n_reduced, n_kept), dtype=np.int64)
     for tile in range(run.tiles):
-        first = kept_index(plan, Place(tile, 0, 0))
-        mine = np.arange(first, min(first + plan.slots, n_kept))
+        mine = [staggered_columns(plan, run, Place(tile, 0, lane), n_kept) for lane in range(WARP)]
+        first, last = mine[0][0], max(end for begin, end in mine if begin < end) - 1
         for part in range(run.split):
             for thread in range(plan.threads):
                 place = Place(tile, part, thread)
                 lead = (start + first + position(plan, place) * pitch) % plan.vector
-                columns = np.arange(plan.vector) + kept_index(plan, place) - lead
-                wanted = columns[(columns >= mine[0]) & (columns <= mine[-1])]
+                columns = np.arange(plan.vector) + staggered_columns(plan, run, place, n_kept)[0] - lead
+                wanted = columns[(columns >= first) & (columns <= last)]
                 for row in range(*reduced_range(plan, run, place, n_reduced)):
                     assert (start + columns[0] + row * pitch) % plan.vector == 0
                     count[row, wanted] += 1

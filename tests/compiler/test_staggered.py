@@ -66,8 +66,9 @@ def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
 @pytest.mark.parametrize("t", TYPES)
 def test_so_many_columns_fill_most_lanes(t: str) -> None:
     most = LANES * widest(t)
-    assert is_staggered(pitched(ROWS * 8, most, most + 1, t, what="max"))
-    assert not is_staggered(pitched(ROWS * 8, most - 1, most, t, what="max"))
+    rows = 2 * MANY // most
+    assert is_staggered(pitched(rows, most, most + 1, t, what="max"))
+    assert not is_staggered(pitched(rows, most - 1, most, t, what="max"))
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
