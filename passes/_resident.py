@@ -39,8 +39,8 @@ ROOMY = 512
 begin anywhere."""
 MOST = 32
 """Values in flight of a thread that reads aligned columns up to which half the threads of an SM have registers enough,
-but for bytes and short integers, which are taken apart: told of fewer, ptxas takes more than it needs, and as many CTAs
-as there are do not fit."""
+but for bytes and short integers, which are taken apart, for integers that are compared, and with offsets of 64 bits:
+told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
@@ -66,7 +66,7 @@ def resident(
         return _of_period(plan, facts, states, half, roomy)
     joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")
     if _shares_columns(plan, facts) and len(states) == 1 and joined:
-        return _of_columns(plan, facts, states[0], half, item)
+        return _of_columns(plan, facts, states[0], added, half, item)
     if plan.fast == "kept" or plan.threads > LARGE or (indexed and plan.vector >= NUMBERED):
         return min(RESIDENT, half)
     if len(states) > 2 and "shifted" in facts.access:
@@ -84,12 +84,15 @@ def _of_period(plan: Plan, facts: Facts, states: list[Any], half: int, roomy: in
     return 1 if full and (len(states) > 1 or facts.index_bits == 64) else roomy
 
 
-def _of_columns(plan: Plan, facts: Facts, state: Any, half: int, item: int) -> int:
+def _of_columns(plan: Plan, facts: Facts, state: Any, added: str | None, half: int, item: int) -> int:
     """The same where all warps read aligned vectors of the same columns, whose states are one value each."""
     if _is_crowded(plan, facts, [state]):
         return 0
-    taken_apart = state.width > 1 and item < (4 if isinstance(state, ir.IntegerType) else 2)
-    return half if plan.vector * plan.unroll <= MOST and not taken_apart else max(1, half * 3 // 4)
+    whole = isinstance(state, ir.IntegerType) and state.width > 1
+    taken_apart = item < (4 if whole else 2) and state.width > 1
+    compared = whole and state.width == 32 and added != "arith.addi"
+    tight = taken_apart or compared or facts.index_bits == 64 or plan.vector * plan.unroll > MOST
+    return max(1, half * 3 // 4) if tight else half
 
 
 def _is_crowded(plan: Plan, facts: Facts, states: list[Any]) -> bool:
