@@ -368,7 +368,8 @@ def staggered_columns(plan: Plan, run: Launch, place: Place, n_kept: int) -> tup
     the last column its neighbour does not.
     """
     slot = place.thread % WARP * plan.vector
-    pitch = -(-(-(-n_kept // plan.vector)) // run.tiles) * plan.vector
+    vectors = -(-n_kept // plan.vector)
+    pitch = -(-vectors // run.tiles) * plan.vector
     begin = place.tile * pitch + slot
     return begin, min(begin + plan.vector, n_kept) if slot < pitch else begin
 

@@ -19,6 +19,7 @@ from warpfold.compiler.plan import (
 )
 from warpfold.compiler.target import WARP
 
+
 @lru_cache(maxsize=4096)
 def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """The first kept index (in tile 0) and the position of every thread of a CTA."""
@@ -68,7 +69,7 @@ def check_columns_of_staggered(plan: Plan, run: Launch, n_kept: int) -> None:
         for thread in range(plan.threads):
             begin, end = staggered_columns(plan, run, Place(tile, 0, thread), n_kept)
             assert begin % plan.vector == 0
-            count[position(plan, Place(tile, 0, thread)), begin:max(begin, end)] += 1
+            count[position(plan, Place(tile, 0, thread)), begin : max(begin, end)] += 1
         assert staggered_columns(plan, run, Place(tile, 0, 0), n_kept)[0] < n_kept
     assert (count == 1).all()
 
