@@ -80,7 +80,8 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         row(f"combines of {planner.LONG_COMBINE} operations or more", *long) + " wide accesses |",
         f"| few rows | 1 thread, for as many results as {planner.WRITES} bytes hold | "
         f"short ones of up to {planner.FEW_ROWS} elements, ",
-        f"; bytes, and up to {planner.FEW_ROWS} elements that begin anywhere, are read by {planner.HALF} bytes at most |",
+        f"; bytes, and up to {planner.FEW_ROWS} elements that begin anywhere, "
+        f"are read by {planner.HALF} bytes at most |",
         f"| staggered | {planner.THREADS // WARP} warps, for up to {staggered.WIDEST} results a lane | ",
         f" have accesses for {staggered.LANES} lanes, of at least {staggered.STEPS} unrolled steps; "
         f"arrays of {MANY >> 20} Mi elements and more |",
