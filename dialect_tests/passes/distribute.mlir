@@ -673,6 +673,70 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
+// --- columns that begin anywhere: staggered warps ---
+
+// Each of eight warps reads every eighth row. All lanes lie along the columns, of which all CTAs have as many, in whole
+// accesses.
+// CHECK-LABEL: gpu.func @staggered
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[COLUMNS:.*]]: i32, %[[N:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[SK:.*]]: i32, %[[SR:.*]]: i32, %{{.*}}: i32)
+// CHECK:         %[[WARP:.*]] = arith.andi %{{.*}}, %c7_i32 : i32
+// CHECK:         %[[POSITION:.*]] = arith.addi %[[WARP]], %{{.*}} : i32
+// CHECK:         %[[SLOT:.*]] = arith.muli %{{.*}}, %c4_i32 : i32
+// CHECK:         %[[TILES:.*]] = arith.index_cast %grid_dim_x : index to i32
+// CHECK:         %[[ACCESSES:.*]] = arith.divui %{{.*}}, %c4_i32 : i32
+// CHECK:         %[[UP:.*]] = arith.addi %[[ACCESSES]], %{{.*}} : i32
+// CHECK-NEXT:    %[[EACH:.*]] = arith.divui %[[UP]], %[[TILES]] : i32
+// CHECK-NEXT:    %[[PITCH:.*]] = arith.muli %[[EACH]], %c4_i32 : i32
+// CHECK:         %[[TILE:.*]] = arith.muli %{{.*}}, %[[PITCH]] : i32
+// CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[TILE]], %[[SLOT]] : i32
+// CHECK-NEXT:    %[[EXISTS:.*]] = arith.cmpi slt, %[[KEPT]], %[[COLUMNS]] : i32
+// Where a warp's rows begin follows from where the tile begins in the first row, and from how far apart rows lie.
+// CHECK:         %[[FIRST:.*]] = "fold.lead"(%[[X]], %[[TILE]], %[[SK]]) {bytes = 4 : i64, kept_rank = 1 : i64, lanes = 4 : i64, reduced_rank = 0 : i64}
+// CHECK-NEXT:    %[[FURTHER:.*]] = arith.muli %[[POSITION]], %[[SR]] : i32
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addi %[[FIRST]], %[[FURTHER]] : i32
+// CHECK-NEXT:    %[[LEAD:.*]] = arith.andi %[[SUM]], %c3_i32 : i32
+// CHECK-NEXT:    %[[START:.*]] = arith.subi %[[KEPT]], %[[LEAD]] : i32
+// A lane owns columns of the tile; one more reads, since the last column may lie in its access.
+// CHECK-NEXT:    %[[WITHIN:.*]] = arith.cmpi slt, %[[SLOT]], %[[PITCH]] : i32
+// CHECK-NEXT:    %[[MINE:.*]] = arith.andi %[[EXISTS]], %[[WITHIN]] : i1
+// CHECK-NEXT:    %[[OWNER:.*]] = arith.andi %{{.*}}, %[[MINE]] : i1
+// CHECK-NEXT:    %[[ONE_MORE:.*]] = arith.addi %[[PITCH]], %c4_i32 : i32
+// CHECK-NEXT:    %[[BESIDE:.*]] = arith.cmpi slt, %[[SLOT]], %[[ONE_MORE]] : i32
+// CHECK-NEXT:    %[[BEFORE_END:.*]] = arith.cmpi slt, %[[START]], %[[COLUMNS]] : i32
+// CHECK-NEXT:    %[[READS:.*]] = arith.andi %[[BESIDE]], %[[BEFORE_END]] : i1
+// CHECK-NEXT:    %[[END:.*]] = arith.select %[[READS]], %[[N]], %c0_i32 : i32
+// CHECK-NEXT:    %[[STATE:.*]] = "fold.thread_reduce"(%[[POSITION]], %[[END]], %cst) ({
+// CHECK:           "fold.load"(%[[X]], %[[START]], %{{.*}}, %[[SK]], %[[SR]], %[[COLUMNS]], %[[N]]) {access = "staggered", axis = "kept"
+// CHECK:         {step = 8 : i64, unroll = 2 : i64}
+// No lane stage. In shared memory there is room for an access before a warp's columns and one after them: it leaves its
+// states as much earlier as its accesses began, and then all warps' states of a column lie at one place.
+// CHECK:         %[[PLACE:.*]] = arith.addi %[[SLOT]], %c4_i32 : i32
+// CHECK-NEXT:    %[[SHIFTED:.*]] = arith.subi %[[PLACE]], %[[LEAD]] : i32
+// CHECK:         %[[STATES:.*]] = "fold.shared_store"(%[[WARP]], %[[SHIFTED]], %{{.*}}, %[[STATE]]) {apart = true, rows = 8 : i64, slots = 132 : i64}
+// The last lane owns nothing: it takes what its neighbour takes.
+// CHECK-NEXT:    %[[TAKEN:.*]] = arith.minsi %[[PLACE]], %c124_i32 : i32
+// CHECK-NEXT:    %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %[[TAKEN]], %[[STATES]])
+// CHECK:         {lanes = 1 : i64, ordered = false, rows = 8 : i64, slots = 132 : i64, stride = 32 : i64}
+// CHECK:         "fold.store"(%[[OURS]], %[[OUT]], %[[KEPT]], %[[OWNER]], %{{.*}}, %[[COLUMNS]]) {bounded = true
+func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "kept", walk = "staggered", vector = 4, unroll = 2, lanes = 1, warps = 8,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v2"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["staggered"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
 // --- elements and results that are repeated ---
 
 // The launch says how often elements are repeated, at how many places a result is stored, and how far these are apart.
