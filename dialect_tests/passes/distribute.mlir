@@ -721,7 +721,7 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "staggered", vector = 4, unroll = 2, lanes = 1, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v2"},
+                 finish = "cta", tree = "tree-v3"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["staggered"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
