@@ -27,6 +27,8 @@ FEWEST = 2
 """Warps of a CTA at least; in between there are 8, so that there are few kernels."""
 SECTORS, WORD = 64, 4
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
+VALUES = 64
+"""Registers of values in flight at most, where there are twice as many of them as for other plans."""
 FULL = 3 / 4
 """Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
 
@@ -64,8 +66,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = next(warps for most, warps in WARPS if g.columns <= most)
-    unroll = wide.unroll * (2 if g.columns > WARPS[0][0] and task.itemsize > 1 else 1)
-    found = settled(replace(wide, walk="period", warps_kept=warps, unroll=unroll))
+    found = settled(replace(wide, walk="period", warps_kept=warps, unroll=wide.unroll * _more(task, wide)))
     while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
     if not _fits(task, found) or not rows_without_gaps(task, found):
@@ -78,6 +79,16 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
+
+
+def _more(task: Task, wide: Plan) -> int:
+    """How many times the accesses of ``wide`` are in flight: of large CTAs twice, if registers hold their values.
+
+    Bytes, and states of several values, have enough in flight as it is.
+    """
+    large_ctas = task.geometry.columns > WARPS[0][0]
+    held = 2 * wide.unroll * wide.vector * task.state_registers <= VALUES
+    return 2 if large_ctas and held and task.itemsize > 1 and len(task.monoid.state) == 1 else 1
 
 
 def _is_full(task: Task, plan: Plan) -> bool:

@@ -30,11 +30,13 @@ LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
 FEW, HELD, FULL = 8, 16, 32
 """Registers for the states of a thread that reads columns, up to which half the threads of an SM have enough: of one
-state of 64 bits, and of others. So many must be resident, as there are no more CTAs (``split.py``). With more, ptxas,
-told nothing, does well where warps meet. By periods it does so for several states that fill FULL registers."""
+value of 64 bits, and of others; fewer than FEW where offsets have 64 bits, too, and states more than one register. So
+many must be resident, as there are no more CTAs (``split.py``). With more, ptxas, told nothing, does well where warps
+meet. By periods it needs ROOMY threads; and a CTA alone for several values of 64 bits that fill FULL registers, or for
+one beside offsets of 64 bits."""
 ROOMY = 512
-"""Threads of an SM, of 128 registers each, in place of half where periods hold more than that; and where a state of
-three values or more goes with the masks of rows that begin anywhere."""
+"""Threads of an SM, of 128 registers each; also where a state of three values or more goes with the masks of rows that
+begin anywhere."""
 MOST = 32
 """Values in flight of a thread that reads aligned columns up to which half the threads of an SM have registers enough,
 but for bytes and short integers, which are taken apart: told of fewer, ptxas takes more than it needs, and as many CTAs
@@ -61,10 +63,10 @@ def resident(
     half, added = threads // (2 * plan.threads), single_op(combine)
     roomy = min(half, max(1, ROOMY // plan.threads))
     if plan.walk == "period":
-        return _of_period(plan, states, half, roomy)
+        return _of_period(plan, facts, states, half, roomy)
     joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")
     if _shares_columns(plan, facts) and len(states) == 1 and joined:
-        return _of_columns(plan, states[0], half, item)
+        return _of_columns(plan, facts, states[0], half, item)
     if plan.fast == "kept" or plan.threads > LARGE or (indexed and plan.vector >= NUMBERED):
         return min(RESIDENT, half)
     if len(states) > 2 and "shifted" in facts.access:
@@ -74,25 +76,30 @@ def resident(
     return _of_registers(plan, facts, threads, states[0], added)
 
 
-def _of_period(plan: Plan, states: list[Any], half: int, roomy: int) -> int:
+def _of_period(plan: Plan, facts: Facts, states: list[Any], half: int, roomy: int) -> int:
     """The same where threads walk by periods."""
-    if not _is_crowded(plan, states):
+    if not _is_crowded(plan, facts, states):
         return half
-    return 0 if len(states) > 1 and _registers(plan, states) >= FULL else roomy
+    full = _registers(plan, states) >= FULL and max(map(bytes_of, states)) > 4
+    return 1 if full and (len(states) > 1 or facts.index_bits == 64) else roomy
 
 
-def _of_columns(plan: Plan, state: Any, half: int, item: int) -> int:
+def _of_columns(plan: Plan, facts: Facts, state: Any, half: int, item: int) -> int:
     """The same where all warps read aligned vectors of the same columns, whose states are one value each."""
-    if _is_crowded(plan, [state]):
+    if _is_crowded(plan, facts, [state]):
         return 0
     taken_apart = state.width > 1 and item < (4 if isinstance(state, ir.IntegerType) else 2)
     return half if plan.vector * plan.unroll <= MOST and not taken_apart else max(1, half * 3 // 4)
 
 
-def _is_crowded(plan: Plan, states: list[Any]) -> bool:
+def _is_crowded(plan: Plan, facts: Facts, states: list[Any]) -> bool:
     """Whether states take so many registers that half the threads of an SM have not enough."""
-    one_of_two = len(states) == 1 and bytes_of(states[0]) > 4
-    return _registers(plan, states) > (FEW if one_of_two else HELD)
+    registers = _registers(plan, states)
+    if registers == plan.vector:
+        return registers > HELD
+    if facts.index_bits == 64:
+        return registers >= FEW
+    return registers > (FEW if len(states) == 1 else HELD)
 
 
 def _registers(plan: Plan, states: list[Any]) -> int:
