@@ -11,6 +11,7 @@ from typing import Any
 from ..compiler.abi import Facts
 from ..compiler.build import bytes_of
 from ..compiler.combine import single_op
+from ..compiler.mlir import ir
 from ..compiler.plan import Plan
 
 RESIDENT = 2
@@ -27,12 +28,17 @@ spills to keep these full, too. So many have enough bytes in flight."""
 MANY = 2048
 LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
-HELD = 16
-"""Registers for the states of a thread that walks by periods, up to which half the threads of an SM have enough; with
-more a quarter of these gives way. So many must be resident, as there are no more CTAs (``split.py``)."""
+FEW, HELD, FULL = 8, 16, 32
+"""Registers for the states of a thread that reads columns, up to which half the threads of an SM have enough: of one
+state of 64 bits, and of others. So many must be resident, as there are no more CTAs (``split.py``). With more, ptxas,
+told nothing, does well where warps meet. By periods it does so for several states that fill FULL registers."""
+ROOMY = 512
+"""Threads of an SM, of 128 registers each, in place of half where periods hold more than that; and where a state of
+three values or more goes with the masks of rows that begin anywhere."""
 MOST = 32
 """Values in flight of a thread that reads aligned columns up to which half the threads of an SM have registers enough,
-but for sums of bytes: told of fewer, ptxas takes more than it needs, and as many CTAs as there are do not fit."""
+but for bytes and short integers, which are taken apart: told of fewer, ptxas takes more than it needs, and as many CTAs
+as there are do not fit."""
 NUMBERED = 16
 """Elements of an access from which on ptxas, told nothing, spills a few of their numbers; or, where bytes are counted,
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
@@ -53,18 +59,45 @@ def resident(
         item: bytes of an element.
     """
     half, added = threads // (2 * plan.threads), single_op(combine)
-    registers = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
+    roomy = min(half, max(1, ROOMY // plan.threads))
     if plan.walk == "period":
-        return half if registers <= HELD else max(1, half * 3 // 4)
+        return _of_period(plan, states, half, roomy)
     joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")
-    if _shares_columns(plan, facts) and len(states) == 1 and joined and registers <= HELD:
-        fit = plan.vector * plan.unroll <= MOST and (item > 1 or states[0].width == 1)
-        return half if fit else max(1, half * 3 // 4)
+    if _shares_columns(plan, facts) and len(states) == 1 and joined:
+        return _of_columns(plan, states[0], half, item)
     if plan.fast == "kept" or plan.threads > LARGE or (indexed and plan.vector >= NUMBERED):
         return min(RESIDENT, half)
+    if len(states) > 2 and "shifted" in facts.access:
+        return roomy
     if len(states) > 1 or bytes_of(states[0]) > 4:
         return 0
     return _of_registers(plan, facts, threads, states[0], added)
+
+
+def _of_period(plan: Plan, states: list[Any], half: int, roomy: int) -> int:
+    """The same where threads walk by periods."""
+    if not _is_crowded(plan, states):
+        return half
+    return 0 if len(states) > 1 and _registers(plan, states) >= FULL else roomy
+
+
+def _of_columns(plan: Plan, state: Any, half: int, item: int) -> int:
+    """The same where all warps read aligned vectors of the same columns, whose states are one value each."""
+    if _is_crowded(plan, [state]):
+        return 0
+    taken_apart = state.width > 1 and item < (4 if isinstance(state, ir.IntegerType) else 2)
+    return half if plan.vector * plan.unroll <= MOST and not taken_apart else max(1, half * 3 // 4)
+
+
+def _is_crowded(plan: Plan, states: list[Any]) -> bool:
+    """Whether states take so many registers that half the threads of an SM have not enough."""
+    one_of_two = len(states) == 1 and bytes_of(states[0]) > 4
+    return _registers(plan, states) > (FEW if one_of_two else HELD)
+
+
+def _registers(plan: Plan, states: list[Any]) -> int:
+    """Those for the states of a thread that reads columns."""
+    return plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
 
 
 def _shares_columns(plan: Plan, facts: Facts) -> bool:
