@@ -309,6 +309,14 @@ def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     assert "fold.warp_reduce" not in text
 
 
+def test_staggered_warps_say_whose_columns_their_lanes_own() -> None:
+    text = call("explain", "sum", "--shape", "4000x20001", "--axis", "0").stdout
+    assert re.search(r"^lane +1 +31 +32 +none: nothing to combine$", text, re.MULTILINE)
+    assert re.search(r"^warp +8 +1 +256 +fold.shared_store ", text, re.MULTILINE)
+    assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 4 element(s)" in text
+    assert "walk=interleaved: columns that begin anywhere take two accesses for one" in text
+
+
 # --- doctor, help, version ---------------------------------------------------------------------------------------
 def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_PTXAS", "/no/such/ptxas")
@@ -317,14 +325,6 @@ def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatc
         assert name in text
     assert "numba-cuda-mlir" in text or "mlir" in text
     assert "python -m pip install nvidia-cuda-nvcc" in text
-
-
-def test_staggered_warps_say_whose_columns_their_lanes_own() -> None:
-    text = call("explain", "sum", "--shape", "4000x20001", "--axis", "0").stdout
-    assert re.search(r"^lane +1 +31 +32 +none: nothing to combine$", text, re.MULTILINE)
-    assert re.search(r"^warp +8 +1 +256 +fold.shared_store ", text, re.MULTILINE)
-    assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 4 element(s)" in text
-    assert "walk=interleaved: columns that begin anywhere take two accesses for one" in text
 
 
 def test_explain_names_no_line_of_the_command_line_as_the_users(tmp_path: Path) -> None:

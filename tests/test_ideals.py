@@ -118,7 +118,9 @@ def test_tiles_do_no_less(place: str) -> None:
 
 
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=2"])
-@pytest.mark.parametrize(("shape", "dtype", "vector"), [("70x31", "f32", 2), ("90x263", "f16", 4), ("41x1000", "i8", 8)])
+@pytest.mark.parametrize(
+    ("shape", "dtype", "vector"), [("70x31", "f32", 2), ("90x263", "f16", 4), ("41x1000", "i8", 8)]
+)
 def test_staggered_warps_do_no_less(shape: str, dtype: str, vector: int, finish: str) -> None:
     plan = f"walk=staggered,warps=8,unroll=1,vector={vector},finish={finish}"
     for op in ("sum", "argmax"):
