@@ -57,7 +57,7 @@ class Facts:
 
     @property
     def cut(self) -> str:
-        """``shifted`` or ``unaligned``, where an input is read so, else nothing."""
+        """``shifted`` or ``unaligned``, where an input is read so, else nothing; staggered warps cut rows alike."""
         if "staggered" in self.access:
             return "unaligned"
         return next((kind for kind in ("shifted", "unaligned") if kind in self.access), "")

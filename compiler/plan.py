@@ -81,7 +81,7 @@ class Plan:
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
     finish: Finish = "cta"
-    tree: str = "tree-v2"
+    tree: str = "tree-v3"
 
     @property
     def lanes_kept(self) -> int:

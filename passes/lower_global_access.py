@@ -8,9 +8,10 @@ reduced elements that the end of the row cuts is read element by element, at cla
 Rows that begin between two 16-byte boundaries (``shifted``) are read in aligned accesses all the same. Those that a row
 begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave the
 array's memory, its elements are read one by one. Vectors along the kept axis that begin anywhere (``unaligned``) are
-taken out of two aligned accesses; the first and the last element of the reduced axis, where these might leave the
-array's memory, are read one by one. So nothing outside the array is ever touched. Of rows that are read as one
-(``period``) an access at most of a thread begins before them, and one ends behind; their elements are read one by one.
+taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the columns;
+the first and the last element of the reduced axis, where both might leave the array's memory, are read one by one. So
+nothing outside the array is ever touched. Of rows that are read as one (``period``) an access at most of a thread
+begins before them, and one ends behind; their elements are read one by one.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 

@@ -99,7 +99,7 @@ def test_run_json_parses_and_holds_the_whole_screen() -> None:
     x = inputs.from_seed((8, 40), (dtype("f32"),), 0)[0]
     assert result["value"] == x.argmax(axis=1).tolist()
     assert result["exact"] is True
-    assert found["plan"]["tree"] == "tree-v2"
+    assert found["plan"]["tree"] == "tree-v3"
     assert [v["level"] for v in found["levels"]] == ["register", "lane", "warp", "grid"]
 
 
@@ -307,6 +307,14 @@ def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     assert "112 rows of 9 columns are a period of 256 threads: each reads 4 element(s) an access" in text
     assert "walk=interleaved: lanes along so few columns would read in pieces" in text
     assert "fold.warp_reduce" not in text
+
+
+def test_staggered_warps_say_whose_columns_their_lanes_own() -> None:
+    text = call("explain", "sum", "--shape", "4000x20001", "--axis", "0").stdout
+    assert re.search(r"^lane +1 +31 +32 +none: nothing to combine$", text, re.MULTILINE)
+    assert re.search(r"^warp +8 +1 +256 +fold.shared_store ", text, re.MULTILINE)
+    assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 4 element(s)" in text
+    assert "walk=interleaved: columns that begin anywhere take two accesses for one" in text
 
 
 # --- doctor, help, version ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import period, planner, staged
+from warpfold.compiler import period, planner, split, staged, staggered
 from warpfold.compiler.access import MANY
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
@@ -57,6 +57,7 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         most, threads = (", ".join(str(pair[i]) for pair in pairs) for i in (0, 1))
         return f"| reduced | {name} | {threads} threads | rows of up to {most}"
 
+    long = planner.THREADS_A_ROW_OF_LONG[planner.LONG_COMBINE]
     kib = (planner.CLUSTER_FROM >> 10, planner.CLUSTER_TO >> 10)
     for text in (
         row("thread, a few lanes, warp, four warps", *planner.THREADS_A_ROW) + " wide accesses |",
@@ -74,6 +75,17 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         f"| all threads of a CTA, of {period.WARPS[0][1]}, {period.WARPS[1][1]} or {period.FEWEST} warps | ",
         f"rows without gaps of up to {period.WARPS[0][0]}, {period.COLUMNS} columns ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
+        row(f"accesses of {planner.LONG_COMBINE} operations or more", *planner.THREADS_A_ROW_OF_LONG[1])
+        + " wide accesses |",
+        row(f"combines of {planner.LONG_COMBINE} operations or more", *long) + " wide accesses |",
+        f"| few rows | 1 thread, for as many results as {planner.WRITES} bytes hold | "
+        f"short ones of up to {planner.FEW_ROWS} elements, ",
+        f"; bytes, and up to {planner.FEW_ROWS} elements that begin anywhere, "
+        f"are read by {planner.HALF} bytes at most |",
+        f"| staggered | {planner.THREADS // WARP} warps, for up to {staggered.WIDEST} results a lane | ",
+        f" have accesses for {staggered.LANES} lanes, of at least {staggered.STEPS} unrolled steps; "
+        f"arrays of {MANY >> 20} Mi elements and more |",
+        f"of those that take within {split.UNEVEN - 1:.0%} of the least time".replace("%", " %"),
     ):
         assert text in DESIGN or text in " ".join(DESIGN.split())
 

@@ -117,6 +117,18 @@ def test_tiles_do_no_less(place: str) -> None:
             assert found.thread_instructions["barrier"] == 32 * least["barrier"]
 
 
+@pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=2"])
+@pytest.mark.parametrize(
+    ("shape", "dtype", "vector"), [("70x31", "f32", 2), ("90x263", "f16", 4), ("41x1000", "i8", 8)]
+)
+def test_staggered_warps_do_no_less(shape: str, dtype: str, vector: int, finish: str) -> None:
+    plan = f"walk=staggered,warps=8,unroll=1,vector={vector},finish={finish}"
+    for op in ("sum", "argmax"):
+        for found, least in _profiled(op, shape, "0", dtype, plan):
+            _holds(found, least)
+            assert found.thread_instructions["barrier"] == 32 * least["barrier"]
+
+
 @pytest.mark.parametrize(
     ("op", "dtype", "votes", "shuffles"),
     [("max", "i32", 8, 3), ("any", "bool", 8, 3), ("max", "f32", 0, 43), ("max", "i64", 0, 86), ("sum", "f64", 0, 86)],

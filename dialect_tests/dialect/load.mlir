@@ -41,6 +41,19 @@ func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32
   return %v : vector<4xf32>
 }
 
+// CHECK-LABEL: func.func @staggered
+func.func @staggered(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32, %n_kept: i32, %n_reduced: i32)
+    -> vector<4xf32> {
+  // Columns that begin anywhere, in aligned accesses: %kept may lie before the first column, and the vector may end behind
+  // the last one. The sizes of both axes follow the layout.
+  // CHECK:      access = "staggered", axis = "kept"
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %one, %row, %n_kept, %n_reduced)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "staggered"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
 // CHECK-LABEL: func.func @of_a_period
 func.func @of_a_period(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %column: i32, %one: i32) -> vector<4xf32> {
   // Rows without gaps as one row: %r counts through all of them, from the first column of %kept on.

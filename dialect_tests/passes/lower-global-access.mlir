@@ -388,6 +388,57 @@ func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: 
   return
 }
 
+// Staggered rows, four columns an access, two rows in flight. An access may begin before the first column and end behind
+// the last one: what it holds of the rows before and after does no harm where there are such rows. Four pieces:
+//   the first row, if it is this thread's:   one by one, at columns that there are
+//   pairs of rows before the last            whole accesses
+//   the row that is left of these, if any    what is not there is the thread's last one again, and not counted
+//   the last row, if it is this thread's:    one by one
+// CHECK-LABEL: func.func @staggered
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[START:.*]]: i32, %[[BEGIN:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[ROW:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N:.*]]: i32)
+func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %end: i32, %one: i32, %row: i32,
+                     %n_kept: i32, %n: i32) -> vector<4xf32> {
+  // CHECK:      %[[IS_FIRST:.*]] = arith.cmpi eq, %[[BEGIN]], %c0_i32 : i32
+  // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[BEGIN]], %{{.*}}, %cst{{.*}}) ({
+  // CHECK:        %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+  // CHECK-NEXT:   %[[NO_MORE:.*]] = arith.minsi %[[START]], %[[LAST]] : i32
+  // CHECK-NEXT:   arith.maxsi %[[NO_MORE]], %c0_i32 : i32
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      {step = 8 : i64, unroll = 1 : i64}
+  // CHECK:      %[[NEXT:.*]] = arith.select %[[IS_FIRST]], %{{.*}}, %[[BEGIN]] : i32
+  // CHECK:      %[[BEFORE:.*]] = arith.subi %[[N]], %c1_i32 : i32
+  // CHECK-NEXT: %[[BOUND:.*]] = arith.minsi %[[END]], %[[BEFORE]] : i32
+  // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD]]) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK-NEXT:   "fold.yield"
+  // CHECK:      {step = 8 : i64, unroll = 2 : i64}
+  // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
+  // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+  // CHECK-NEXT:   arith.minsi %[[R]], %{{.*}} : i32
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:        arith.cmpi slt, %[[R]], %[[BOUND]] : i32
+  // CHECK:      {chain = true, step = 8 : i64, unroll = 2 : i64}
+  // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      {step = 8 : i64, unroll = 1 : i64}
+  // CHECK:      return %[[TAIL]]
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %four = "fold.load"(%x, %start, %r, %one, %row, %n_kept, %n)
+      {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "staggered"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> i1
+    %used = arith.select %live, %four, %zeros : vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 8, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
 // Rows that are read as one, four elements an access, a period apart. The row begins at %first and ends at %end; accesses
 // begin at the boundary before, `lead` elements early. Four pieces:
 //   the access in which the row begins, if it is this thread's:  one by one

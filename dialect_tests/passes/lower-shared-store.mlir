@@ -6,11 +6,12 @@
 gpu.module @device {
   // Buffers lie beside the kernel: [rows][slots], here 8 x 128 floats. Every op has its own.
   // CHECK-DAG: llvm.mlir.global internal @partials_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1024 x f32>
-  // CHECK-DAG: llvm.mlir.global internal @partials_1() {{.*}} : !llvm.array<8 x f32>
-  // CHECK-DAG: llvm.mlir.global internal @partials_2() {{.*}} : !llvm.array<8 x i64>
+  // CHECK-DAG: llvm.mlir.global internal @partials_1() {{.*}} : !llvm.array<264 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @partials_2() {{.*}} : !llvm.array<8 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @partials_3() {{.*}} : !llvm.array<8 x i64>
 
   // An i1 takes a byte in memory.
-  // CHECK-DAG: llvm.mlir.global internal @partials_3() {{.*}} : !llvm.array<2 x i8>
+  // CHECK-DAG: llvm.mlir.global internal @partials_4() {{.*}} : !llvm.array<2 x i8>
 
   // Four results a thread go out in one 16-byte store. Neighbouring lanes write neighbouring slots, so a warp's store
   // meets every bank equally often.
@@ -29,6 +30,26 @@ gpu.module @device {
     // CHECK-NEXT: return %[[BUFFER]]
     %b = "fold.shared_store"(%warp, %slot, %on, %x) {rows = 8, slots = 128}
       : (i32, i32, i1, vector<4xf32>) -> !llvm.ptr<3>
+    return %b : !llvm.ptr<3>
+  }
+
+  // Staggered warps leave their states anywhere, so each element by itself: its address is no multiple of 16 bytes.
+  // CHECK-LABEL: func.func @apart
+  // CHECK-SAME:    (%[[WARP:.*]]: i32, %[[SLOT:.*]]: i32, %[[ON:.*]]: i1, %[[X:.*]]: vector<2xf32>)
+  func.func @apart(%warp: i32, %slot: i32, %on: i1, %x: vector<2xf32>) -> !llvm.ptr<3> {
+    // CHECK:      scf.if %[[ON]] {
+    // CHECK:        %[[AT:.*]] = arith.addi %{{.*}}, %[[SLOT]] : i32
+    // CHECK-NEXT:   %[[FIRST:.*]] = vector.extract %[[X]][0] : f32 from vector<2xf32>
+    // CHECK-NEXT:   %[[SECOND:.*]] = vector.extract %[[X]][1] : f32 from vector<2xf32>
+    // CHECK-NEXT:   %[[WHERE:.*]] = llvm.getelementptr %{{.*}}[%[[AT]]]
+    // CHECK-NEXT:   llvm.store %[[FIRST]], %[[WHERE]] {alignment = 4 : i64} : f32, !llvm.ptr<3>
+    // CHECK-NEXT:   %[[NEXT:.*]] = arith.addi %[[AT]], %c1_i32 : i32
+    // CHECK-NEXT:   %[[THERE:.*]] = llvm.getelementptr %{{.*}}[%[[NEXT]]]
+    // CHECK-NEXT:   llvm.store %[[SECOND]], %[[THERE]] {alignment = 4 : i64} : f32, !llvm.ptr<3>
+    // CHECK-NEXT: }
+    // CHECK-NEXT: gpu.barrier
+    %b = "fold.shared_store"(%warp, %slot, %on, %x) {rows = 4, slots = 66, apart}
+      : (i32, i32, i1, vector<2xf32>) -> !llvm.ptr<3>
     return %b : !llvm.ptr<3>
   }
 

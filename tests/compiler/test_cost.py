@@ -32,7 +32,7 @@ def test_what_two_values_share_counts_once() -> None:
 
 
 def test_a_combine_that_only_picks_a_value_counts_as_one() -> None:
-    assert cost(lambda a, b: a) == 1
+    assert cost(lambda a, _: a) == 1
 
 
 @pytest.mark.parametrize("name", sorted(name for name in COST if hasattr(wf, name)))

@@ -93,7 +93,7 @@ def test_what_belongs_to_the_tree() -> None:
     assert not change(plan, unroll=4)
     assert not change(plan, walk="blocked", vector=1)
     assert not change(plan, cta="serial")
-    assert not change(plan, tree="tree-v1")
+    assert not change(plan, tree="tree-v2")
     assert not change(plan, vector=2, warps=8)  # the second round has other positions
     one = replace(plan, finish="cta")
     assert change(one, vector=2, warps=8)
