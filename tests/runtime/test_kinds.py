@@ -105,15 +105,15 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
             return super().check(*xs)
 
     monkeypatch.setattr(kinds, "_torch_guards", lambda: Deadly)
-    x = gpu.tensor(ROWS)
-    nested = Tensor(x.a)
+    nested = Tensor(gpu.tensor(ROWS).a)
     nested.is_nested = True
     for n in (1, 2, 3):
-        check: Any = kinds._torch_check([x] * n)
-        assert check(*[x] * n)
+        first, *more = [gpu.tensor(ROWS) for _ in range(n)]
+        check: Any = kinds._torch_check([first, *more])
+        assert check(first, *more)
         for other in (nested, ROWS, None):
-            assert not check(*[x] * (n - 1), other)
-            assert not check(other, *[x] * (n - 1))
+            assert not check(*more, other)
+            assert not check(other, *more)
 
 
 def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_modes(
