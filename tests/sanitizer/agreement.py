@@ -16,7 +16,8 @@ from typing import Any
 
 import faults
 from fault import STUCK, Fault
-from faults import FAULTS
+from faults import COMPARED
+from faults_of_ours import COPIED
 from scene import At, Launch, Scene
 
 TABLE = Path(__file__).parent / "data" / "agreement.json"
@@ -58,7 +59,7 @@ def alone(launch: Launch) -> str:
 
 def export(path: str) -> None:
     """Writes all scenes."""
-    scenes = {f.name: exported(f.scene(), any(k in STUCK for k in f.kinds)) for f in FAULTS}
+    scenes = {f.name: exported(f.scene(), any(k in STUCK for k in f.kinds)) for f in COMPARED}
     scenes |= {f"clean: {s.name}": exported(s, False) for s in faults.clean()}
     Path(path).write_text(json.dumps(scenes))
     print(len(scenes), "scenes")
@@ -87,24 +88,29 @@ def section() -> str:
     kept = json.loads(TABLE.read_text())
     rows: dict[str, dict[str, str]] = kept["faults"]
     groups: dict[str, list[Fault]] = {}
-    for fault in FAULTS:
+    for fault in COMPARED:
         groups.setdefault(fault.kinds[0], []).append(fault)
     clean = sum(name.startswith("clean: ") for name in rows)
     machine = f"an {kept['gpu']} with driver {kept['driver']} and compute-sanitizer {kept['version'].split(' (')[0]}"
-    parts = [BEGIN, _INTRODUCTION.format(machine=machine, clean=clean), _counts(groups, rows), _READING]
+    parts = [
+        BEGIN,
+        _INTRODUCTION.format(machine=machine, clean=clean, later=len(COPIED)),
+        _counts(groups, rows),
+        _READING,
+    ]
     silent = {k: [f.name for f in m if not _reported(rows[f.name])] for k, m in groups.items()}
     parts.append(
         "\n".join(f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names)
     )
     parts.append("Each fault, which tools report it, and the first thing that is said of it:")
     parts.append(
-        "\n".join(["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in FAULTS)])
+        "\n".join(["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in COMPARED)])
     )
     return "\n\n".join([*parts, END])
 
 
 _INTRODUCTION = """\
-Every planted fault, and {clean} kernels without one, were run once on {machine}: a process
+Every planted fault but {later} of copied rows, and {clean} kernels without one, were run once on {machine}: a process
 each, under each of its four tools (racecheck with a limit for deadlocks). On the kernels without a fault it reports
 nothing, as the sanitizer does. Of the faults, all of which the sanitizer reports (`tests/sanitizer/test_planted.py`),
 compute-sanitizer reports, by kind:"""
@@ -120,7 +126,7 @@ of it, that is not counted (in brackets below). None of its tools reports:"""
 
 def _counts(groups: dict[str, list[Fault]], rows: dict[str, dict[str, str]]) -> str:
     lines = [f"| kind | planted | {' | '.join(TOOLS)} | any of them |", "|---|---|" + "---|" * (len(TOOLS) + 1)]
-    for kind, members in (*groups.items(), ("all", list(FAULTS))):
+    for kind, members in (*groups.items(), ("all", list(COMPARED))):
         answers = [rows[f.name] for f in members]
         counts = [sum(a[t] == "reports" for a in answers) for t in TOOLS]
         lines.append(f"| {kind} | {len(members)} | {' | '.join(map(str, counts))} | {sum(map(_reported, answers))} |")

@@ -8,11 +8,13 @@ import handmade
 import mutate
 import own
 from faults_by_hand import LAUNCHED, WRITTEN
-from faults_of_ours import EDITED
+from faults_of_ours import COPIED, EDITED
 from handmade import FAMILIES
 from scene import Scene
 
-FAULTS = WRITTEN + LAUNCHED + EDITED
+COMPARED = WRITTEN + LAUNCHED + EDITED
+"""Those that compute-sanitizer was run on, too (``agreement.py``)."""
+FAULTS = COMPARED + COPIED
 
 _SOUND_VARIANTS = (("last", "RESET_BY_STORE"), ("flagged", "RELEASE_ACQUIRE"))
 

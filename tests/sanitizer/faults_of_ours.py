@@ -111,11 +111,6 @@ EDITED = (
     _edited("whole maximum", "redux one lane short", MASK, mutate.mask(r"redux\.sync", 0x7FFFFFFF), r"redux\.sync"),
     _called("short rows", "rows in excess", OUT, argument(0, 2, 20), _GLOBAL),
     _called("short rows", "an array of one row less", OUT, shorter("input 0", 24), r"ld\.global"),
-    _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),
-    _edited("copied rows", "accesses an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4), _GLOBAL),
-    _edited("copied rows", "a copy an access late", UNWRITTEN, mutate.offset(r"st\.shared\.v4", 16), _SHARED),
-    _called("copied rows", "an array told to be longer", OUT, argument(0, 12, 16), r"ld\.global"),
-    _called("copied rows", "an array of one row less", OUT, shorter("input 0", 28), r"ld\.global"),
     _called("ragged rows", "offsets beyond the end", OUT, shorter("input 0", 4), r"ld\.global"),
     _called("ragged rows", "an offset too few", OUT, shorter("input 1", 4), r"ld\.global"),
     _edited("ladder's simple", "no barrier before the first round", (WARP, GLOBAL), mutate.barrier(0), _GLOBAL),
@@ -133,3 +128,12 @@ EDITED = (
     _edited(_MERGED, "no barrier before the last rounds", WARP, mutate.barrier(-1), _SHARED),
 )  # fmt: skip
 """Mistakes in warpfold's own kernels."""
+
+COPIED = (
+    _edited("copied rows", "no barrier behind the copy", EXPOSED, mutate.barrier(0), _SHARED),
+    _edited("copied rows", "accesses an element late", ASTRAY, mutate.offset(r"ld\.global\.nc\.v4", 4), _GLOBAL),
+    _edited("copied rows", "a copy an access late", UNWRITTEN, mutate.offset(r"st\.shared\.v4", 16), _SHARED),
+    _called("copied rows", "an array told to be longer", OUT, argument(0, 12, 16), r"ld\.global"),
+    _called("copied rows", "an array of one row less", OUT, shorter("input 0", 28), r"ld\.global"),
+)  # fmt: skip
+"""Mistakes in copies of rows, which compute-sanitizer has not been run on yet."""
