@@ -103,7 +103,7 @@ def test_a_byte_of_a_column_costs_one_instruction(dtype: str) -> None:
     loop = next(block for block in re.split(r"^\$\w+:$", ptx, flags=re.MULTILINE) if "dp4a" in block)
     found = re.findall(r"^\t(?:@!?%p\d+ )?\t?([a-z]\w*)\.?", loop, re.MULTILINE)
     loads, sums = found.count("ld"), found.count("dp4a")
-    assert loop.count("ld.global.nc.v4.b32") == loads == 4
+    assert loop.count("ld.global.nc.v4.b32") == loads == 2
     assert sums == 16 * loads
     assert not [name for name in found if name in ("cvt", "shr", "prmt", "and", "bfe")][loads:]  # one an address
     assert len([name for name in found if name not in ("dp4a", "mov")]) <= 8 * loads
