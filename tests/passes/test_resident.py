@@ -1,0 +1,60 @@
+"""How many CTAs an SM is asked to hold; that nothing spills then, for any target, ``test_catalogue.py`` finds out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from warpfold.compiler.driver import compile_program
+from warpfold.passes import steps
+from warpfold.runtime import api
+
+
+def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan: str = "") -> int:
+    """The CTAs that the PTX asks for; 0 where it asks for none."""
+    ready = api.plan_for(what, shape, t, axis=axis, arch=arch, plan=plan)
+    choice = ready.choice
+    text = compile_program(ready.program, choice.facts, choice.plan, ready.target, steps(ready.target)).ptx
+    found = re.findall(r"\.minnctapersm (\d+)", text)
+    assert len(found) <= 1
+    return int(found[0]) if found else 0
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "shape", "ctas"),
+    [
+        ("sum", "f32", (1 << 14, 4096), 4),  # half the threads: 16 values in flight
+        ("sum", "f32", (1 << 25, 512), 3),  # offsets of 64 bits take registers of their own
+        ("max", "i32", (1 << 14, 4096), 3),  # integers that are compared
+        ("max", "i16", (1 << 14, 4096), 3),  # short ones are taken apart first
+        ("sum", "i16", (1 << 14, 4096), 0),  # eight sums of 64 bits
+        ("sum", "f32", (1 << 16, 257), 4),  # staggered warps, as aligned columns
+        ("argmax", "f16", (1 << 16, 257), 0),
+        ("var", "f32", (1 << 14, 4096), 2),  # states of several values
+        ("sum", "f32", (1 << 20, 9), 4),  # periods
+        ("mean_var", "f16", (1 << 20, 9), 2),  # three values for each of eight places
+        ("logsumexp", "bool", (1 << 20, 9), 1),  # two values of 64 bits for each
+    ],
+)
+def test_columns_get_the_registers_that_their_states_need(what: str, t: str, shape: tuple[int, ...], ctas: int) -> None:
+    """Of CTAs of 256 threads, 8 fill the SM of 2048."""
+    assert asked(what, shape, t, 0, "sm_90a") == ctas
+
+
+@pytest.mark.parametrize(("arch", "ctas"), [("sm_75", 2), ("sm_80", 4), ("sm_86", 3), ("sm_90a", 4), ("sm_120", 3)])
+def test_half_the_threads_are_those_of_the_target(arch: str, ctas: int) -> None:
+    assert asked("sum", (1 << 14, 4096), "f32", 0, arch) == ctas
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "n", "ctas"), [("sum", "f32", 1024, 16), ("argmax", "f32", 1024, 0), ("mean_var", "f16", 129, 2)]
+)
+def test_rows_fill_an_sm_or_are_told_nothing_but_where_many_states_go_with_masks(
+    what: str, t: str, n: int, ctas: int
+) -> None:
+    assert asked(what, (1 << 20, n), t, 1, "sm_90a") == ctas
+
+
+def test_a_large_cta_has_half_an_sm() -> None:
+    assert asked("var", (4096, 300), "f64", 0, "sm_90a", "simple") == 1
