@@ -31,12 +31,14 @@ class Heap:
         self.bytes = raw[-raw.ctypes.data % 256 :][:HEAP]
         self.start = self.bytes.ctypes.data
         self.used = 0
+        self.lock = threading.Lock()
         self.memory = emulator.Memory()
         self.base = self.memory.bind(self.bytes)
 
     def take(self, nbytes: int) -> int:
         """The address of new memory, that nobody else gets."""
-        found, self.used = self.used, self.used + -(-max(1, nbytes) // 512) * 512
+        with self.lock:
+            found, self.used = self.used, self.used + -(-max(1, nbytes) // 512) * 512
         assert self.used <= HEAP
         return self.start + found
 
@@ -205,13 +207,7 @@ class Gpu:
         torch.empty_strided = lambda shape, _, **how: self.empty(shape, **how)
         for name, dtype in DTYPES.items():
             setattr(torch, name, dtype)
-        current = types.SimpleNamespace(cuda_stream=0)
-
-        def current_stream(_: Any) -> Any:
-            current.cuda_stream = self.stream()
-            return current
-
-        torch.cuda = types.SimpleNamespace(current_stream=current_stream)
+        torch.cuda = types.SimpleNamespace(current_stream=lambda _: types.SimpleNamespace(cuda_stream=self.stream()))
         torch._C = types.SimpleNamespace()
         if guards:
             torch._C._cuda_getCurrentRawStream = self.stream
