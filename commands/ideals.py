@@ -13,10 +13,10 @@ from typing import Any
 
 from ..compiler import tiles
 from ..compiler.artifact import Artifact, CompiledKernel
+from ..compiler.atomic import operation
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Geometry
 from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Launch, Plan, launch
-from ..compiler.planner import operation
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 

@@ -14,11 +14,11 @@ from typing import get_args
 
 import numpy as np
 
+from ..compiler.atomic import exact
 from ..compiler.errors import PlanError, error
 from ..compiler.geometry import normalize_axes
 from ..compiler.ladder import RUNGS, expand
 from ..compiler.plan import Determinism, Finish, Launch, Meeting, Plan
-from ..compiler.planner import exact
 from ..compiler.programs import names
 from ..runtime.emulator_backend import EmulatorBackend
 from ..runtime.execute import Arrays, prepared, side_by_side

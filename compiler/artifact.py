@@ -64,7 +64,7 @@ class Artifact:
         checks: for each trailing output the code of the error that a true value means.
         arrays: the element types of the arrays that the caller gives; the inputs are their parts.
         masked: whether the last array is a mask.
-        determinism: what the bits of a result may depend on, see ``planner.Task``.
+        determinism: what the bits of a result may depend on, see ``Task``.
         most: the elements of a result that it serves at most; None for any number.
     """
 

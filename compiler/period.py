@@ -29,11 +29,13 @@ SECTORS, WORD = 64, 4
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
 VALUES = 64
 """Registers of values in flight at most, where there are twice as many of them as for other plans."""
+WANTED, RAISE = "rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"
+"""What a layout must be, in words, and the extent that makes more layouts so."""
 FULL = 3 / 4
 """Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
 
 
-def rows_without_gaps(task: Task, plan: Plan) -> bool:
+def serves(task: Task, plan: Plan) -> bool:
     """Whether ``plan`` can walk by periods: each row begins where the one before ends, in all inputs at one place.
 
     Which place that is in an access does not matter to the kernel; the bits of a result know it.
@@ -69,7 +71,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     found = settled(replace(wide, walk="period", warps_kept=warps, unroll=wide.unroll * _more(task, wide)))
     while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
-    if not _fits(task, found) or not rows_without_gaps(task, found):
+    if not _fits(task, found) or not serves(task, found):
         return plan
     rows = period_rows(found, g.columns)
     words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
 from math import gcd
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from .errors import error, near
 from .ladder import expand
@@ -22,6 +22,8 @@ Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "stri
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to what the CTA has copied."""
 Walk = Literal["interleaved", "blocked", "period", "staggered"]
+OWN_WALKS: tuple[Walk, ...] = ("period", "staggered")
+"""Walks that are for some layouts alone."""
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
@@ -30,6 +32,10 @@ LARGEST_CLUSTER = 8
 """CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
 ROWS_A_ROUND = 8
 """Rows of a period of which one is left after a round: few rounds, and few states for a thread to take in turn."""
+IN_WARPS: dict[str, Any] = {
+    "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
+}  # fmt: skip
+"""What a plan must say whose results belong to a warp, or to lanes of one."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 LARGEST, LARGEST_TILE = 1 << 10, 1 << 15
@@ -132,14 +138,7 @@ class Plan:
     @property
     def lies_in_warps(self) -> bool:
         """Whether one warp reads all elements of a result, along its lanes: only then may they lie in a tile."""
-        ordinary = self.walk in ("interleaved", "blocked")
-        return ordinary and (self.fast, self.warps, self.cluster, self.cta, self.finish) == (
-            "reduced",
-            1,
-            1,
-            "shuffle",
-            "cta",
-        )
+        return self.walk not in OWN_WALKS and all(getattr(self, key) == value for key, value in IN_WARPS.items())
 
     @property
     def exchanged(self) -> int:
@@ -257,7 +256,7 @@ def settled(plan: Plan) -> Plan:
 
     All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row.
     """
-    if plan.walk not in ("period", "staggered"):
+    if plan.walk not in OWN_WALKS:
         return plan
     finish: Finish = "cta" if plan.finish == "cta" else "last_block"
     found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", exchange="shared", finish=finish)

@@ -13,12 +13,15 @@ import numpy as np
 
 from . import planner
 from .abi import Facts
+from .access import ceil2
 from .errors import error
 from .geometry import Dim, Geometry
 from .numeric import Array
 from .plan import STATIC_SHARED, Plan, check
-from .planner import INDEX_LIMIT, THREADS, Task, ceil2
+from .planner import INDEX_LIMIT
+from .split import THREADS
 from .target import WARP
+from .task import Task
 
 SHORT = 1024
 """Lengths below this are told apart when rows are counted."""

@@ -25,6 +25,12 @@ LANES = 12
 """Lanes of a warp that a row must occupy at least."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
+WANTED, RAISE = (
+    "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of at"
+    " most 16 bytes and rows no shorter, and a result that may depend on its address",
+    "warps",
+)
+"""What a layout must be, in words, and the extent that makes more layouts so."""
 LEAST = 16
 """Bytes of a row, and from one row to the next, at least; and of an access at most: one that begins before a row ends
 in the one before, and one that ends after a row begins in it."""

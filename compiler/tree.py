@@ -16,8 +16,8 @@ from .graph import MonoidGraph, Program
 from .library import ARGMAX, ARGMIN
 from .monoid import Monoid
 from .plan import Launch, Plan
-from .planner import Choice
 from .proofs import proof
+from .task import Choice
 
 Signature = tuple[Any, ...]
 _READ_HERE = (

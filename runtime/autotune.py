@@ -17,8 +17,8 @@ from ..compiler import planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.geometry import normalize_axes
 from ..compiler.plan import Determinism
-from ..compiler.planner import Choice, Task
 from ..compiler.programs import Nan
+from ..compiler.task import Choice, Task
 from . import finds
 from .execute import Arrays, prepared
 from .measure import Timing

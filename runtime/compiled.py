@@ -15,7 +15,9 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.plan import Launch, Plan
+from ..compiler.split import ctas
 from ..compiler.target import target
+from ..compiler.task import Task
 from .execute import Arrays, run
 from .recall import Memo, arrays_of, asked
 from .recipe import MISS
@@ -119,7 +121,7 @@ class Compiled:
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
-        task = planner.Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
+        task = Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
@@ -132,7 +134,7 @@ class Compiled:
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = planner.ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
+        parts = ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
         return geometry, planner.launch_of(a.plan, geometry, parts, a.inputs)
 
     def _mismatch(self, expected: str, found: str) -> Exception:

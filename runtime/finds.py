@@ -19,7 +19,7 @@ from typing import Any
 from ..compiler import planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.plan import Plan
-from ..compiler.planner import Choice, Task
+from ..compiler.task import Choice, Task
 from ..compiler.tree import same_bits, unordered
 from . import cache
 

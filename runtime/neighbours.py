@@ -8,9 +8,10 @@ from itertools import combinations, product
 from typing import Any, get_args
 
 from ..compiler import planner
+from ..compiler.access import ceil2
 from ..compiler.errors import WarpfoldError
 from ..compiler.plan import Finish, Plan
-from ..compiler.planner import Choice, Task
+from ..compiler.task import Choice, Task
 from . import finds
 
 CHANGES = 3
@@ -38,7 +39,7 @@ def _steps(best: Choice) -> dict[str, list[Any]]:
         found[name] = [v for v in (2 * value, value // 2) if v]
     found["finish"] = [f for f in get_args(Finish) if f != plan.finish]
     step = best.run.rows * plan.positions * plan.vector_reduced
-    each = plan.coarsening or planner.ceil2(max(1, best.run.chunk // step))
+    each = plan.coarsening or ceil2(max(1, best.run.chunk // step))
     found["coarsening"] = [v for v in (0, each // 2, each, 2 * each) if v != plan.coarsening]
     return found
 

@@ -16,10 +16,10 @@ from ..compiler.artifact import CompiledKernel
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.plan import Plan, launch
-from ..compiler.planner import Choice, Task
 from ..compiler.programs import Traced
 from ..compiler.ragged import Rows, Threads
 from ..compiler.target import Target
+from ..compiler.task import Choice, Task
 from .arrays import view
 from .backend import Workspace
 from .dlpack import contiguous

@@ -21,12 +21,12 @@ from ..compiler.monoid import Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
-from ..compiler.planner import Choice, Task
 from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
 from ..compiler.repeats import taken_out
 from ..compiler.storage import parts
 from ..compiler.target import Target
+from ..compiler.task import Choice, Task
 from . import cache, finds, recall
 from .what import Params, What, function_of, given, hashable
 

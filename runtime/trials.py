@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.artifact import Artifact
-from ..compiler.planner import Choice, Task
+from ..compiler.task import Choice, Task
 from ..compiler.tree import unordered
 from . import cache, finds
 from .execute import Arrays, bound

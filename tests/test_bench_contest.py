@@ -14,8 +14,8 @@ from warpfold.commands.bench.answers import answer, error_of
 from warpfold.commands.bench.cases import Case, parse
 from warpfold.commands.bench.contest import Contest
 from warpfold.commands.bench.inputs import Owned, drawn
-from warpfold.compiler import planner
 from warpfold.compiler.plan import Plan
+from warpfold.compiler.task import Choice
 from warpfold.runtime import api
 from warpfold.runtime.arrays import view
 from warpfold.runtime.memory import as_array
@@ -86,7 +86,7 @@ def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPat
     device.get = lambda v, _: x if v.shape == (64,) else as_array(v).copy()  # type: ignore[attr-defined]
     monkeypatch.setattr(HostArrays, "random", lambda *_: Owned(view(x), held))
     monkeypatch.setattr(api, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype))
-    monkeypatch.setattr(contests, "prepared", lambda *_: SimpleNamespace(choice=planner.Choice(Plan(), None, None)))
+    monkeypatch.setattr(contests, "prepared", lambda *_: SimpleNamespace(choice=Choice(Plan(), None, None)))
     monkeypatch.setattr(contests.Bound, "of", lambda *_: None)
     found = Contest(device, HostArrays(), {}, timer(2.0)).row(case("full.sum.f32.64"))  # type: ignore[arg-type]
     assert (found.ours.us, found.ours.error) == (2.0, 0.0)

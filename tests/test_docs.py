@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import period, planner, split, staged, staggered
+from warpfold.compiler import columns, period, rows, split, staged, staggered
 from warpfold.compiler.access import MANY
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
@@ -57,32 +57,31 @@ def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
         most, threads = (", ".join(str(pair[i]) for pair in pairs) for i in (0, 1))
         return f"| reduced | {name} | {threads} threads | rows of up to {most}"
 
-    long = planner.THREADS_A_ROW_OF_LONG[planner.LONG_COMBINE]
-    kib = (planner.CLUSTER_FROM >> 10, planner.CLUSTER_TO >> 10)
+    long = rows.THREADS_A_ROW_OF_LONG[rows.LONG_COMBINE]
+    kib = (split.CLUSTER_FROM >> 10, split.CLUSTER_TO >> 10)
     for text in (
-        row("thread, a few lanes, warp, four warps", *planner.THREADS_A_ROW) + " wide accesses |",
-        row("single elements", *planner.THREADS_OF_BYTES) + f" bytes; a warp up to {planner.WARP_TO} elements |",
-        f"of up to {planner.ONE}, {planner.FOUR} accesses for each element of one, {planner.MOST_OF_A_WARP} in all |",
-        f"| CTA | {planner.THREADS} threads, ",
-        f"| {LARGEST_CLUSTER} CTAs of {planner.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
+        row("thread, a few lanes, warp, four warps", *rows.THREADS_A_ROW) + " wide accesses |",
+        row("single elements", *rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
+        f"of up to {rows.ONE}, {rows.FOUR} accesses for each element of one, {rows.MOST_OF_A_WARP} in all |",
+        f"| CTA | {split.THREADS} threads, ",
+        f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | ",
         f"| rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
         f"; arrays of {staged.TILES} copies an SM and more |",
         f"One for an array of {MANY >> 20} Mi elements or more with one reduced dim has just its dims",
-        f"| several dims | {planner.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
-        f"| up to {planner.SHORT} elements a result, ",
-        f"of elements of at most {planner.WRITTEN} times a result's bytes |",
+        f"| several dims | {rows.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
+        f"| up to {columns.SHORT} elements a result, ",
+        f"of elements of at most {columns.WRITTEN} times a result's bytes |",
         f"| all threads of a CTA, of {period.WARPS[0][1]}, {period.WARPS[1][1]} or {period.FEWEST} warps | ",
         f"rows without gaps of up to {period.WARPS[0][0]}, {period.COLUMNS} columns ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
-        row(f"accesses of {planner.LONG_COMBINE} operations or more", *planner.THREADS_A_ROW_OF_LONG[1])
-        + " wide accesses |",
-        row(f"combines of {planner.LONG_COMBINE} operations or more", *long) + " wide accesses |",
-        f"| few rows | 1 thread, for as many results as {planner.WRITES} bytes hold | "
-        f"short ones of up to {planner.FEW_ROWS} elements, ",
-        f"; bytes, and up to {planner.FEW_ROWS} elements that begin anywhere, "
-        f"are read by {planner.HALF} bytes at most |",
-        f"| staggered | {planner.THREADS // WARP} warps, for up to {staggered.WIDEST} results a lane | ",
+        row(f"accesses of {rows.LONG_COMBINE} operations or more", *rows.THREADS_A_ROW_OF_LONG[1]) + " wide accesses |",
+        row(f"combines of {rows.LONG_COMBINE} operations or more", *long) + " wide accesses |",
+        f"| few rows | 1 thread, for as many results as {columns.WRITES} bytes hold | "
+        f"short ones of up to {columns.FEW_ROWS} elements, ",
+        f"; bytes, and up to {columns.FEW_ROWS} elements that begin anywhere, "
+        f"are read by {columns.HALF} bytes at most |",
+        f"| staggered | {split.THREADS // WARP} warps, for up to {staggered.WIDEST} results a lane | ",
         f" have accesses for {staggered.LANES} lanes, of at least {staggered.STEPS} unrolled steps; "
         f"arrays of {MANY >> 20} Mi elements and more |",
         f"of those that take within {split.UNEVEN - 1:.0%} of the least time".replace("%", " %"),

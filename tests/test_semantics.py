@@ -20,8 +20,9 @@ import types_page
 import warpfold as wf
 from warpfold.commands.reference import depth
 from warpfold.compiler.library import FUNCTIONS
-from warpfold.compiler.planner import Task, choose
+from warpfold.compiler.planner import choose
 from warpfold.compiler.target import target
+from warpfold.compiler.task import Task
 from warpfold.runtime import finds
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.neighbours import neighbours

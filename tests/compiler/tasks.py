@@ -21,9 +21,9 @@ from warpfold.compiler.fold import fold
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.graph import Program
 from warpfold.compiler.monoid import monoid
-from warpfold.compiler.planner import Task
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
+from warpfold.compiler.task import Task
 from warpfold.compiler.trace import cast
 
 WIDE = 40

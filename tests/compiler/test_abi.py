@@ -15,7 +15,8 @@ from warpfold.compiler.dtypes import F32, I32, I64
 from warpfold.compiler.geometry import Dim, Geometry
 from warpfold.compiler.graph import MonoidGraph, walk
 from warpfold.compiler.plan import Launch, Plan
-from warpfold.compiler.planner import Task, choose
+from warpfold.compiler.planner import choose
+from warpfold.compiler.task import Task
 
 FINISHES = ("cta", "last_block", "two_kernels", "atomic")
 

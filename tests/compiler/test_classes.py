@@ -6,23 +6,15 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.access import WIDEST, ceil2
+from warpfold.compiler.columns import FEW_ROWS, HALF, SHORT, WRITES, WRITTEN
 from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.planner import (
-    FEW,
-    FEW_ROWS,
-    HALF,
-    LONG_COMBINE,
-    SHORT,
-    THREADS,
-    THREADS_A_ROW,
-    THREADS_A_ROW_OF_LONG,
-    WRITES,
-    WRITTEN,
-    Choice,
-    choose,
-)
+from warpfold.compiler.limits import FEW
+from warpfold.compiler.planner import choose
+from warpfold.compiler.rows import LONG_COMBINE, THREADS_A_ROW, THREADS_A_ROW_OF_LONG
+from warpfold.compiler.split import THREADS
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Choice
 
 MANY = 2 * FEW * DEFAULT.sms
 """Results that fill the machine with a warp each."""

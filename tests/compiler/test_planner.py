@@ -25,38 +25,30 @@ from tiling import check_tile, results_of
 
 import warpfold as wf
 from warpfold.compiler.abi import Facts
+from warpfold.compiler.access import WIDEST, ceil2
+from warpfold.compiler.atomic import exact
+from warpfold.compiler.columns import WRITES
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Dim
 from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.limits import FEW, SHIFTED
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
-from warpfold.compiler.planner import (
-    CLUSTER_FROM,
-    CLUSTER_TO,
-    CLUSTER_WARPS,
-    FEW,
+from warpfold.compiler.planner import INDEX_LIMIT, choose, facts
+from warpfold.compiler.rows import (
     FOUR,
-    INDEX_LIMIT,
     MOST_OF_A_WARP,
     ONE,
     ROW,
-    SHIFTED,
-    THREADS,
     THREADS_A_ROW,
     THREADS_A_ROW_OF_LONG,
     THREADS_OF_BYTES,
     WARP_TO,
-    WIDEST,
-    WRITES,
-    Choice,
-    Task,
-    ceil2,
-    choose,
-    exact,
-    facts,
 )
+from warpfold.compiler.split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
+from warpfold.compiler.task import Choice, Task
 
 LADDER = [rung.name for rung in RUNGS]
 OPTIONS = [

@@ -13,9 +13,9 @@ from warpfold.compiler.dtypes import F32, F64, DType
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.plan import Plan
-from warpfold.compiler.planner import Task
 from warpfold.compiler.ragged import Rows, Threads
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Task
 
 ROOM = DEFAULT.sms * DEFAULT.threads_per_sm
 LENGTHS = st.lists(st.one_of(st.sampled_from([0, 1, 7, 8, 31, 32, 33]), st.integers(0, 5000)), max_size=40)

@@ -12,9 +12,9 @@ from tasks import simple, traced
 from warpfold.compiler import planner
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.geometry import Dim, Geometry, collapse
-from warpfold.compiler.planner import Task
 from warpfold.compiler.repeats import FEW, LONG, MANY, taken_out
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Task
 
 SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 

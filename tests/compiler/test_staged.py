@@ -17,7 +17,7 @@ from warpfold.compiler.access import WIDEST
 from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
-from warpfold.compiler.planner import Choice, Task, choose
+from warpfold.compiler.planner import choose
 from warpfold.compiler.staged import (
     IN_WORDS,
     LINE,
@@ -34,6 +34,7 @@ from warpfold.compiler.staged import (
     WORD,
 )
 from warpfold.compiler.target import DEFAULT, WARP
+from warpfold.compiler.task import Choice, Task
 from warpfold.runtime.emulator.traffic import wavefronts
 
 MANY = 2 * TILES * DEFAULT.sms * TILE

@@ -16,11 +16,12 @@ from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.plan import STATIC_SHARED, Plan
-from warpfold.compiler.planner import Choice, Task, choose
+from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
 from warpfold.compiler.staggered import LANES, LEAST, STATES, STEPS, serves
 from warpfold.compiler.staggered import WIDEST as ELEMENTS
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
+from warpfold.compiler.task import Choice, Task
 
 TYPES = ("i8", "f16", "f32", "f64")
 ROWS = 1 << 14

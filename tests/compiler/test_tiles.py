@@ -18,8 +18,9 @@ from warpfold.compiler.dtypes import F32, F64, I8, DType
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Geometry, collapse
 from warpfold.compiler.plan import Plan
-from warpfold.compiler.planner import Task, choose
+from warpfold.compiler.planner import choose
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Task
 from warpfold.compiler.tiles import DENSE, EDGE, SECTOR, Unit
 
 KIBIBYTE = Plan(lanes=1, tile_bytes=1024)

@@ -15,7 +15,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.abi import Facts
 from warpfold.compiler.plan import Launch, Plan, launch
-from warpfold.compiler.planner import Choice
+from warpfold.compiler.task import Choice
 from warpfold.compiler.tree import same_bits, signature, unordered
 from warpfold.runtime.api import plan_for
 

@@ -9,7 +9,7 @@ from warpfold.compiler import tiles
 from warpfold.compiler.abi import Param, Role, value
 from warpfold.compiler.access import WIDEST
 from warpfold.compiler.plan import IN_TILE
-from warpfold.compiler.planner import Choice, Task
+from warpfold.compiler.task import Choice, Task
 
 
 def results_of(task: Task, choice: Choice) -> int | None:

@@ -26,6 +26,7 @@ from warpfold.compiler.plan import Determinism
 from warpfold.compiler.plan import launch as plan_launch
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Choice, Task
 from warpfold.compiler.trace import Sym
 from warpfold.passes import steps
 from warpfold.runtime.emulator import Memory, launch, parse
@@ -134,7 +135,7 @@ class Outcome:
     """What a run gave: the result arrays, and the plan and launch that were used."""
 
     results: list[Any]
-    choice: planner.Choice
+    choice: Choice
 
 
 @cache
@@ -167,7 +168,7 @@ def reduce_array(
     geometry = g.collapse(
         x.shape, axes, [strides], [own] * len(outs), ordered=not reduction.commutative, indexed=traced.uses_index
     )
-    task = planner.Task(traced, geometry, (source, *outs), DEFAULT, 4, determinism)
+    task = Task(traced, geometry, (source, *outs), DEFAULT, 4, determinism)
     choice = planner.choose(task, options)
     if wide:
         choice.facts = replace(choice.facts, index_bits=64)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler.access import WIDEST
 from warpfold.compiler.artifact import Artifact
-from warpfold.compiler.planner import WIDEST
 from warpfold.runtime.emulator_backend import EmulatorBackend
 
 LENGTHS = range(2, 71)

@@ -17,8 +17,8 @@ from test_shifted import placed
 
 import warpfold as wf
 from warpfold.compiler import planner
+from warpfold.compiler.access import WIDEST
 from warpfold.compiler.errors import ArgumentError, PlanError
-from warpfold.compiler.planner import WIDEST
 from warpfold.compiler.target import WARP
 from warpfold.runtime.api import plan_for
 

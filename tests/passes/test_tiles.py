@@ -16,8 +16,8 @@ from test_shifted import accesses, placed
 
 import warpfold as wf
 from warpfold.compiler import planner
+from warpfold.compiler.access import WIDEST
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.planner import WIDEST
 
 __all__ = ("accesses",)
 

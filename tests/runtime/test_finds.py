@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.planner import Choice, Task, choose
+from warpfold.compiler.planner import choose
+from warpfold.compiler.task import Choice, Task
 from warpfold.runtime import finds
 from warpfold.runtime.api import plan_for
 

@@ -1,0 +1,122 @@
+"""Options: what a user asks for in place of the planner's choices. What was not asked for gives way to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import staged, tiles, walks
+from .access import planned
+from .atomic import adds, exact
+from .columns import wide
+from .errors import error
+from .limits import fitting
+from .plan import IN_WARPS, OWN_WALKS, Plan, check, differing, settled
+from .split import THREADS, ctas_of
+from .target import WARP
+from .task import Notes, Task
+
+
+def keeps_own(task: Task, plan: Plan, options: str) -> bool:
+    """Whether ``options`` leave a plan what its layout needs: what they did not ask for gives way to all else."""
+    chosen, keys = plan.with_options(options), _keys(options)
+    if plan.tile_bytes:
+        served = chosen.lies_in_warps and _vector_fits(task, chosen)
+        return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
+    served = chosen == settled(chosen) and walks.serves(task, chosen)
+    return chosen.walk == plan.walk and not chosen.tile_bytes and (served or "walk" in keys)
+
+
+def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -> tuple[Plan, int]:
+    """``plan`` with ``options`` in it, and its CTAs along the reduced axis, of which the planner chose ``parts``.
+
+    Raises:
+        PlanError: WF402 to WF418 where that cannot be served.
+    """
+    later = Notes()
+    chosen = _changed(task, plan, options, later)
+    shared = ctas_of(task, chosen)
+    changes = differing(plan, chosen)
+    notes.forget({*changes, *(["parts"] if shared != parts else [])})
+    if changes:
+        notes.because("asked for: " + ", ".join(f"{key}={value}" for key, value in changes.items()))
+    notes.rejected += later.rejected
+    return chosen, shared
+
+
+def _keys(options: str) -> set[str]:
+    """The fields of a plan that ``options`` name."""
+    return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
+
+
+def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
+    """``plan`` with ``options`` in it; what was not asked for gives way."""
+    chosen = plan.with_options(options)
+    asked = _keys(options)
+    if chosen.tile_bytes:
+        chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in asked})
+    if chosen.walk in OWN_WALKS:
+        chosen = _walking(task, plan, chosen, asked)
+    if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
+        chosen = replace(chosen, finish="last_block")
+    if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
+        clusters = ctas_of(task, chosen) > chosen.cluster
+        chosen = replace(chosen, finish="last_block" if clusters else "cta")
+    chosen = _in_whole_steps(chosen, asked)
+    if "warps" not in asked:
+        chosen = fitting(task, chosen, notes)
+        walks.check(task, chosen)
+    blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
+    if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
+        chosen = replace(chosen, vector=1)
+    check(chosen, task.target, task.state_bytes)
+    if not _vector_fits(task, chosen):
+        raise error("WF407", vector=chosen.vector, axis=chosen.fast)
+    if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
+        raise error("WF418", tile_bytes=chosen.tile_bytes)
+    if chosen.finish == "atomic" and not exact(task.monoid):
+        _check_atomic(task)
+    if chosen.walk != "blocked" and not task.monoid.commutative:
+        raise error("WF409", name=task.monoid.name, walk=chosen.walk)
+    return chosen
+
+
+def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
+    """``chosen`` with what else its walk needs, as far as it was not asked for."""
+    fit = plan
+    if plan.walk != chosen.walk:
+        warps = THREADS // WARP
+        fit = settled(replace(wide(task, chosen), warps=warps, warps_kept=warps))
+        fit = replace(fit, vector=min(fit.vector, walks.NEEDS[chosen.walk].widest))
+    own = {key: value for key, value in differing(chosen, fit).items() if key not in asked}
+    found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
+    check(found, task.target, task.state_bytes)
+    walks.check(task, found)
+    if plan.walk != chosen.walk and "finish" not in asked:
+        found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
+    return found
+
+
+def _in_whole_steps(plan: Plan, asked: set[str]) -> Plan:
+    """``plan`` with no more accesses in flight than a thread makes, unless so many were asked for."""
+    if 0 < plan.coarsening < plan.unroll and "unroll" not in asked:
+        return replace(plan, unroll=plan.coarsening)
+    return plan
+
+
+def _check_atomic(task: Task) -> None:
+    """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
+    why, loose = "no atomic instruction combines its states", ""
+    if adds(task.monoid):
+        why, loose = "its result would depend on the order of the atomics", ', or determinism="none"'
+    if not loose or task.determinism != "none":
+        remedy = f"use finish=last_block or finish=two_kernels{loose}"
+        raise error("WF408", name=task.monoid.name, why=why, remedy=remedy)
+
+
+def _vector_fits(task: Task, plan: Plan) -> bool:
+    """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
+    if plan.tile_bytes:
+        return plan.vector == 1 or staged.takes_words(task, plan.vector)
+    ordinary = plan.vector > 1 and plan.walk not in OWN_WALKS
+    kinds = planned(task, plan.fast, plan.vector) if ordinary else set()
+    return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))

@@ -1,0 +1,85 @@
+"""What registers, code and the machine leave room for: the width of accesses, how many are in flight, the warps.
+
+``access.py`` says what the layout allows; rows and columns, whose lanes lie along the one axis or the other, ask here
+how much of that a thread takes at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .access import WIDEST, planned, ranks
+from .cost import operations
+from .plan import STATIC_SHARED, Axis, Plan
+from .task import Notes, Task
+
+IN_FLIGHT = 64
+"""Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, twice what
+latency times bandwidth asks for (about 35 KiB on an H200). More only makes the code longer."""
+IN_FLIGHT_OF_SEVERAL_DIMS = 128
+"""The same where an address takes divisions, which wait less with more of them under way."""
+STATE_LIMIT = 32
+"""Registers of accumulator a thread may hold: room for 16 bytes of any element type that widens to a 64-bit sum. Along
+the kept axis, where all stages carry them, half as many."""
+VALUES_LIMIT = 64
+"""Registers of values a thread may have in flight beside them: with the addresses that makes at most 128 or so, and
+nothing spills."""
+CODE_LIMIT = 160
+"""Operations of combines an unrolled step may hold for one element: more take long to compile and fall out of the
+instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
+UNROLL = 8
+"""Accesses in flight at most."""
+FEW = 8
+"""Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
+SHIFTED = {1: 2, 2: 4, 4: 12, 8: 48}
+"""Accesses that a row must have, by the bytes of an element, before it is read in vectors from the boundary before it:
+the masks at both its ends cost as much as reading a few elements one by one. Loads of four bytes and more by neighbours
+fill whole sectors anyway."""
+
+
+def vector_of(task: Task, axis: Axis, widest: int, notes: Notes) -> int:
+    """Elements of an access along ``axis``: the ``widest``, or one where the layout forbids more."""
+    kinds = planned(task, axis, widest)
+    many_dims = max(ranks(task.geometry)) > 3
+    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
+    vector = 1 if many_dims or short or "strided" in kinds else widest
+    if vector < widest:
+        why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
+        notes.rejected.append((f"vector={widest}", why))
+    words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
+    notes.because(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})", "fast", "vector")
+    return vector
+
+
+def widest_of(task: Task, registers: int) -> int:
+    """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
+    return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+
+
+def unroll_of(task: Task, axis: Axis, vector: int) -> int:
+    """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
+    several = axis == "kept" and ranks(task.geometry) != (1, 1)
+    by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
+    by_state = VALUES_LIMIT // (vector * task.state_registers)
+    by_code = CODE_LIMIT // operations(task.monoid)
+    return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
+
+
+def kind(vector: int) -> str:
+    """By which of two tables the threads of a result are counted."""
+    return "wide" if vector > 1 else "single"
+
+
+def fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
+    """``plan`` with as many warps along the reduced axis as shared memory has room for, whatever the finish."""
+    wanted = plan
+    while plan.warps > 1 and replace(plan, finish="last_block").shared_bytes(task.state_bytes) > STATIC_SHARED:
+        plan = replace(plan, warps=plan.warps // 2)
+    if plan != wanted:
+        notes.rejected.append((f"warps={wanted.warps}", f"states of {task.state_bytes} bytes do not fit shared memory"))
+    return plan
+
+
+def _floor2(n: int) -> int:
+    """The greatest power of two not above ``n``, at least 1."""
+    return 1 << max(0, n.bit_length() - 1)

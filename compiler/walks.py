@@ -1,0 +1,54 @@
+"""The walks that are for some layouts alone: whether one serves, and what it asks for where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import period, staggered
+from .access import WIDEST
+from .errors import error
+from .plan import OWN_WALKS, Access, Plan
+from .task import Task
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a walk needs.
+
+    Attributes:
+        met: whether the layout has the rows that such a plan walks.
+        wanted: the same in words.
+        more: the extent to raise for more such rows.
+        access: how its threads read.
+        widest: elements of an access at most.
+    """
+
+    met: Callable[[Task, Plan], bool]
+    wanted: str
+    more: str
+    access: Access
+    widest: int
+
+
+NEEDS: dict[str, Needs] = {
+    "period": Needs(period.serves, period.WANTED, period.RAISE, "period", WIDEST),
+    "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, "staggered", staggered.WIDEST),
+}
+
+
+def serves(task: Task, plan: Plan) -> bool:
+    """Whether the layout has the rows that the walk of ``plan`` needs."""
+    return plan.walk not in OWN_WALKS or NEEDS[plan.walk].met(task, plan)
+
+
+def access(task: Task, plan: Plan) -> Access:
+    """How threads that walk so read an input; by single elements where the layout has no such rows."""
+    return NEEDS[plan.walk].access if serves(task, plan) else "strided"
+
+
+def check(task: Task, plan: Plan) -> None:
+    """Refuses (WF416) a walk for which the layout has no such rows."""
+    if not serves(task, plan):
+        needs = NEEDS[plan.walk]
+        raise error("WF416", walk=plan.walk, wanted=needs.wanted, more=needs.more)
