@@ -20,6 +20,7 @@ from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.fold import fold
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.graph import Program
+from warpfold.compiler.limits import FEW
 from warpfold.compiler.monoid import monoid
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
@@ -27,6 +28,8 @@ from warpfold.compiler.task import Task
 from warpfold.compiler.trace import cast
 
 WIDE = 40
+MANY = 2 * FEW * DEFAULT.sms
+"""Results that fill the machine with a warp each."""
 
 
 @monoid(identity=(1, 0), commutative=False)
@@ -113,6 +116,12 @@ def simple(
     )  # fmt: skip
     target = TARGETS[arch]
     return task_of(traced(what, as_dtype(dtype)), layout, (start, 0), target, target.sms)
+
+
+def sliced(what: str, shape: tuple[int, int], t: str = "f32") -> Task:
+    """Columns of an array that has up to four more: no row begins where the one before ends."""
+    layout = Layout(shape, (0,), ((shape[1] + 4 - shape[1] % 4, 1),), ((1,),))
+    return task_of(traced(what, as_dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
 
 
 BOUNDARIES = [0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 4096, 4099]

@@ -1,0 +1,152 @@
+"""Everything that must hold of a choice of the planner, for sizes that can be enumerated."""
+
+from __future__ import annotations
+
+import numpy as np
+from layouts import offsets_of
+from ownership import (
+    check_columns,
+    check_launch,
+    check_periods,
+    check_reduced,
+    check_threads,
+)
+from tiling import check_tile, results_of
+
+from warpfold.compiler.access import WIDEST
+from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
+from warpfold.compiler.planner import INDEX_LIMIT
+from warpfold.compiler.target import TARGETS
+from warpfold.compiler.task import Choice, Task
+
+
+def check_choice(task: Task, choice: Choice) -> None:
+    """Everything that must hold of an answer, for sizes that can be enumerated."""
+    g, plan, run = task.geometry, choice.plan, choice.run
+    check_target(task, plan)
+    if plan.walk == "period":
+        return check_rows(task, choice)
+    check_threads(plan)
+    check_launch(plan, run, g.n_kept, g.n_reduced, results_of(task, choice))
+    for lead in leads(choice):
+        check_reduced(plan, run, g.n_reduced, lead)
+    assert task.monoid.commutative or plan.walk == "blocked"
+    check_index_bits(task, choice)
+    if g.n_kept * g.n_reduced:
+        check_tile(task, choice) if plan.tile_bytes else check_access(task, choice)
+        check_stores(task, choice)
+    return None
+
+
+def check_rows(task: Task, choice: Choice) -> None:
+    """The same where rows without gaps are read as one."""
+    g, plan, run = task.geometry, choice.plan, choice.run
+    check_periods(plan, run, g.columns, g.n_kept, g.n_reduced)
+    for lead in range(plan.vector):
+        check_columns(plan, run, g.columns, g.n_reduced, lead)
+    assert task.monoid.commutative
+    assert task.determinism != "portable"
+    check_index_bits(task, choice)
+    assert set(choice.facts.access) == {"period"}
+    assert not choice.facts.store_vector
+    starts = [task.addresses[i] + g.offsets[i] * t.itemsize for i, t in enumerate(task.program.inputs)]
+    leads = [divmod(at, t.itemsize) for at, t in zip(starts, task.program.inputs, strict=True)]
+    assert {rest for _, rest in leads} == {0}
+    assert len({lead % plan.vector for lead, _ in leads}) == 1
+    for i, t in enumerate(task.program.inputs):
+        assert plan.vector * t.itemsize <= WIDEST
+        rows = offsets_of(g.reduced, i)[:, None] + np.arange(g.columns)
+        assert np.array_equal(rows.ravel(), np.arange(g.n_reduced * g.columns))
+
+
+def check_target(task: Task, plan: Plan) -> None:
+    """Whatever the task's target, the plan is one for all of them; or with clusters, for all that have some."""
+    for target in TARGETS.values():
+        if target.has_clusters or plan.cluster == 1 or target == task.target:
+            check(plan, target, task.state_bytes)
+
+
+def leads(choice: Choice) -> range:
+    return range(choice.plan.vector if choice.cut == "shifted" else 1)
+
+
+def check_index_bits(task: Task, choice: Choice) -> None:
+    """64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
+    g = task.geometry
+    reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
+    largest = max(g.n_reduced, g.n_kept * choice.run.split, *reach)
+    assert choice.facts.index_bits == (32 if largest < INDEX_LIMIT else 64)
+
+
+def check_workspace(task: Task, choice: Choice) -> None:
+    """Partial states of a plan that nobody asked for fit in what a stream allocates once."""
+    plan, width = choice.plan, choice.plan.vector_kept
+    if plan.finish == "last_block":
+        results = -(-task.geometry.n_kept // width) * width
+        assert results * plan.parts(choice.run.split) * task.state_bytes <= 1 << 20
+
+
+def check_cluster(task: Task, plan: Plan) -> None:
+    """Clusters are chosen where there are some, and where neither the bits nor the order forbid it."""
+    if plan.cluster > 1:
+        assert task.target.has_clusters
+        assert task.determinism != "portable"
+        assert task.monoid.commutative
+        assert (plan.fast, plan.cluster, plan.finish) == ("reduced", LARGEST_CLUSTER, "cta")
+
+
+def check_access(task: Task, choice: Choice) -> None:
+    """Each vector access is a run of neighbouring elements that begins at a boundary of its own size."""
+    g, plan = task.geometry, choice.plan
+    for i in range(len(task.program.inputs)):
+        kind = choice.facts.access[i]
+        if kind == "strided":
+            continue
+        item = task.operand_type(i).itemsize
+        assert plan.vector > 1
+        assert plan.vector * item <= 16
+        fast, slow = (g.reduced, g.kept) if plan.fast == "reduced" else (g.kept, g.reduced)
+        rows = offsets_of(slow, i) + g.offsets[i]
+        along = offsets_of(fast, i)
+        for first in range(0, len(along), plan.vector):
+            run = along[first : first + plan.vector]
+            assert np.array_equal(run, run[0] + np.arange(len(run)))
+            cut = (plan.fast == "reduced" and len(g.reduced) == 1) or (kind == "unaligned" and len(g.kept) == 1)
+            assert len(run) == plan.vector or cut
+        if kind == "unaligned":
+            check_unaligned(task, choice, i)
+        elif kind == "aligned":
+            starts = task.addresses[i] + (rows[:, None] + along[None, :: plan.vector]) * item
+            assert not (starts % (plan.vector * item)).any()
+        else:
+            assert (len(g.reduced), plan.fast, len(task.program.inputs)) == (1, "reduced", 1)
+            assert task.determinism != "portable"
+            assert task.addresses[i] % item == 0
+            assert np.array_equal(along, np.arange(len(along)))
+
+
+def check_unaligned(task: Task, choice: Choice, i: int) -> None:
+    """Both aligned accesses that hold a vector lie in the array, but for the reduced axis' first and last element."""
+    g, vector, item = task.geometry, choice.plan.vector, task.operand_type(i).itemsize
+    assert choice.plan.fast == "kept"
+    assert task.determinism != "portable"
+    assert task.addresses[i] % item == 0
+    lowest, highest = (task.addresses[i] + bound * item for bound in g.span(i))
+    kept = offsets_of(g.kept, i) + g.offsets[i]
+    for reduced in offsets_of(g.reduced, i)[1:-1]:
+        at = task.addresses[i] + (kept + reduced) * item
+        ends = np.minimum(np.arange(0, len(at), vector) + vector, len(at)) - 1
+        assert (at[::vector] // WIDEST * WIDEST >= lowest).all()
+        assert (at[ends] // WIDEST * WIDEST + WIDEST <= highest + item).all()
+
+
+def check_stores(task: Task, choice: Choice) -> None:
+    if not choice.facts.store_vector:
+        return
+    g, plan, inputs = task.geometry, choice.plan, len(task.program.inputs)
+    assert plan.vector_kept > 1
+    for o in range(inputs, len(g.offsets)):
+        item = task.operand_type(o).itemsize
+        at = (offsets_of(g.kept, o) + g.offsets[o]).reshape(-1, plan.vector)
+        assert np.array_equal(at, at[:, :1] + np.arange(plan.vector))
+        assert not ((task.addresses[o] + at[:, 0] * item) % min(WIDEST, plan.vector * item)).any()

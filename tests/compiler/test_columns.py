@@ -1,0 +1,106 @@
+"""Columns: how many a thread reads at once, and how many lanes they get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tasks import MANY, simple, sliced
+
+from warpfold.compiler.access import WIDEST, ceil2
+from warpfold.compiler.columns import FEW_ROWS, HALF, SHORT, WRITES, WRITTEN
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.narrow import narrowed
+from warpfold.compiler.planner import choose
+from warpfold.compiler.task import Choice
+
+
+def columns(what: str, t: str, rows: int, n: int = 1 << 22) -> Choice:
+    """The choice for so many rows of columns that fill the machine."""
+    task = simple(what, (rows, n), (0,), t)
+    return choose(replace(task, program=narrowed(task.program)[0]))
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "most", "vector"),
+    [("sum", "i8", 16, 2), ("sum", "i16", 8, 2), ("sum", "i32", 4, 2), ("argmax", "f32", 4, 2), ("mean", "u8", 16, 2)],
+)
+def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
+    what: str, t: str, most: int, vector: int
+) -> None:
+    for rows in (1, 2, 3, most):
+        choice = columns(what, t, rows)
+        assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", vector, True)
+        assert choice.plan.unroll == max(1, ceil2(rows) // 2)
+    assert columns(what, t, most + 1).plan.vector > vector
+    assert columns(what, t, 2, 1 << 12).plan.vector > vector
+
+
+@pytest.mark.parametrize(("rows", "vector", "unroll"), [(64, 4, 8), (100_000, 16, 2)])
+def test_columns_of_bytes_are_read_by_16_at_a_time_or_as_many_as_a_thread_writes(
+    rows: int, vector: int, unroll: int
+) -> None:
+    choice = columns("sum", "i8", rows, 1 << (20 if rows < 256 else 10))
+    assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("aligned",))
+    assert choice.facts.store_vector == (choice.plan.positions == 1)
+    assert vector == 16 or vector * choice.plan.positions * dtype("i64").itemsize == WRITES
+
+
+@pytest.mark.parametrize(
+    ("t", "width", "access"),
+    [("i8", 257, "unaligned"), ("f16", 257, "unaligned"), ("f32", 257, "unaligned"), ("f64", 257, "strided"),
+     ("f32", 256, "aligned"), ("f64", 256, "aligned"), ("f32", 3, "strided")],
+)  # fmt: skip
+def test_columns_that_begin_anywhere_are_read_in_vectors_where_that_is_faster(t: str, width: int, access: str) -> None:
+    """A warp's single elements of 8 bytes fill whole sectors; of 3 f32 the next row lies in the same 16 bytes."""
+    assert choose(simple("max", (MANY, width), (0,), t)).facts.access == (access,)
+
+
+@pytest.mark.parametrize(("width", "lanes"), [(5, 2), (8, 2), (9, 4), (16, 4), (17, 8), (257, 8)])
+def test_few_columns_get_few_lanes(width: int, lanes: int) -> None:
+    """Where an element lies between rows, which cannot be read as one."""
+    assert choose(sliced("max", (MANY, width))).plan.lanes_kept == lanes
+
+
+COLUMNS = 1 << 22
+"""Columns that fill it with a thread each."""
+
+
+def alone(what: str, t: str, rows: int, n: int = COLUMNS) -> Choice:
+    """The choice for so many rows of columns, which a thread walks alone."""
+    choice = choose(simple(what, (rows, n), (0,), t))
+    assert (choice.plan.fast, choice.plan.positions) == ("kept", 1)
+    return choice
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("what", ["max", "sum", "mean", "argmax"])
+def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: str) -> None:
+    """As many columns as an access has, or as it writes well: of bytes half an access."""
+    item = dtype(t).itemsize
+    for rows in (FEW_ROWS, FEW_ROWS + 1, SHORT):
+        task = simple(what, (rows, COLUMNS), (0,), t)
+        if rows * item <= WRITTEN * task.result_bytes:
+            continue  # another class
+        choice = alone(what, t, rows)
+        most = HALF if item == 1 else WIDEST // item
+        assert choice.facts.access == ("aligned",)
+        assert choice.plan.vector == min(most, WRITES // task.result_bytes)
+
+
+@pytest.mark.parametrize(("t", "few", "many"), [("f16", 4, 8), ("f32", 2, 4)])
+def test_of_few_rows_of_columns_that_begin_anywhere_accesses_are_half_as_wide(t: str, few: int, many: int) -> None:
+    item = dtype(t).itemsize
+    for rows in (WRITTEN + 1, FEW_ROWS):
+        choice = alone("max", t, rows, COLUMNS + 1)
+        assert (choice.plan.vector, choice.facts.access) == (few, ("unaligned",))
+    assert few * item == HALF
+    assert alone("max", t, FEW_ROWS + 1, COLUMNS + 1).plan.vector == many
+    assert alone("max", t, FEW_ROWS).plan.vector == many
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 8, 9, 16])
+def test_of_few_rows_half_are_in_flight(rows: int) -> None:
+    """What is not there is read as well: of whole groups there is at most one more."""
+    unroll = alone("max", "f32", rows).plan.unroll
+    assert unroll == min(4, max(1, ceil2(rows) // 2))

@@ -1,0 +1,131 @@
+"""Threads of a row, by the accesses that it takes and by what a combine costs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from layouts import Layout
+from tasks import MANY, simple, task_of, traced
+
+from warpfold.compiler.access import WIDEST
+from warpfold.compiler.cost import operations
+from warpfold.compiler.dtypes import F32, dtype
+from warpfold.compiler.limits import SHIFTED
+from warpfold.compiler.planner import choose
+from warpfold.compiler.rows import (
+    FOUR,
+    LONG_COMBINE,
+    MOST_OF_A_WARP,
+    ONE,
+    ROW,
+    THREADS_A_ROW,
+    THREADS_A_ROW_OF_LONG,
+    THREADS_OF_BYTES,
+    WARP_TO,
+)
+from warpfold.compiler.split import THREADS
+from warpfold.compiler.target import DEFAULT, WARP
+
+
+@pytest.mark.parametrize(
+    ("shape", "start", "kind"),
+    [((64, 4096), 0, "aligned"), ((64, 4096), 1, "shifted"), ((64, 4097), 0, "shifted"), ((4097,), 3, "shifted")],
+)
+def test_rows_that_start_anywhere_are_read_from_the_boundary_before(
+    shape: tuple[int, ...], start: int, kind: str
+) -> None:
+    choice = choose(simple("sum", shape, (len(shape) - 1,), "f32", start))
+    assert choice.facts.access == (kind,)
+    assert choice.plan.vector == 4
+
+
+Steps = tuple[tuple[int, int], ...]
+
+
+def steps_of(t: str) -> Steps:
+    """The threads of rows of which the largest element is asked: of bytes an access takes 16 operations to join."""
+    return THREADS_A_ROW_OF_LONG[1] if t == "i8" else THREADS_A_ROW
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
+    wide, steps = WIDEST // dtype(t).itemsize, steps_of(t)
+    for (most, threads), (_, above) in pairwise([*steps, (0, THREADS)]):
+        found = [choose(simple("max", (MANY, n * wide), (1,), t)).plan for n in (most, most + 1)]
+        assert [p.positions for p in found] == [threads, above]
+        assert {p.vector for p in found} == {wide}
+
+
+def test_rows_of_a_few_steps_get_four_warps() -> None:
+    for accesses in (225, 1000, 4096):
+        plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
+        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, ROW // WARP, 1)
+
+
+@pytest.mark.parametrize(("most", "threads"), THREADS_OF_BYTES)
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_of_single_elements_gets_threads_by_its_bytes(most: int, threads: int, t: str) -> None:
+    """Every other element of a row."""
+    classes = [*(threads for _, threads in THREADS_OF_BYTES), WARP]
+    above = classes[classes.index(threads) + 1]
+    n = most // dtype(t).itemsize
+    for size, wanted in ((n, threads), (n + 1, above)):
+        layout = Layout((MANY, size), (1,), ((3 * size, 2),), ((1,),))
+        plan = choose(task_of(traced("max", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan
+        assert (plan.fast, plan.vector, plan.lanes, plan.warps) == ("reduced", 1, wanted, 1)
+
+
+def test_a_row_of_single_elements_gets_a_cta_where_a_warp_would_read_long() -> None:
+    layouts = [Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),)) for n in (WARP_TO, WARP_TO + 1)]
+    plans = [choose(task_of(traced("max", F32), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan for layout in layouts]
+    assert [plan.positions for plan in plans] == [WARP, THREADS]
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t: str) -> None:
+    item = dtype(t).itemsize
+    wide = WIDEST // item
+    shortest = SHIFTED[item] * wide
+    for n, kind in ((shortest - 1, "strided"), (shortest + 1, "shifted")):
+        choice = choose(simple("max", (MANY, n), (1,), t))
+        assert choice.facts.access == (kind,)
+        assert choice.plan.vector == (wide if kind == "shifted" else 1)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
+    """The more elements an access has, the more of it is masked."""
+    wide = WIDEST // dtype(t).itemsize
+    shortest = SHIFTED[dtype(t).itemsize]
+    longest = steps_of(t)[-1][0] if t == "i8" else MOST_OF_A_WARP
+    more = WARP // 2 if t == "i8" else WARP
+    for most, threads, above in ((ONE * wide, 1, 4), (FOUR * wide, 4, more), (longest, WARP, THREADS)):
+        if most > shortest:
+            accesses = int(most)
+            found = [choose(simple("max", (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
+            assert [c.plan.positions for c in found] == [threads, above]
+            assert {c.facts.access for c in found} == {("shifted",)}
+
+
+def positions(what: str, t: str, accesses: int) -> int:
+    task = simple(what, (MANY, accesses * (WIDEST // dtype(t).itemsize)), (1,), t)
+    return choose(task).plan.positions
+
+
+@pytest.mark.parametrize(("what", "t"), [("sum", "i8"), ("argmax", "f16"), ("var", "f32"), ("logsumexp", "f32")])
+def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) -> None:
+    """By the operations of one, where those of an access are many."""
+    code = operations(simple(what, (4, 4), (1,), t).monoid)
+    assert code * WIDEST // dtype(t).itemsize >= LONG_COMBINE
+    steps = THREADS_A_ROW_OF_LONG[LONG_COMBINE if code >= LONG_COMBINE else 1]
+    for at, (most, threads) in enumerate(steps):
+        above = steps[at + 1][1] if at + 1 < len(steps) else THREADS
+        assert [positions(what, t, n) for n in (most, most + 1)] == [threads, above]
+
+
+@pytest.mark.parametrize(("what", "t"), [("max", "f32"), ("sum", "f16"), ("minmax", "f64")])
+def test_short_combines_have_the_threads_of_all_others(what: str, t: str) -> None:
+    code = operations(simple(what, (4, 4), (1,), t).monoid)
+    assert code * WIDEST // dtype(t).itemsize < LONG_COMBINE
+    assert [positions(what, t, most) for most, _ in THREADS_A_ROW] == [threads for _, threads in THREADS_A_ROW]
