@@ -1,6 +1,6 @@
 """The walk by periods, as code: narrow rows without gaps are one row, which all threads of a CTA read side by side.
 
-What differs from ``distribute`` otherwise: a thread's place is one in a period, and only when the rows of the period
+What differs from the distributor otherwise: a thread's place is one in a period, and only when the rows of the period
 have met does it own a result, the column of its number. The formulas are those of ``period_range`` in
 ``compiler/plan.py``.
 """
@@ -9,35 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.abi import Facts, Param
 from ..compiler.build import bytes_of, memory_type
 from ..compiler.dialect.base import element, state_type
 from ..compiler.mlir import arith, gpu
-from ..compiler.plan import Plan
+from ._distributor import Distributor
 
 WORDS = 16
 """Registers for the partial states that a thread has in flight in the second round."""
 
 
-class Periods:
-    """The parts of the distributor that a walk by periods has its own way in."""
-
-    plan: Plan
-    facts: Facts
-    arg: Any
-    args: dict[Param, Any]
-    number: Any
-    id: Any
-    make: Any
-    stage: Any
-    walked: Any
-    counted_in: Any
-    load_attributes: Any
-    divide: Any
-    value: Any
-    sources: Any
-    states: Any
-    block: Any
+class PeriodDistributor(Distributor):
+    """Distributes a function whose plan walks by periods."""
 
     def place(self) -> None:
         """The thread's place in a period, and where the rows of its CTA begin."""
@@ -101,7 +83,7 @@ class Periods:
         end = arith.select(self.in_range, limit, arith.subi(first, self.number(width)))
 
         def body(r: Any) -> list[Any]:
-            return self.counted_in(read(r), r, first, end, width)  # type: ignore[no-any-return]
+            return self.counted_in(read(r), r, first, end, width)
 
         own = self.walked(begin, end, 1, unroll, width, body, self.period)
         operands = [self.thread, self.in_range, own, self.rows, self.columns, lead]

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..compiler.abi import Facts
 from ..compiler.build import address, integer
 from ..compiler.combine import combine
 from ..compiler.dialect.base import element
 from ..compiler.lanes import lane_id, of_lane
 from ..compiler.mlir import arith, ir, scf
-from ..compiler.plan import Plan
+from ._stages import Stages
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:
@@ -39,22 +38,15 @@ def power(region: Any, state: list[Any], times: Any) -> list[Any]:
     return list(loop.results)[1 : 1 + n]
 
 
-class Repeats:
-    """The parts of the distributor that are there for what is repeated."""
+class Repeats(Stages):
+    """The parts of the distributor that are there for what is repeated.
 
-    plan: Plan
-    facts: Facts
-    arg: Any
-    number: Any
-    is_first: Any
-    combine: Any
-    block: Any
+    Attributes:
+        in_range, owner: whether the thread's results exist, and whether it is the one that has them in the end.
+    """
+
     in_range: Any
     owner: Any
-    position: Any
-    row: Any
-    lane: Any
-    rank: Any
 
     def power(self, state: list[Any]) -> list[Any]:
         """The state of all elements, from that of them once."""

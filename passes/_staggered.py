@@ -1,6 +1,6 @@
 """Staggered warps, as code: each begins its rows at the boundary before a CTA's columns.
 
-What differs from ``distribute`` otherwise: a thread's accesses begin ``lead`` elements before the columns that it owns
+What differs from the distributor otherwise: a thread's accesses begin ``lead`` elements before the columns that it owns
 in the end, and the warps shift their states by as much where they meet. One lane reads for its neighbour alone.
 """
 
@@ -8,45 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.abi import Facts
 from ..compiler.build import bytes_of, memory_type
 from ..compiler.dialect.base import element
-from ..compiler.mlir import arith, gpu, ir
-from ..compiler.plan import Plan
+from ..compiler.mlir import arith, gpu
+from ._distributor import Distributor
 
 
-class Staggered:
-    """The parts of the distributor that staggered warps have their own way in."""
-
-    plan: Plan
-    facts: Facts
-    arg: Any
-    number: Any
-    id: Any
-    make: Any
-    make_op: Any
-    stage: Any
-    scaled: Any
-    load_attributes: Any
-    lanes: Any
-    row: Any
-    lane: Any
-    slot: Any
-    kept: Any
-    position: Any
-    is_first: Any
-    states: Any
-    block: Any
-    own: Any
-    in_range: Any
-    owner: Any
+class StaggeredDistributor(Distributor):
+    """Distributes a function whose plan has staggered warps."""
 
     def place(self) -> None:
         """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place.
 
         CTAs get as many columns each, in whole accesses.
         """
-        super().place()  # type: ignore[misc]
+        super().place()
         plan, less = self.plan, arith.CmpIPredicate.slt
         tiles, n_kept = self.id(gpu.grid_dim(gpu.Dimension.x)), self.arg("n_kept")
         accesses = arith.divui(arith.addi(n_kept, self.number(plan.vector - 1)), self.number(plan.vector))
@@ -68,23 +44,18 @@ class Staggered:
 
     def first_round(self) -> Any:
         """Reduces this CTA's rows; after it threads read for what they own."""
-        state = super().first_round()  # type: ignore[misc]
+        state = super().first_round()
         self.in_range, self.lead = self.mine, None
         return state
 
     def meet(self, value: Any) -> Any:
         """The warp stage, with states of a warp as far on in shared memory as its accesses began early."""
-        plan = self.plan
-        pitch, vector = plan.slots + 2 * plan.vector, self.number(plan.vector)
-        rows = {"rows": plan.warps, "slots": pitch}
-        place = arith.addi(self.slot, vector)
-        left = {} if self.lead is None else {"apart": True}
-        shifted = place if self.lead is None else arith.subi(place, self.lead)
-        shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
-        operands = [self.row, shifted, self.is_first(self.lane), value]
-        buffers = list(self.make_op("fold.shared_store", shared, operands, rows | left).results)
-        accumulate = [self.lane, arith.minsi(place, self.number(plan.slots)), *buffers]
-        return self.stage("fold.interwarp_accumulate", [value.type], accumulate, rows | self.lanes).results[0]
+        slots, vector = self.plan.slots, self.plan.vector
+        place = arith.addi(self.slot, self.number(vector))
+        apart = self.lead is not None
+        to = arith.subi(place, self.lead) if apart else place
+        source = arith.minsi(place, self.number(slots))
+        return self.meet_in_cta(value, slots + 2 * vector, to, source, **({"apart": True} if apart else {}))
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         """An access from the boundary before."""

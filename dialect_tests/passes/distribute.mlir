@@ -709,12 +709,12 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:           "fold.load"(%[[X]], %[[START]], %{{.*}}, %[[SK]], %[[SR]], %[[COLUMNS]], %[[N]]) {access = "staggered", axis = "kept"
 // CHECK:         {step = 8 : i64, unroll = 2 : i64}
 // No lane stage. In shared memory there is room for an access before a warp's columns and one after them: it leaves its
-// states as much earlier as its accesses began, and then all warps' states of a column lie at one place.
+// states as much earlier as its accesses began, and then all warps' states of a column lie at one place. The
+// last lane owns nothing: it takes what its neighbour takes.
 // CHECK:         %[[PLACE:.*]] = arith.addi %[[SLOT]], %c4_i32 : i32
 // CHECK-NEXT:    %[[SHIFTED:.*]] = arith.subi %[[PLACE]], %[[LEAD]] : i32
-// CHECK:         %[[STATES:.*]] = "fold.shared_store"(%[[WARP]], %[[SHIFTED]], %{{.*}}, %[[STATE]]) {apart = true, rows = 8 : i64, slots = 132 : i64}
-// The last lane owns nothing: it takes what its neighbour takes.
 // CHECK-NEXT:    %[[TAKEN:.*]] = arith.minsi %[[PLACE]], %c124_i32 : i32
+// CHECK:         %[[STATES:.*]] = "fold.shared_store"(%[[WARP]], %[[SHIFTED]], %{{.*}}, %[[STATE]]) {apart = true, rows = 8 : i64, slots = 132 : i64}
 // CHECK-NEXT:    %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %[[TAKEN]], %[[STATES]])
 // CHECK:         {lanes = 1 : i64, ordered = false, rows = 8 : i64, slots = 132 : i64, stride = 32 : i64}
 // CHECK:         "fold.store"(%[[OURS]], %[[OUT]], %[[KEPT]], %[[OWNER]], %{{.*}}, %[[COLUMNS]]) {bounded = true

@@ -1,0 +1,121 @@
+"""What every part of a distributed kernel is written with: the function it comes from, its arguments, and ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler import attributes
+from ..compiler.abi import Param
+from ..compiler.combine import clone_block, pack, unpack, with_shape
+from ..compiler.dialect.base import element, values
+from ..compiler.errors import error
+from ..compiler.mlir import arith, ir
+from ..compiler.plan import Plan
+
+
+class Kernel:
+    """One function on tensors, and the kernel that it becomes.
+
+    Attributes:
+        function, plan, facts, block: what is distributed, and its body.
+        reduce, reduced, results: its one ``fold.reduce``, the tensors with what that gives, and those it returns.
+        sources, states, identity, combine: the tensors that are reduced, the types of the state, and the monoid.
+        indexed, counted: whether it asks for the numbers of elements, and for their count.
+        index: the type of an index.
+        args: the kernel's arguments.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.plan, self.facts = attributes.read(function)
+        self.block = function.regions[0].blocks[0]
+        ops = [o.operation for o in self.block.operations]
+        reduces = [o for o in ops if o.name == "fold.reduce"]
+        if len(reduces) != 1:
+            raise error("WF320", expected="exactly one fold.reduce", found=len(reduces))
+        self.reduce, self.results = reduces[0], list(ops[-1].operands)
+        ranks = self.facts.kept_rank + self.facts.reduced_rank
+        if any(t.rank != ranks for t in values(self.reduce.operands[0].type)):
+            raise error(
+                "WF320",
+                expected=f"tensors of kept_rank + reduced_rank = {ranks} dims",
+                found=self.reduce.operands[0].type,
+            )
+        self.reduced = self._reduced()
+        self._check_ragged()
+        self.indexed, self.counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
+        self.index = ir.IntegerType.get_signless(self.facts.index_bits)
+        self.sources = unpack(self.reduce.operands[0])
+        self.states = [element(v.type) for v in self.sources]
+        self.identity, self.combine = self.reduce.regions
+        self.args: dict[Param, Any] = {}
+
+    def _check_ragged(self) -> None:
+        """Ragged rows begin anywhere and are no longer than a CTA can take."""
+        names = ("vector", "tile_bytes", "cluster", "finish")
+        wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), self.plan))
+        if self.facts.ragged and wanted != found:
+            raise error("WF320", expected=f"{wanted} for ragged rows", found=found)
+
+    def _reduced(self) -> list[Any]:
+        """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
+        (result,) = self.reduce.results
+        if not isinstance(result.type, ir.TupleType):
+            return [result]
+        for use in result.uses:
+            return list(use.owner.results)
+        raise error("WF320", expected="a use of the fold.reduce", found="none")
+
+    def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
+        return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
+
+    def number(self, value: int) -> Any:
+        return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))
+
+    def id(self, op: Any) -> Any:
+        """A ``gpu`` id or dim along x or y as an index."""
+        return arith.index_cast(self.index, op)
+
+    def is_first(self, x: Any) -> Any:
+        return arith.cmpi(arith.CmpIPredicate.eq, x, self.number(0))
+
+    def modulo(self, x: Any, extent: int) -> Any:
+        return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
+
+    def divide(self, x: Any, extent: int) -> Any:
+        return arith.shrui(x, self.number(extent.bit_length() - 1)) if extent > 1 else x
+
+    def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
+        product = arith.muli(x, self.number(factor)) if factor > 1 else x
+        return product if plus is None else arith.addi(product, plus)
+
+    # --- ops --------------------------------------------------------------------------------------------------------
+    def make(self, name: str, scalar: Any, operands: list[Any], attributes: dict[str, Any], width: int) -> Any:
+        return self.make_op(name, [with_shape(scalar, width)], operands, attributes).results[0]
+
+    def stage(
+        self,
+        name: str,
+        types: list[Any],
+        operands: list[Any],
+        attributes: dict[str, Any],
+        regions: int = 1,
+        combine: int = -1,
+    ) -> Any:
+        """A stage op whose region number ``combine`` is a copy of the reduce's combine region."""
+        op = self.make_op(name, types, operands, attributes, regions)
+        source = self.combine.blocks[0]
+        block = op.regions[combine if combine >= 0 else regions - 1].blocks.append(*[a.type for a in source.arguments])
+        with ir.InsertionPoint(block):
+            ir.Operation.create("fold.yield", [], [pack(clone_block(source, list(block.arguments), 1))])
+        return op
+
+    def make_op(
+        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0
+    ) -> Any:
+        i64 = ir.IntegerType.get_signless(64)
+        made: dict[str, Any] = {}
+        for key, v in attributes.items():
+            plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
+            made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
+        return ir.Operation.create(name, types, operands, made, regions=regions)

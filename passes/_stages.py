@@ -1,0 +1,102 @@
+"""The stages: an op for each level whose extent along the reduced axis is more than one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.combine import pack, with_shape
+from ..compiler.dialect.base import state_type
+from ..compiler.mlir import arith, ir
+from ._elements import Elements
+
+
+class Stages(Elements):
+    """How the states of elements, and then of threads, come together.
+
+    Attributes:
+        position, lane, row: the thread's number along the reduced axis in its CTA, its lane's, and its warp's.
+        rank: its CTA's in the cluster.
+        slot: the thread's first result among those of its CTA.
+    """
+
+    position: Any
+    lane: Any
+    row: Any
+    rank: Any
+    slot: Any
+
+    def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any, *period: Any) -> Any:
+        """What a thread's own elements combine to; with a period, in each place of its access."""
+        state = state_type([with_shape(t, width if period else self.plan.vector_kept) for t in self.states])
+        op = self.stage(
+            "fold.thread_reduce",
+            [state],
+            [begin, end, pack(self.neutral(width)), *period],
+            {"step": step, "unroll": unroll},
+            regions=2,
+        )
+        block = op.regions[0].blocks.append(self.index)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
+        return op.results[0]
+
+    def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:
+        """The fragments at ``r`` with the identity in place of what does not lie in [first, end)."""
+        lanes = width if self.plan.vector_kept == 1 else 1
+        mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, lanes)
+        return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(width), strict=True)]
+
+    @property
+    def lanes(self) -> dict[str, Any]:
+        """How the lanes of a warp lie that share a result."""
+        stride = 1 if self.plan.fast == "reduced" else self.plan.lanes_kept
+        return {"lanes": self.plan.lanes, "stride": stride, "ordered": self.plan.walk == "blocked"}
+
+    def meet(self, value: Any) -> Any:
+        """The stages that join the positions of a CTA: all at once in memory, or lanes first, then warps."""
+        plan = self.plan
+        if plan.cta != "shuffle":
+            return self.meet_in_memory(value)
+        value = self.meet_in_warp(value)
+        return self.meet_in_cta(value, plan.slots, self.slot, self.slot) if plan.warps > 1 else value
+
+    def meet_in_cluster(self, value: Any) -> Any:
+        """The stages that join the positions of all CTAs of a cluster: lanes first, then the warps of all of them.
+
+        Positions that meet in memory do so in their CTA: to the cluster it is one warp.
+        """
+        plan = self.plan
+        if plan.cta == "shuffle":
+            value, row, rows, first = self.meet_in_warp(value), self.row, plan.warps, self.is_first(self.lane)
+        else:
+            value, row, rows, first = self.meet_in_memory(value), self.number(0), 1, self.is_first(self.position)
+        attributes = {"ctas": plan.cluster, "rows": rows, "slots": plan.slots} | self.lanes
+        operands = [self.rank, row, self.lane, self.slot, first, value]
+        return self.stage("fold.cluster_reduce", [value.type], operands, attributes).results[0]
+
+    def meet_in_warp(self, value: Any) -> Any:
+        if self.plan.lanes == 1:
+            return value
+        return self.stage("fold.warp_reduce", [value.type], [value], self.lanes).results[0]
+
+    def meet_in_cta(self, value: Any, slots: int, to: Any, source: Any, **how: Any) -> Any:
+        """The stages that join warps: each leaves its states from ``to`` on, of so many, and reads from ``source`` on.
+
+        ``how`` are further attributes of the store.
+        """
+        rows = {"rows": self.plan.warps, "slots": slots}
+        shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
+        operands = [self.row, to, self.is_first(self.lane), value]
+        buffers = list(self.make_op("fold.shared_store", shared, operands, rows | how).results)
+        operands = [self.lane, source, *buffers]
+        return self.stage("fold.interwarp_accumulate", [value.type], operands, rows | self.lanes).results[0]
+
+    def meet_in_memory(self, value: Any) -> Any:
+        plan = self.plan
+        if plan.positions == 1:
+            return value
+        scratch = [self.arg("exchange", i) for i in range(len(self.states)) if plan.global_states]
+        sizes = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
+        attributes = {"method": plan.cta, **sizes, "ordered": plan.walk == "blocked"}
+        operands = [self.position, self.slot, value, *scratch]
+        return self.stage("fold.cta_reduce", [value.type], operands, attributes).results[0]
