@@ -386,7 +386,7 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
     epilog=examples(
         "warpfold profile sum --shape 4096x1024 --axis 1",
         "warpfold profile sum --shape 1048576 --plan simple --lines",
-        "warpfold profile sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --names",
+        "warpfold profile yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)' --names",
     ),
 )
 @of_watched
@@ -408,7 +408,7 @@ def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
     epilog=examples(
         "warpfold sanitize sum --shape 4096x1024 --axis 1",
         "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
-        "warpfold sanitize sum.ptx --launch 'sum<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
+        "warpfold sanitize yours.ptx --launch 'yours<<<132, 256>>>(f32[1048576], out:f32[1]=uninit, 1048576)' --json",
     ),
 )
 @of_watched

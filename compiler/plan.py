@@ -1,8 +1,8 @@
 """The plan: how much of each axis every level of the machine owns. Frozen, hashable, pure Python.
 
 ``Plan`` is what a kernel is compiled for; ``Launch`` is what one call adds to it at run time (grid, chunk). The
-functions here are the one definition of who owns which element: ``passes/_distributor.py`` emits exactly these formulas,
-and the property tests check that they cover every element once.
+functions here are the one definition of who owns which element: ``passes/_distributor.py`` emits exactly these
+formulas, and the property tests check that they cover every element once.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Every command of docs/first-run.md, with its output: run it again to make that page again.
 #   examples/first_run.sh [auto|cuda|emulator]
-# Needs warpfold installed in the active environment; works in a scratch folder.
+# Needs warpfold installed in the active environment (or PYTHON, its interpreter); works in a scratch folder.
 set -euo pipefail
 
 device="${1:-auto}"
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 python="${PYTHON:-python3}"
+"$python" -c 'import warpfold' || {
+    echo "first_run.sh: $python has no warpfold: activate the environment where it is installed" >&2
+    exit 1
+}
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 cp "$here/make_data.py" "$here/monoids.py" "$scratch"

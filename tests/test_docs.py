@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
 FIRST_RUN = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
+_TIME = re.compile(r"[\d.]+ (us|ms|s) \(")
 _COMMAND = r"\$ warpfold (explain [^\n]*|check [^\n]*|compile [^\n]* --emit program)\n(.*?)\n(?=\n\$ )"
 SHOWN = sorted(set(re.findall(_COMMAND, FIRST_RUN, re.DOTALL)))
 BLOCKS = re.findall(r"```mlir ([\w-]+)\n(.*?)```", DESIGN, re.DOTALL)
@@ -116,6 +120,17 @@ def test_the_first_run_is_what_the_commands_print(
     monkeypatch.chdir(ROOT / "examples")
     result = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
     assert result.stdout.strip() == printed.strip()
+
+
+def test_the_first_run_on_the_emulator_is_what_the_script_prints() -> None:
+    """The page's first half, whole, but for times."""
+    shown = re.search(r"<!-- begin: examples/first_run.sh emulator -->\n```console\n(.*?)```", FIRST_RUN, re.DOTALL)
+    assert shown is not None
+    environment = {**os.environ, "PYTHON": sys.executable, "COLUMNS": "120"}
+    command = ["bash", str(ROOT / "examples" / "first_run.sh"), "emulator"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
+    printed, expected = (_TIME.sub("TIME (", text).strip() for text in (done.stdout, shown[1]))
+    assert printed.splitlines() == expected.splitlines()
 
 
 @pytest.mark.parametrize(

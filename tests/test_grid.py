@@ -513,6 +513,7 @@ def test_the_colour_turns_at_the_gate_and_wrong_is_black() -> None:
     assert colour(record(fraction=0.1)) == colour(record(fraction=0.5))
     assert colour(record(right=False)) == colour(record(error="x")) == (0, 0, 0, 1)
     assert colour(None) == colour(small()) != (0, 0, 0, 1)
+    assert colour(record(fraction=0.6, bytes=63_000_000)) == (*colour(record(fraction=0.6))[:3], heat.FAINT)
 
 
 def test_equal_grids_give_equal_pictures(tmp_path: Path) -> None:

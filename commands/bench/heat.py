@@ -1,7 +1,7 @@
 """The picture of ``warpfold grid --plot``: a block a kind of layout, a row a type, a column a layout.
 
-Large cells are coloured by the fraction of the read ceiling that they reach, those that fit one CTA by the time they
-take beyond an empty launch. The gates are where the colour turns.
+Large cells are coloured by the fraction that they reach of the speed of a plain read, those that fit one CTA by the
+time they take beyond an empty launch. The gates are where the colour turns; cells that have none are pale.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ SIDE, LINE, MARGIN, HEAD = 0.105, 1.13, 0.45, 0.75
 GAP, LEAST_COLUMNS = 6, 10
 """Columns between two blocks, for the names of types; and what the narrowest block takes, for its title."""
 WRONG, NOTHING = "#000000", "#e9ecef"
+FAINT = 0.3
+"""How opaque the colour of a cell is that has no gate."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,12 @@ class Scale:
 
 
 LARGE = Scale(
-    "fraction", (0.5, FLOOR, 1.0), "RdYlBu", "% of the read ceiling", (0.5, 0.6, 0.7, 0.8, FLOOR, 0.9, 1.0), 100
+    "fraction",
+    (0.5, FLOOR, 1.0),
+    "RdYlBu",
+    "% of a plain read of as many bytes",
+    (0.5, 0.6, 0.7, 0.8, FLOOR, 0.9, 1.0),
+    100,
 )
 SMALL = Scale("above", (0.0, ABOVE, 3.0), "RdYlBu_r", "us beyond an empty launch", (0.0, 0.5, 1.0, ABOVE, 2.0, 3.0))
 
@@ -168,7 +175,8 @@ def _colour(record: Record | None, scale: Scale, norm: Any, colours: Any) -> Any
         return to_rgba(NOTHING)
     if records.missed(record) in ("error", "wrong"):
         return to_rgba(WRONG)
-    return colours(float(norm(min(max(record[scale.key], scale.values[0]), scale.values[2]))))
+    colour = colours(float(norm(min(max(record[scale.key], scale.values[0]), scale.values[2]))))
+    return colour if records.gated(record) else (*colour[:3], FAINT)
 
 
 def _worst(block: Block) -> str:
@@ -200,5 +208,9 @@ def _words(figure: Any, report: Report, height: float) -> None:
     ceiling = report.ceilings
     notes = f"{records.summary(report.cells)}; read {ceiling['read']:,.0f} GB/s, empty launch {ceiling['empty']:.2f} us"
     figure.text(MARGIN / WIDTH, 1 - 0.54 / height, notes, fontsize=8.5, color=PALE)
-    note = "grey: under 1 MB, or no such layout of this type; black: a wrong answer, or none; beside a title: its worst"
+    large = f"{records.GATED_BYTES / 1e6:.0f} MB"
+    note = (
+        f"pale: no gate, under {large}; grey: under 1 MB, or no such layout of this type; "
+        "black: a wrong answer, or none; beside a title: the worst of the cells with a gate"
+    )
     figure.text(MARGIN / WIDTH, 0.2 / height, note, fontsize=7.5, color=PALE)
