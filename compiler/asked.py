@@ -9,6 +9,7 @@ from .access import planned
 from .atomic import adds, exact
 from .columns import wide
 from .errors import error
+from .ladder import expand
 from .limits import fitting
 from .plan import IN_WARPS, OWN_WALKS, Plan, check, differing, settled
 from .split import THREADS, ctas_of
@@ -37,14 +38,16 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     shared = ctas_of(task, chosen)
     changes = differing(plan, chosen)
     notes.forget({*changes, *(["parts"] if shared != parts else [])})
-    if changes:
-        notes.because("asked for: " + ", ".join(f"{key}={value}" for key, value in changes.items()))
+    keys = _keys(expand(options))
+    for words, named in (("asked for", True), ("so also", False)):
+        if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == named]:
+            notes.because(f"{words}: {', '.join(own)}")
     notes.rejected += later.rejected
     return chosen, shared
 
 
 def _keys(options: str) -> set[str]:
-    """The fields of a plan that ``options`` name."""
+    """The fields of a plan that ``options`` name; those of a rung give way where its name alone is given."""
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
 
@@ -77,7 +80,8 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         _check_atomic(task)
     if chosen.walk != "blocked" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
-    return chosen
+    alone = not chosen.coarsening and "finish" not in asked and ctas_of(task, chosen) <= chosen.cluster
+    return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster
 
 
 def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:

@@ -34,7 +34,7 @@ def test_reasons_that_do_not_hold_for_what_is_asked_for_are_not_told(
     told = "\n".join(line for line in told.splitlines() if not line.startswith("asked for: "))
     own = choose(simple("sum", (1 << 20,), (0,))).plan.to_dict()
     asked = ", ".join(f"{k}={v}" for k, v in choice.plan.to_dict().items() if v != own[k])
-    assert [r for r in choice.reasons if r.startswith("asked")] == ([f"asked for: {asked}"] if asked else [])
+    assert [r for r in choice.reasons if r.startswith(("asked", "so"))] == ([f"asked for: {asked}"] if asked else [])
     assert [word for word in kept if word not in told] == []
     assert [word for word in gone if word in told] == []
 
@@ -47,6 +47,19 @@ def test_an_option_that_was_not_given_gives_way() -> None:
     wanted = Plan("reduced", "blocked", 1, own.unroll, 32, THREADS // 32, 1, finish="last_block")
     assert choose(task, "walk=blocked").plan == wanted
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
+
+
+def test_what_gives_way_is_told_apart_from_what_was_asked_for() -> None:
+    choice = choose(simple("sum", (8192, 8192), (0,)), "fast=reduced")
+    assert choice.reasons == ["asked for: fast=reduced", "so also: vector=1, finish=cta"]
+
+
+def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
+    task = simple("sum", (8192, 8192), (0,))
+    assert choose(task).plan.finish == "last_block"
+    alone = choose(task, "fast=reduced")
+    assert (alone.plan.finish, alone.run.split) == ("cta", 1)
+    assert choose(task, "fast=reduced,finish=last_block").plan.finish == "last_block"
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
