@@ -57,10 +57,10 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     asked = _keys(options)
     if chosen.tile_bytes:
         chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in asked})
-    if chosen.walk in OWN_WALKS:
-        chosen = _walking(task, plan, chosen, asked)
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
         chosen = replace(chosen, finish="last_block")
+    if chosen.walk in OWN_WALKS:
+        chosen = _walking(task, plan, chosen, asked, notes)
     if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
         clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
@@ -84,18 +84,19 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster
 
 
-def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str]) -> Plan:
+def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str], notes: Notes) -> Plan:
     """``chosen`` with what else its walk needs, as far as it was not asked for."""
     fit = plan
     if plan.walk != chosen.walk:
         warps = THREADS // WARP
         fit = settled(replace(wide(task, chosen), warps=warps, warps_kept=warps))
-        fit = replace(fit, vector=min(fit.vector, walks.NEEDS[chosen.walk].widest))
+        fit = replace(fit, vector=min(fit.vector, walks.NEEDS[chosen.walk].widest(task)))
     own = {key: value for key, value in differing(chosen, fit).items() if key not in asked}
     found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
+    found = found if "warps" in asked else fitting(task, found, notes)
     check(found, task.target, task.state_bytes)
     walks.check(task, found)
-    if plan.walk != chosen.walk and "finish" not in asked:
+    if plan.walk != chosen.walk and not found.coarsening and "finish" not in asked:
         found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
     return found
 

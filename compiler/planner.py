@@ -23,7 +23,7 @@ from .limits import fitting
 from .period import periodic
 from .plan import OWN_WALKS, Access, Launch, Plan, check, launch
 from .repeats import repetitions
-from .split import ctas_of, parts_of
+from .split import coarsened, parts_of
 from .staggered import staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
@@ -95,7 +95,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
-    partials = g.n_kept * ctas_of(task, plan) if plan.coarsening else 0
+    partials = g.n_kept * coarsened(plan, g.n_reduced, g.columns) if plan.coarsening else 0
     largest = max(g.n_kept, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]

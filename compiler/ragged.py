@@ -174,7 +174,6 @@ def _one_row(g: Geometry) -> Geometry:
 
 
 def _checked(task: Task, found: Plan) -> Plan:
-    check(found, task.target, task.state_bytes)
     for key, value, wanted in (
         ("vector", found.vector, 1),
         ("tile_bytes", found.tile_bytes, 0),
@@ -184,6 +183,7 @@ def _checked(task: Task, found: Plan) -> Plan:
     ):
         if value != wanted:
             raise error("WF146", key=key, value=value)
+    check(found, task.target, task.state_bytes)
     if found.walk == "interleaved" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=found.walk)
     return found

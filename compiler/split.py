@@ -79,10 +79,10 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
     there is one CTA when the results fill it.
     """
+    if plan.coarsening:
+        return coarsened(plan, n_reduced, columns)
     slots, step = grain(plan, columns)
     accesses = -(-n_reduced // step)
-    if plan.coarsening:
-        return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
     pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
@@ -96,6 +96,12 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
         return max(1, parts)
     return _even(max(1, parts), most, tiles, steps, resident)
+
+
+def coarsened(plan: Plan, n_reduced: int, columns: int = 1) -> int:
+    """CTAs along the reduced axis of a plan that coarsens, on any machine and for any state."""
+    accesses = -(-n_reduced // grain(plan, columns)[1])
+    return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 
 def _along_kept(plan: Plan, state_bytes: int) -> tuple[int, int]:

@@ -36,11 +36,15 @@ LEAST = 16
 in the one before, and one that ends after a row begins in it."""
 
 
+def widest(task: Task) -> int:
+    """Elements of an access at most, for the states that a thread may hold."""
+    return 1 << min(WIDEST, max(1, STATES // task.state_registers)).bit_length() - 1
+
+
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan with staggered warps and the accesses of ``wide``, where ``plan`` has none that are aligned."""
     g = task.geometry
-    vector = min(wide.vector, WIDEST, max(1, STATES // task.state_registers))
-    vector = 1 << vector.bit_length() - 1
+    vector = min(wide.vector, widest(task))
     unroll = BYTES if task.itemsize == 1 else wide.unroll * (wide.vector // vector)
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
     short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector

@@ -21,19 +21,19 @@ class Needs:
         wanted: the same in words.
         more: the extent to raise for more such rows.
         access: how its threads read.
-        widest: elements of an access at most.
+        widest: elements of an access at most, for the states of a task.
     """
 
     met: Callable[[Task, Plan], bool]
     wanted: str
     more: str
     access: Access
-    widest: int
+    widest: Callable[[Task], int]
 
 
 NEEDS: dict[str, Needs] = {
-    "period": Needs(period.serves, period.WANTED, period.RAISE, "period", WIDEST),
-    "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, "staggered", staggered.WIDEST),
+    "period": Needs(period.serves, period.WANTED, period.RAISE, "period", lambda _: WIDEST),
+    "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, "staggered", staggered.widest),
 }
 
 

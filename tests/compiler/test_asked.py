@@ -8,6 +8,7 @@ import pytest
 from layouts import Layout
 from tasks import simple, task_of, traced
 
+from warpfold.compiler import staggered
 from warpfold.compiler.atomic import exact
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
@@ -60,6 +61,22 @@ def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
     alone = choose(task, "fast=reduced")
     assert (alone.plan.finish, alone.run.split) == ("cta", 1)
     assert choose(task, "fast=reduced,finish=last_block").plan.finish == "last_block"
+
+
+def test_a_walk_that_coarsens_has_a_grid_stage_or_is_told_that_it_does_not_fit() -> None:
+    plan = choose(simple("sum", (657, 14), (0,)), "walk=period,coarsening=4").plan
+    assert (plan.walk, plan.coarsening, plan.finish) == ("period", 4, "last_block")
+    with pytest.raises(PlanError, match="WF416: walk=period does not fit this layout"):
+        choose(simple("sum", (600, 7), (1,)), "walk=period,coarsening=4")
+
+
+@pytest.mark.parametrize(("what", "t"), [("logsumexp", "u8"), ("mean_var", "u8"), ("var", "f64"), ("sum", "f32")])
+def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str, t: str) -> None:
+    """By narrower accesses, as where the planner chooses them."""
+    task = simple(what, (1600, 1025), (0,), t)
+    plan = choose(task, "walk=staggered").plan
+    assert (plan.walk, plan.warps) == ("staggered", 8)
+    assert plan.vector * task.state_registers <= staggered.STATES or plan.vector == 2
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:

@@ -126,6 +126,8 @@ def test_a_state_too_wide_for_shared_memory_takes_fewer_warps() -> None:
     ("options", "message"),
     [
         ("vector=4", "WF146: segments are reduced element by element in one CTA each: vector=4 does not fit"),
+        ("walk=period", "WF146: segments are reduced .*: walk=period does not fit"),
+        ("walk=staggered", "WF146: segments are reduced .*: walk=staggered does not fit"),
         ("tile_bytes=4096", "WF146: segments are reduced .*: tile_bytes=4096 does not fit"),
         ("cluster=2", "WF146: segments are reduced .*: cluster=2 does not fit"),
         ("finish=two_kernels", "WF146: segments are reduced .*: finish=two_kernels does not fit"),

@@ -49,6 +49,18 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("plan", ["coarsening=4", "walk=period,coarsening=2", "walk=staggered", "tile_bytes=4096"])
+def test_a_compiled_reduction_runs_under_every_kind_of_plan(plan: str, tmp_path: Path) -> None:
+    """Other arrays than it was compiled for, and from its file."""
+    axis = 1 if "tile" in plan else 0
+    width = 9 if "period" in plan else 257
+    wf.compile("sum", (700, width), "f32", axis=axis, plan=plan).save(tmp_path / "k.warpfold")
+    k = wf.load(tmp_path / "k.warpfold")
+    for rows in (700, 1501):
+        x = np.random.default_rng(rows).standard_normal((rows, width)).astype(np.float32)
+        np.testing.assert_allclose(k(x, device="emulator"), x.sum(axis), rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize("determinism", ["run", "portable"])
 def test_a_portable_artifact_is_launched_alike_on_every_machine(
     determinism: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
