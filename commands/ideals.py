@@ -16,7 +16,8 @@ from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.atomic import operation
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Geometry
-from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Launch, Plan, launch
+from ..compiler.ownership import Launch, launch
+from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Plan
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 

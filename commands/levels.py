@@ -9,7 +9,8 @@ from pathlib import Path
 from ..compiler import tiles
 from ..compiler.errors import Location
 from ..compiler.graph import Expr, walk
-from ..compiler.plan import Launch, Plan
+from ..compiler.ownership import Launch
+from ..compiler.plan import Plan
 from ..runtime.prepare import Prepared
 
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")

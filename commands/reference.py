@@ -22,7 +22,8 @@ import numpy as np
 from ..compiler.dtypes import DType
 from ..compiler.graph import Expr, MonoidGraph, walk
 from ..compiler.numeric import Array
-from ..compiler.plan import ROWS_A_ROUND, Launch, Plan
+from ..compiler.ownership import Launch
+from ..compiler.plan import ROWS_A_ROUND, Plan
 from .evaluate import Evaluator, State, rounds, rows
 
 AMPLIFIED = 32

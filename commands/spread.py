@@ -18,7 +18,8 @@ from ..compiler.atomic import exact
 from ..compiler.errors import PlanError, error
 from ..compiler.geometry import normalize_axes
 from ..compiler.ladder import RUNGS, expand
-from ..compiler.plan import Determinism, Finish, Launch, Meeting, Plan
+from ..compiler.ownership import Launch
+from ..compiler.plan import Determinism, Finish, Meeting, Plan
 from ..compiler.programs import names
 from ..runtime.emulator_backend import EmulatorBackend
 from ..runtime.execute import Arrays, prepared, side_by_side

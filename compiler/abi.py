@@ -12,7 +12,8 @@ from typing import Literal
 from . import tiles
 from .geometry import Dim, Geometry
 from .graph import Expr, MonoidGraph, Program, rewrite
-from .plan import IN_TILE, Access, Launch, Plan
+from .ownership import Launch
+from .plan import IN_TILE, Access, Plan
 
 Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",

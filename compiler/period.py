@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, large, ranks
-from .plan import STATIC_SHARED, Plan, period_rows, settled
+from .ownership import period_rows
+from .plan import STATIC_SHARED, Plan, settled
 from .task import Notes, Task
 
 COLUMNS = 256

@@ -20,8 +20,9 @@ from .access import access, large, nearest, planned, ranks, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
+from .ownership import Launch, launch
 from .period import periodic
-from .plan import OWN_WALKS, Access, Launch, Plan, check, launch
+from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
 from .split import coarsened, parts_of
 from .staggered import staggered

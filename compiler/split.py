@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from .access import ranks
 from .atomic import exact
-from .plan import LARGEST_CLUSTER, Plan, grain, launch
+from .ownership import grain, launch
+from .plan import LARGEST_CLUSTER, Plan
 from .task import Notes, Task
 
 THREADS = 256

@@ -8,7 +8,8 @@ from .abi import Facts
 from .dtypes import DType
 from .geometry import Geometry
 from .graph import MonoidGraph, Program
-from .plan import Determinism, Launch, Plan
+from .ownership import Launch
+from .plan import Determinism, Plan
 from .target import Target
 
 PORTABLE_SMS = 128

@@ -15,7 +15,8 @@ from .dtypes import DType
 from .graph import MonoidGraph, Program
 from .library import ARGMAX, ARGMIN
 from .monoid import Monoid
-from .plan import Launch, Plan
+from .ownership import Launch
+from .plan import Plan
 from .proofs import proof
 from .task import Choice
 

@@ -1,6 +1,6 @@
 """The distributor: a kernel in which each thread knows its place, what it owns, and the stages it goes through.
 
-The formulas are those of ``compiler/plan.py``. Walks with a way of their own are subclasses.
+The formulas are those of ``compiler/ownership.py``. Walks with a way of their own are subclasses.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What differs from the distributor otherwise: a thread's place is one in a period, and only when the rows of the period
 have met does it own a result, the column of its number. The formulas are those of ``period_range`` in
-``compiler/plan.py``.
+``compiler/ownership.py``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from ..compiler.artifact import Artifact
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
-from ..compiler.plan import Launch, Plan
+from ..compiler.ownership import Launch
+from ..compiler.plan import Plan
 from ..compiler.split import ctas
 from ..compiler.target import target
 from ..compiler.task import Task

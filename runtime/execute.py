@@ -11,7 +11,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry
-from ..compiler.plan import Launch
+from ..compiler.ownership import Launch
 from ..compiler.programs import Structure, nest
 from . import arrays as libraries
 from . import recall

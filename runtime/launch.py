@@ -9,7 +9,7 @@ from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Dim, Geometry
-from ..compiler.plan import Launch, launch
+from ..compiler.ownership import Launch, launch
 from .backend import Call, Workspace
 
 ALIGN = 256

@@ -15,7 +15,8 @@ from ..compiler.abi import Role, partial_program, second_program
 from ..compiler.artifact import CompiledKernel
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
-from ..compiler.plan import Plan, launch
+from ..compiler.ownership import launch
+from ..compiler.plan import Plan
 from ..compiler.programs import Traced
 from ..compiler.ragged import Rows, Threads
 from ..compiler.target import Target

@@ -27,7 +27,8 @@ from warpfold.commands.request import Request
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.library import FUNCTIONS
-from warpfold.compiler.plan import Launch, Plan
+from warpfold.compiler.ownership import Launch
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.programs import program
 from warpfold.runtime import cache
 

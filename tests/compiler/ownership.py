@@ -1,15 +1,17 @@
-"""Who owns which element, enumerated from the formulas of ``compiler/plan.py``."""
+"""Who owns which element, enumerated from the formulas of ``compiler/ownership.py``."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
 
-from warpfold.compiler.plan import (
+from warpfold.compiler.ownership import (
     Launch,
     Place,
-    Plan,
     kept_in_tile,
     kept_index,
     period_range,
@@ -17,7 +19,36 @@ from warpfold.compiler.plan import (
     reduced_range,
     staggered_columns,
 )
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.target import WARP
+
+
+@st.composite
+def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
+    """Plans of the ordinary walks, whose extents are any."""
+    power = lambda most: st.sampled_from([1 << k for k in range(most.bit_length())])  # noqa: E731
+    plan = Plan(
+        fast=draw(st.sampled_from(["reduced", "kept"])),
+        walk=draw(st.sampled_from(["interleaved", "blocked"])),
+        vector=draw(power(16)),
+        unroll=draw(power(8)),
+        lanes=draw(power(32)),
+        warps=draw(power(8)),
+        warps_kept=draw(power(4)),
+        cluster=draw(st.sampled_from([1, 1, 2, 8])),
+        cta=draw(
+            st.sampled_from(["shuffle", "shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"])
+        ),
+        finish=draw(st.sampled_from(["cta", "last_block", "two_kernels"])),
+    )
+    if plan.cta != "shuffle":
+        plan = replace(plan, exchange=draw(st.sampled_from(["shared", "global"])))
+    if plan.finish != "cta":
+        plan = replace(plan, coarsening=draw(st.sampled_from([0, plan.unroll, 16])))
+    if plan.lies_in_warps:
+        plan = replace(plan, tile_bytes=draw(st.sampled_from([0, 1024, 32768])))
+    assume(plan.threads <= most_threads and not (plan.walk == "blocked" and plan.vector_reduced > 1))
+    return plan
 
 
 @lru_cache(maxsize=4096)

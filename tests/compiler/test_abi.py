@@ -14,7 +14,8 @@ from warpfold.compiler.abi import POINTERS, Facts, Kernel, Param, params, partia
 from warpfold.compiler.dtypes import F32, I32, I64
 from warpfold.compiler.geometry import Dim, Geometry
 from warpfold.compiler.graph import MonoidGraph, walk
-from warpfold.compiler.plan import Launch, Plan
+from warpfold.compiler.ownership import Launch
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.task import Task
 

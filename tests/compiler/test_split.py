@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpfold.compiler.plan import Plan, launch
+from warpfold.compiler.ownership import launch
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.split import (
     ALONG_KEPT,
     CTAS_PER_SM,

@@ -14,7 +14,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.abi import Facts
-from warpfold.compiler.plan import Launch, Plan, launch
+from warpfold.compiler.ownership import Launch, launch
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.task import Choice
 from warpfold.compiler.tree import same_bits, signature, unordered
 from warpfold.runtime.api import plan_for

@@ -10,7 +10,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.plan import Launch, Plan
+from warpfold.compiler.ownership import Launch
+from warpfold.compiler.plan import Plan
 from warpfold.runtime.api import plan_for
 
 from .reference import REFERENCE, compare, rows

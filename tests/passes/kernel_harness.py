@@ -21,9 +21,9 @@ from warpfold.compiler.elementwise import mlir_type
 from warpfold.compiler.emit import scalars
 from warpfold.compiler.graph import Expr, Program
 from warpfold.compiler.mlir import gpu, ir
+from warpfold.compiler.ownership import launch as plan_launch
 from warpfold.compiler.pipeline import run as run_steps
 from warpfold.compiler.plan import Determinism
-from warpfold.compiler.plan import launch as plan_launch
 from warpfold.compiler.programs import program
 from warpfold.compiler.target import DEFAULT
 from warpfold.compiler.task import Choice, Task

@@ -1,0 +1,135 @@
+"""Who owns which element: the grid and the chunk of a call, and from them the elements of each thread.
+
+The functions here are the one definition: ``passes/_distributor.py`` and the walks beside it emit exactly these
+formulas, and the property tests check that they cover every element once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd
+
+from .plan import Plan
+from .target import WARP
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What one call adds to a plan at run time.
+
+    Attributes:
+        tiles: CTAs along the kept axis.
+        split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
+        chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
+        units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
+        rows: those of a period, where the plan walks so.
+    """
+
+    tiles: int
+    split: int
+    chunk: int
+    units: int = 0
+    rows: int = 1
+
+
+def period_rows(plan: Plan, columns: int) -> int:
+    """The most rows of so many columns that the threads of a CTA read at once in whole accesses; 0 if there are none.
+
+    A multiple of as many rows as it takes to fill accesses: then the elements of an access, so many rows on, are of the
+    same columns.
+    """
+    whole = plan.vector // gcd(plan.vector, columns)
+    return plan.threads * plan.vector // columns // whole * whole
+
+
+def grain(plan: Plan, columns: int) -> tuple[int, int]:
+    """Results that a CTA works on, and elements of the reduced axis that its threads read with an access each.
+
+    ``columns`` are the results side by side, which only a period asks for.
+    """
+    if plan.walk == "period":
+        return columns, period_rows(plan, columns)
+    return plan.slots, plan.positions * plan.vector_reduced
+
+
+def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, columns: int = 1) -> Launch:
+    """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
+    slots, step = grain(plan, columns)
+    clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
+    chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
+    chunk = -(-chunk // (step * plan.unroll)) * step * plan.unroll
+    clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
+    rows = step if plan.walk == "period" else 1
+    return Launch(-(-n_kept // slots), clusters * plan.cluster, chunk, rows=rows)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A thread's place in the grid: CTA along kept, CTA along reduced, thread number in the CTA."""
+
+    tile: int
+    part: int
+    thread: int
+
+
+def kept_index(plan: Plan, place: Place) -> int:
+    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
+    lane, warp = place.thread % WARP, place.thread // WARP
+    lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
+    warp_kept = warp // plan.warps
+    return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
+
+
+def staggered_columns(plan: Plan, run: Launch, place: Place, n_kept: int) -> tuple[int, int]:
+    """(begin, end) of the columns that a thread of a staggered warp owns; its accesses begin up to a vector earlier.
+
+    All CTAs have as many columns, in whole accesses. The lanes behind these own none; the first of them reads what of
+    the last column its neighbour does not.
+    """
+    slot = place.thread % WARP * plan.vector
+    vectors = -(-n_kept // plan.vector)
+    pitch = -(-vectors // run.tiles) * plan.vector
+    begin = place.tile * pitch + slot
+    return begin, min(begin + plan.vector, n_kept) if slot < pitch else begin
+
+
+def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:
+    """The kept indices of a thread whose CTA copies the elements of ``results`` results: one in each turn."""
+    first = place.tile * results
+    begin = first + kept_index(plan, replace(place, tile=0))
+    return range(begin, min(first + results, n_kept), plan.slots)
+
+
+def position(plan: Plan, place: Place) -> int:
+    """A thread's position along the reduced axis within its CTA, from 0."""
+    lane, warp = place.thread % WARP, place.thread // WARP
+    lane_reduced = lane % plan.lanes if plan.fast == "reduced" else lane // plan.lanes_kept
+    return (warp % plan.warps) * plan.lanes + lane_reduced
+
+
+def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: int = 0) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses; each covers ``vector_reduced`` elements, clipped to [first, end).
+
+    ``first`` is the chunk's start. With a ``lead`` (how far the row's start lies past a 16-byte boundary, in
+    elements) accesses start that much earlier, so that all of them are aligned.
+    """
+    first = place.part * run.chunk
+    end = min(first + run.chunk, n_reduced)
+    if plan.walk != "blocked":
+        return first - lead + position(plan, place) * plan.vector_reduced, end, plan.step
+    piece = -(-run.chunk // plan.positions)
+    begin = first + position(plan, place) * piece
+    return begin, min(begin + piece, end), 1
+
+
+def period_range(
+    plan: Plan, run: Launch, place: Place, columns: int, n_reduced: int, lead: int
+) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
+
+    As of a row of ``n_reduced * columns`` elements whose start lies ``lead`` past a boundary; clipped to the chunk's.
+    """
+    first = place.part * run.chunk * columns
+    end = min(first + run.chunk * columns, n_reduced * columns)
+    slot, period = place.thread * plan.vector, run.rows * columns
+    return first - lead + slot, end if slot < period else first - plan.vector, period
