@@ -9,6 +9,7 @@ from ownership import (
     check_launch,
     check_periods,
     check_reduced,
+    check_staggered,
     check_threads,
 )
 from tiling import check_tile, results_of
@@ -105,6 +106,10 @@ def check_access(task: Task, choice: Choice) -> None:
         item = task.operand_type(i).itemsize
         assert plan.vector > 1
         assert plan.vector * item <= 16
+        if kind == "staggered":
+            start = (task.addresses[i] + g.offsets[i] * item) // item
+            check_staggered(plan, choice.run, g.reduced[0].strides[i], g.n_kept, g.n_reduced, start)
+            continue
         fast, slow = (g.reduced, g.kept) if plan.fast == "reduced" else (g.kept, g.reduced)
         rows = offsets_of(slow, i) + g.offsets[i]
         along = offsets_of(fast, i)
