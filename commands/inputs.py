@@ -48,13 +48,15 @@ def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
     """``key=value`` each: values are Python literals, or else the words themselves.
 
     Raises:
-        ArgumentError: WF815 when there is no key.
+        ArgumentError: WF815 when there is no key, WF817 for a key that came before.
     """
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.isidentifier():
             raise error("WF815", text=text)
+        if key in found:
+            raise error("WF817", key=key, first=found[key], second=value)
         try:
             found[key] = float(value) if value in ("inf", "-inf") else ast.literal_eval(value)
         except (ValueError, SyntaxError):

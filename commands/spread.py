@@ -105,7 +105,7 @@ class Trials:
     def orders(self) -> Iterator[tuple[str, Prepared]]:
         """The plans with another order of combines than those before, the one asked for first."""
         asked = self.request.plan
-        pinned = {item.partition("=")[0].strip() for item in expand(asked).split(",")}
+        pinned = expand(asked)
         steps = [f"{key}={value}" for key, values in FIELDS.items() if key not in pinned for value in values]
         steps += [rung.name for rung in RUNGS if not asked]
         seen = set()

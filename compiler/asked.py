@@ -38,7 +38,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     shared = ctas_of(task, chosen)
     changes = differing(plan, chosen)
     notes.forget({*changes, *(["parts"] if shared != parts else [])})
-    keys = _keys(expand(options))
+    keys = expand(options)
     for words, named in (("asked for", True), ("so also", False)):
         if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == named]:
             notes.because(f"{words}: {', '.join(own)}")

@@ -442,6 +442,11 @@ _rows(
             "tile_bytes={tile_bytes} hold no result's elements: they lie too far apart, or not in one run of memory",
             "raise tile_bytes, or set tile_bytes=0",
         ),
+        "WF419": (
+            "{item!r} is no key=value: only the first of a plan's options may be a name",
+            "write a name, key=value,key=value, or a name and then what differs",
+        ),
+        "WF420": ("plan field {key} is given twice: {first!r} and {second!r}", "give it once"),
     },
 )
 
@@ -517,6 +522,7 @@ _rows(
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
+        "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
         "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),

@@ -29,7 +29,7 @@ class Rung:
 
     Attributes:
         name: as ``--plan`` takes it.
-        options: the fields it pins, ``key=value,...``; a later value counts.
+        options: the fields it pins, ``key=value,...``; of two values the later counts.
         source: who teaches it.
         idea: what it does, or does better than the one before, in one sentence.
     """
@@ -73,16 +73,30 @@ RUNGS = (
 _OPTIONS = {rung.name: rung.options for rung in RUNGS}
 
 
-def expand(options: str) -> str:
-    """``options`` of a plan, ``key=value,...``, with the fields of a rung in place of each name among them.
+def expand(options: str) -> dict[str, str]:
+    """The fields that ``options`` of a plan set: ``key=value,...``, or a rung's name and then what differs.
 
     Raises:
-        PlanError: WF410 for a name that no rung has.
+        PlanError: WF410 for a name that no rung has, WF419 for one behind other options, WF420 for a field given twice.
     """
-    return ",".join(item if "=" in item else _fields(item.strip()) for item in options.split(","))
+    if not options.strip():
+        return {}
+    items = [item.strip() for item in options.split(",")]
+    fields = _fields(items.pop(0)) if "=" not in items[0] else {}
+    given: dict[str, str] = {}
+    for item in items:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise error("WF419", item=item)
+        if key in given:
+            raise error("WF420", key=key, first=given[key], second=value)
+        given[key] = value
+    return fields | given
 
 
-def _fields(name: str) -> str:
-    if name and name not in _OPTIONS:
+def _fields(name: str) -> dict[str, str]:
+    """The fields that the rung ``name`` pins."""
+    if name not in _OPTIONS:
         raise error("WF410", name=name, near=near(name, _OPTIONS), known=" ".join(_OPTIONS))
-    return _OPTIONS.get(name, "")
+    pairs = (item.partition("=") for item in _OPTIONS[name].split(",") if item)
+    return {key: value for key, _, value in pairs}

@@ -181,12 +181,11 @@ class Plan:
         """This plan with ``key=value,...`` of ``text`` in place of its own values; a rung's name stands for its own.
 
         Raises:
-            PlanError: WF402 unknown key, WF403 bad value, WF410 no rung of this name.
+            PlanError: WF402 unknown key, WF403 bad value; what ``expand`` refuses.
         """
         known = [f.name for f in fields(self) if f.name != "tree"]
         changes: dict[str, int | str] = {}
-        for item in filter(None, expand(text).split(",")):
-            key, _, value = (part.strip() for part in item.partition("="))
+        for key, value in expand(text).items():
             if key not in known:
                 raise error("WF402", key=key, near=near(key, known), known=" ".join(known))
             if isinstance(getattr(self, key), int):

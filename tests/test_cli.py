@@ -359,6 +359,11 @@ def test_version() -> None:
     ("words", "text"),
     [
         (("run", "var", "--param", "correction"), "WF815: 'correction' is no parameter"),
+        (
+            ("run", "norm", "--param", "ord=3", "--param", "ord=4"),
+            "WF817: parameter ord is given twice: 3 and 4\n  help: give it once",
+        ),
+        (("run", "sum", "--plan", "warps=8,simple"), "WF419: 'simple' is no key=value"),
         (("run", "var", "--param", "ddof=1"), "WF127: var takes no parameter 'ddof': expected one of correction"),
         (
             ("run", "var", "--param", "correction=one"),

@@ -47,10 +47,27 @@ def test_the_default_is_what_the_planner_chooses() -> None:
 def test_a_name_may_be_followed_by_what_differs() -> None:
     assert Plan().with_options("simple,warps=4") == Plan().with_options("simple").with_options("warps=4")
     assert Plan().with_options(" simple , unroll = 2").unroll == 2
-    assert expand("warps=2,,unroll=4") == "warps=2,,unroll=4"
+    assert expand(" warps=2 ,unroll = 4") == {"warps": "2", "unroll": "4"}
+    assert expand("") == expand(" ") == expand("default") == {}
 
 
-@pytest.mark.parametrize("text", ["simpel", "warps", "Simple", "unroll=2,sequential"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("warps=8,simple", "WF419: 'simple' is no key=value: only the first of a plan's options may be a name"),
+        ("simple,shared", "WF419: 'shared' is no key=value"),
+        ("warps=8,,lanes=4", "WF419: '' is no key=value"),
+        ("warps=8,", "WF419: '' is no key=value"),
+        ("warps=8,warps=4", "WF420: plan field warps is given twice: '8' and '4'\n  help: give it once"),
+        ("simple,warps=8, warps = 8", "WF420: plan field warps is given twice"),
+    ],
+)
+def test_options_of_which_one_would_be_dropped_are_refused(text: str, message: str) -> None:
+    with pytest.raises(PlanError, match=f"^{message}"):
+        Plan().with_options(text)
+
+
+@pytest.mark.parametrize("text", ["simpel", "warps", "Simple", ",warps=2"])
 def test_a_name_that_no_rung_has_is_refused(text: str) -> None:
     with pytest.raises(
         PlanError, match=r"WF410: no plan is called '.*'.*: expected one of serial simple .* shuffle default"

@@ -47,10 +47,9 @@ def test_both_rounds_of_a_period_use_one_buffer() -> None:
 
 
 def test_options_replace_fields() -> None:
-    plan = Plan().with_options(" vector=4 , unroll = 2,,finish=two_kernels,walk=blocked,fast=kept ")
+    plan = Plan().with_options(" vector=4 , unroll = 2,finish=two_kernels,walk=blocked,fast=kept ")
     assert plan == Plan("kept", "blocked", 4, 2, finish="two_kernels")
     assert Plan().with_options("") == Plan()
-    assert Plan().with_options("warps=2,warps=8").warps == 8
 
 
 @pytest.mark.parametrize("option", ["tree=tree-v3", "wraps=2", "=2", "threads=32", "Vector=2"])
