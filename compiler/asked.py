@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import staged, tiles, walks
-from .access import planned
+from .access import WIDEST, planned
 from .atomic import adds, exact
 from .columns import wide
 from .errors import error
@@ -13,6 +13,7 @@ from .ladder import expand
 from .limits import fitting
 from .plan import IN_WARPS, OWN_WALKS, Plan, check, differing, settled
 from .split import THREADS, ctas_of
+from .staged import WORD
 from .target import WARP
 from .task import Notes, Task
 
@@ -31,7 +32,7 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     """``plan`` with ``options`` in it, and its CTAs along the reduced axis, of which the planner chose ``parts``.
 
     Raises:
-        PlanError: WF402 to WF418 where that cannot be served.
+        PlanError: WF402 to WF421 where that cannot be served.
     """
     later = Notes()
     chosen = _changed(task, plan, options, later)
@@ -72,8 +73,7 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
-    if not _vector_fits(task, chosen):
-        raise error("WF407", vector=chosen.vector, axis=chosen.fast)
+    _check_vector(task, chosen)
     if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
         raise error("WF418", tile_bytes=chosen.tile_bytes)
     if chosen.finish == "atomic" and not exact(task.monoid):
@@ -112,10 +112,20 @@ def _check_atomic(task: Task) -> None:
     """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
     why, loose = "no atomic instruction combines its states", ""
     if adds(task.monoid):
-        why, loose = "its result would depend on the order of the atomics", ', or determinism="none"'
+        why, loose = "its result would depend on the order of the atomics", ', or determinism="none" in Python'
     if not loose or task.determinism != "none":
         remedy = f"use finish=last_block or finish=two_kernels{loose}"
         raise error("WF408", name=task.monoid.name, why=why, remedy=remedy)
+
+
+def _check_vector(task: Task, plan: Plan) -> None:
+    """Refuses vectors that are wider than an access (WF421), or that the layout has not (WF407)."""
+    if _vector_fits(task, plan):
+        return
+    widest, item = WORD if plan.tile_bytes else WIDEST, task.itemsize
+    if plan.vector * item > widest:
+        raise error("WF421", vector=plan.vector, item=item, bytes=plan.vector * item, widest=widest)
+    raise error("WF407", vector=plan.vector, axis=plan.fast)
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:

@@ -446,6 +446,10 @@ _rows(
             "{item!r} is no key=value: only the first of a plan's options may be a name",
             "write a name, key=value,key=value, or a name and then what differs",
         ),
+        "WF421": (
+            "vector={vector} elements of {item} bytes are {bytes} bytes: an access takes at most {widest}",
+            "lower vector",
+        ),
         "WF420": ("plan field {key} is given twice: {first!r} and {second!r}", "give it once"),
     },
 )

@@ -35,9 +35,12 @@ IN_WARPS: dict[str, Any] = {
 """What a plan must say whose results belong to a warp, or to lanes of one."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
-LARGEST, LARGEST_TILE = 1 << 10, 1 << 15
-"""What an option of a plan may say at most: an extent, and bytes of a tile, of which shared memory holds no more."""
-_POWERS = {str(1 << k): 1 << k for k in range(LARGEST_TILE.bit_length())}
+LARGEST = {
+    "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 15,
+    "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10,
+}  # fmt: skip
+"""What an extent may be at most: the threads of a CTA are 32 warps, a tile is no more than shared memory holds."""
+_NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(16)))}
 
 
 @dataclass(frozen=True)
@@ -197,13 +200,17 @@ class Plan:
 
 def _extent(key: str, value: str) -> int:
     """The number that ``value`` of an option says."""
-    if key in _MAY_BE_ZERO and value == "0":
-        return 0
-    most = LARGEST_TILE if key == "tile_bytes" else LARGEST
-    if _POWERS.get(value, LARGEST_TILE + 1) > most:
-        zero = "0, or " if key in _MAY_BE_ZERO else ""
-        raise error("WF403", key=key, value=repr(value), expected=f"{zero}a power of two from 1 to {most}")
-    return _POWERS[value]
+    found = _NUMBERS.get(value, -1)
+    _check_extent(key, found, repr(value))
+    return found
+
+
+def _check_extent(key: str, extent: int, shown: object) -> None:
+    """WF403 for what the field ``key`` cannot be."""
+    may_be_zero, most = key in _MAY_BE_ZERO, LARGEST[key]
+    if extent & (extent - 1) or not (0 if may_be_zero else 1) <= extent <= most:
+        expected = "0, or " * may_be_zero + f"a power of two from 1 to {most}"
+        raise error("WF403", key=key, value=shown, expected=expected)
 
 
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
@@ -272,18 +279,6 @@ def _check_fields(plan: Plan) -> None:
     for key, choices in _CHOICES.items():
         if getattr(plan, key) not in choices:
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected="one of " + " ".join(choices))
-    for key in ("vector", "unroll", "lanes", "warps", "warps_kept", "cluster"):
+    for key in LARGEST:
         extent = getattr(plan, key)
-        if extent < 1 or extent & (extent - 1):
-            raise error("WF403", key=key, value=extent, expected="a power of two")
-    for key in _MAY_BE_ZERO:
-        extent = getattr(plan, key)
-        if extent < 0 or extent & (extent - 1):
-            raise error("WF403", key=key, value=extent, expected="0, or a power of two")
-    if plan.lanes > WARP:
-        raise error("WF403", key="lanes", value=plan.lanes, expected="at most 32")
-    if plan.cluster > LARGEST_CLUSTER:
-        raise error("WF403", key="cluster", value=plan.cluster, expected=f"at most {LARGEST_CLUSTER}")
-    if plan.vector > 16 or plan.unroll > 32:
-        raise error("WF403", key="vector" if plan.vector > 16 else "unroll", value=max(plan.vector, plan.unroll),
-                    expected="at most 16 elements a vector and 32 accesses a step")  # fmt: skip
+        _check_extent(key, extent, extent)

@@ -41,7 +41,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         split: whether several CTAs may share one result.
 
     Raises:
-        PlanError: WF402 to WF418 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF421 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
     plan = _own_plan(task, notes)

@@ -390,7 +390,7 @@ def test_version() -> None:
         (("run", "sum", "--output", "/dev/null"), "WF505: cannot write /dev/null: it is not a regular file"),
         (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp' (did you mean warps"),
         (("run", "sum", *SMALL, "--plan", "warps=3"), "WF403: plan field warps cannot be "),
-        (("run", "sum", *SMALL, "--plan", "warps=64"), "WF404: the plan needs"),
+        (("run", "sum", *SMALL, "--plan", "warps=32,warps_kept=2"), "WF404: the plan needs"),
         (("explain", "sum", "--arch", "sm_99"), "WF401: no target is called 'sm_99'"),
         (("compile", "sum", "--emit", "artifact"), "WF812: an artifact is a file and needs a path\n  help: add -o"),
         (("compile", "sum", "--json"), "WF813: ptx has no JSON form"),

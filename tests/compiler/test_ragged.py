@@ -131,7 +131,7 @@ def test_a_state_too_wide_for_shared_memory_takes_fewer_warps() -> None:
         ("tile_bytes=4096", "WF146: segments are reduced .*: tile_bytes=4096 does not fit"),
         ("cluster=2", "WF146: segments are reduced .*: cluster=2 does not fit"),
         ("finish=two_kernels", "WF146: segments are reduced .*: finish=two_kernels does not fit"),
-        ("warps=64", "WF404"),
+        ("warps=64", "WF403"),
     ],
 )
 def test_plans_that_rows_cannot_have_are_refused(options: str, message: str) -> None:
