@@ -131,7 +131,10 @@ _rows(
     DTypeError,
     {
         "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "pass axis=1 or axis=(0, 2)"),
-        "WF105": ("no rule for elements of type {dtype}: expected one of {known}", "convert the array first"),
+        "WF105": (
+            "no rule for elements of type {dtype}: expected one of {known}",
+            "give one of these types; convert an array that has another",
+        ),
     },
 )
 
@@ -139,7 +142,7 @@ _rows(
 _rows(
     ArgumentError,
     {
-        "WF120": ("no reduction is called {name!r}: expected one of {known}", "or pass a monoid or a function"),
+        "WF120": ("no reduction is called {name!r}{near}: expected one of {known}", "or pass a monoid or a function"),
         "WF121": ("device cannot be {device!r}: expected auto, cuda or emulator", "leave it out for auto"),
         "WF122": (
             "the array lies on {found}, which the {backend} backend cannot reach",
@@ -154,12 +157,12 @@ _rows(
             "the inputs do not broadcast to one shape: {shapes}",
             "sizes along an axis must be equal, or 1",
         ),
-        "WF127": ("{name} takes no parameter {parameter!r}: expected one of {known}", "leave it out or correct it"),
+        "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "leave it out or correct it"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
             "parameters are baked into the kernel; pass arrays as inputs",
         ),
-        "WF129": ("a shape has whole sizes of at least 0, got {shape}", "correct the size"),
+        "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
         "WF130": ("cannot reduce with a {kind}: expected a monoid, a function or a name", "see wf.monoid"),
         "WF124": (
             "{name} takes {expected} input array(s), got {found}",
@@ -272,10 +275,7 @@ _rows(
 _rows(
     ArgumentError,
     {
-        "WF133": (
-            "{name} has no identity: where= may leave a result without elements",
-            "give initial=, the value to begin with, or replace the elements that do not count",
-        ),
+        "WF133": ("{name} has no identity: where= may leave a result without elements", "{remedy}"),
         "WF134": ("{name} of no elements has no value: all elements of a result are NaN", "test for that first"),
         "WF135": ("the input of {name} holds NaN", "leave nan='raise' away, or reduce with nan='ignore'"),
         "WF136": ("initial={initial} does not fit {name}: expected {expected}", "give a value that the state can hold"),
@@ -314,7 +314,10 @@ _rows(
             "elements of type {dtype} cannot be added up in {accumulate}",
             "give a float type for floats, a complex one for complex numbers",
         ),
-        "WF150": ("dot takes two arrays of rank 1, got shapes {shapes}", "use vecdot, which reduces an axis"),
+        "WF150": (
+            "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
+            "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
+        ),
         "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
     },
 )

@@ -32,6 +32,8 @@ class Scope:
         wide: elements are numbered in 64 bits.
         mask: which elements take part; None for all.
         needs_initial: the mask is a caller's ``where=``: a monoid without identity then needs an initial value.
+        name: what messages call the program.
+        takes_initial: whether a caller can give it one.
         checks: (code, condition per result) of what must be false once the kernels ran.
         used: the monoids, each with the types of what it reduces: lifted elements, or the values of its state.
     """
@@ -39,6 +41,8 @@ class Scope:
     wide: bool = True
     mask: Sym | None = None
     needs_initial: bool = False
+    name: str = ""
+    takes_initial: bool = False
     checks: list[tuple[str, Sym]] = field(default_factory=list)
     used: list[tuple[Monoid, tuple[DType, ...]]] = field(default_factory=list)
 
@@ -110,7 +114,8 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
         raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
     held = _held()
     if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
-        raise error("WF133", name=m.name)
+        given = "give initial=, the value to begin with, or " * held.takes_initial
+        raise error("WF133", name=held.name, remedy=f"{given}replace the elements that do not count")
     typed = _typed(values)
     if m.lift is None:
         uses(m, typed)

@@ -18,7 +18,7 @@ from .errors import error
 from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
-from .monoid import Monoid, defined
+from .monoid import Monoid, defined, keywords
 from .storage import Value, parts, split, value
 from .trace import Sym, foreign
 
@@ -86,7 +86,7 @@ def trace(
     mask = split(values.pop())[0] if masked else None
     label = str(name or getattr(function, "__name__", "reduction"))
     bad = not_a_number(values) if nan != "propagate" else None
-    held = Scope(wide, mask, needs_initial=masked)
+    held = Scope(wide, mask, needs_initial=masked, name=label, takes_initial="initial" in keywords(function))
     with scope(held), leaving_out(bad if nan == "ignore" else None):
         got = function(*values, **params)
         leaves: list[Value] = []

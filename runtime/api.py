@@ -143,7 +143,7 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
     try:
         full = tuple(index(n) for n in shape)
     except TypeError:
-        raise error("WF129", shape=shape) from None
+        raise error("WF129", shape="an array" if hasattr(shape, "shape") else shape) from None
     if builtins.any(n < 0 for n in full):
         raise error("WF129", shape=full)
     return full

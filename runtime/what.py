@@ -10,7 +10,7 @@ from typing import Any, Union
 from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
-from ..compiler.errors import error
+from ..compiler.errors import error, near
 from ..compiler.fold import fold, uses, within
 from ..compiler.monoid import Monoid, defined, keywords, positional, variadic
 from ..compiler.programs import named
@@ -66,7 +66,7 @@ def function_of(what: What) -> Callable[..., Any]:
         return _several(what)
     if isinstance(what, str):
         if what not in library.FUNCTIONS:
-            raise error("WF120", name=what, known=" ".join(library.FUNCTIONS))
+            raise error("WF120", name=what, near=near(what, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
         return library.FUNCTIONS[what]
     if isinstance(what, Monoid):
         return library.OF_MONOID.get(what) or _folding(what)

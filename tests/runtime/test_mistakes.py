@@ -91,7 +91,7 @@ def test_words_that_mean_nothing(name: str) -> None:
     fails("WF138", name, x, determinism="always")
     fails("WF402", name, x, plan="wraps=2")
     fails("WF403", name, x, plan="unroll=3")
-    fails("WF404", name, x, plan="warps=64")
+    fails("WF404", name, x, plan="warps=32,warps_kept=2")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
