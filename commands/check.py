@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compiler.errors import error
 from ..compiler.laws import MADE_UP, Law, check_monoid
-from ..compiler.monoid import Monoid
+from ..compiler.monoid import Monoid, defined
 from . import inputs, screen
 from .operation import input_count, label, operation, users_code
 
@@ -22,7 +22,7 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
     """
     m = operation(op)
     if not isinstance(m, Monoid):
-        raise error("WF222", name=label(m))
+        raise error("WF222", name=label(m), where=defined(m))
     types = inputs.dtypes_of(dtype, input_count(m, dtype.count(",") + 1))
     with users_code(op.rpartition(":")[0] or op), screen.progress("looking for counterexamples"):
         laws = check_monoid(m, *types)

@@ -211,7 +211,8 @@ _rows(
         ),
         "WF202": (
             "a symbolic scalar cannot be unpacked or iterated",
-            "a state of several values comes as a tuple; give the monoid one identity per value",
+            "the function sees one element at a time, and wf.fold goes through all; a state of several values comes as "
+            "a tuple where the monoid has one identity per value",
         ),
         "WF203": (
             "a symbolic value cannot become a Python {conversion}",
@@ -223,7 +224,7 @@ _rows(
         ),
         "WF205": (
             "the function uses a value of type {kind}: expected a symbolic value or a Python number",
-            "arrays cannot be captured by a traced function; pass them as further inputs of the reduction",
+            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction",
         ),
         "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
         "WF207": (
@@ -239,8 +240,9 @@ _rows(
             "cast it: wf.cast(value, '{expected}')",
         ),
         "WF210": (
-            "the identity of {name} has {found} value(s): expected {expected}, one per value of the state",
-            "give one identity per value",
+            "the identity of {name} has {found} value(s), and what is folded with it {expected}: expected as many, one "
+            "per value of the state",
+            "give one identity per value, and a lift that returns as many",
         ),
         "WF211": (
             "{name} is folded over values that are reduced already",
@@ -334,10 +336,18 @@ _rows(
         "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
         "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
         "WF221": (
-            "{name} claims a law that it does not keep, {law}: {values}",
+            "{name} claims what it does not keep:{laws}",
             "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
         ),
-        "WF222": ("{name} is no monoid, and only a monoid has laws", "name the wf.monoid that it folds with"),
+        "WF222": (
+            "{name} is no monoid, and only a monoid has laws",
+            "write FILE.py:NAME of a wf.monoid, such as the one that it folds with",
+        ),
+        "WF227": (
+            "the identity of {name} holds a {kind}: expected numbers of the state's types",
+            "give one number per value of the state",
+        ),
+        "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
         "WF224": (
             "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
             "rename it",

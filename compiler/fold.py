@@ -111,7 +111,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
         raise error("WF130", kind=type(m).__name__, where=caller())
     found = count_of(m.identity)
     if found is not None and found != len(values):
-        raise error("WF210", name=m.name, found=found, expected=len(values), where=caller())
+        raise error("WF210", name=m.name, found=found, expected=len(values), where=m.location if m.lift else caller())
     held = _held()
     if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
         given = "give initial=, the value to begin with, or " * held.takes_initial

@@ -131,14 +131,18 @@ def refuted(m: Monoid, dtypes: Sequence[object]) -> list[Law]:
 
 @lru_cache(maxsize=1024)
 def warn_once(m: Monoid, dtypes: tuple[DType, ...]) -> None:
-    """Warns, once in a process, when a user's monoid claims a law that a short search refutes (WF221)."""
+    """Warns, once in a process, when a user's monoid claims laws that a short search refutes (WF221)."""
     function = getattr(m.function, "function", m.function)
     if str(getattr(function, "__module__", "")) == f"{__package__}.library":
         return
-    for law in refuted(m, dtypes):
-        shown = "; ".join(" ".join(line.split()) for line in str(law.counterexample).splitlines())
-        text = error("WF221", name=m.name, law=law.law, values=shown, where=m.location).render()
-        _warn(text, m)
+    if laws := refuted(m, dtypes):
+        _warn(error("WF221", name=m.name, laws="".join(map(_in_a_line, laws)), where=m.location).render(), m)
+
+
+def _in_a_line(law: Law) -> str:
+    """A law with the values that break it, on a line of its own."""
+    values = "; ".join(" ".join(line.split()) for line in str(law.counterexample).splitlines())
+    return f"\n  {law.law}: {values}"
 
 
 def _warn(text: str, m: Monoid) -> None:
@@ -154,7 +158,7 @@ def _types(m: Monoid, dtypes: Sequence[object]) -> tuple[DType, ...]:
     bound = {k for f in (m.function, m.lift) if isinstance(f, Bound) for k, _, _ in f.params}
     for name, default in m.parameters.items():
         if default is inspect.Parameter.empty and name not in bound:
-            raise error("WF151", name=m.name, parameter=name)
+            raise error("WF151", name=m.name, parameter=name, where=m.location)
     expected = _arity(m)
     types = tuple(as_dtype(t) for t in dtypes) or (F32,) * (expected or 1)
     if expected is not None and len(types) != expected:

@@ -55,7 +55,7 @@ class Monoid:
         try:
             hash(self.identity)
         except TypeError:  # an array, or a tuple that holds one
-            raise error("WF205", kind=type(self.identity).__name__, where=self.location) from None
+            raise error("WF227", name=self.name, kind=type(self.identity).__name__, where=self.location) from None
 
     @property
     def location(self) -> Location | None:
@@ -81,7 +81,7 @@ class Monoid:
         """The monoid over a state of these dtypes, traced once while what its functions read from outside stays.
 
         Raises:
-            TraceError: WF201 to WF210, located in the combine function.
+            TraceError: WF201 to WF228, located in the combine function.
         """
         return _typed(self, state, outside(self))
 
@@ -209,6 +209,8 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
     symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(flat + flat)]
     left, right = join(state, symbols[: len(flat)]), join(state, symbols[len(flat) :])
     got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
+    if got is None:
+        raise error("WF228", name=m.name, where=m.location)
     results = got if isinstance(got, tuple | list) else (got,)
     if len(results) != len(state):
         raise error("WF208", name=m.name, expected=len(state), found=len(results), where=m.location)
@@ -245,7 +247,7 @@ def _neutral(m: Monoid, value: Any, t: DType) -> tuple[float | int | bool, ...]:
     number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
     pair = t.kind == "complex"
     if not isinstance(number, bool | int | float) and not (pair and isinstance(number, complex)):
-        raise error("WF205", kind=type(value).__name__, where=m.location)
+        raise error("WF227", name=m.name, kind=type(value).__name__, where=m.location)
     if pair:
         return (float(number.real), float(number.imag))
     found: Any = constant(number, t, m.location).expr.value  # type: ignore[arg-type]

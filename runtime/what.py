@@ -93,6 +93,7 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
         got = [f(*xs, **p) for f, p in zip(functions, own, strict=True)]
         return tuple(_named(f, r) for f, r in zip(functions, got, strict=True))
 
+    several.defined = None  # type: ignore[attr-defined]  # a user has written no line of it
     arrays = counted[0][1] if counted else None
     merged = {k: v for names in taken for k, v in names.items()}
     return _described(several, label(whats), arrays, merged)
@@ -172,7 +173,7 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():
         if default is inspect.Parameter.empty and key not in found:
-            raise error("WF151", name=name, parameter=key)
+            raise error("WF151", name=name, parameter=key, where=defined(function))
     expected = _arrays(function)
     if expected is not None and len(expected) != arrays:
         raise error("WF124", name=name, expected=len(expected), found=arrays)

@@ -31,6 +31,10 @@ def broken(a, b):
 
 def rms(x):
     return wf.sqrt(wf.fold(total, x * x))
+
+@wf.monoid(identity=0, lift=lambda x, *, by: x * by)
+def scaled(a, b):
+    return a + b
 """
 
 
@@ -73,7 +77,7 @@ def test_a_run_warns_without_python_lines(file: str, tmp_path: Path, monkeypatch
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     words = ["run", f"{file}:careless", "--shape", "8", "--device", "emulator"]
     text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
-    assert text.startswith("warning: WF221: careless claims a law that it does not keep, identity: combine(")
+    assert text.startswith("warning: WF221: careless claims what it does not keep:\n  identity: combine(")
     assert "prepare.py" not in text
     assert "WarpfoldWarning" not in text
 
@@ -101,8 +105,11 @@ def test_json_is_one_object(file: str) -> None:
 
 
 def test_wrong_requests_exit_with_2(file: str) -> None:
-    assert "WF222: rms is no monoid" in call(f"{file}:rms", code=2).stderr
-    assert "WF222: sum is no monoid" in call("sum", code=2).stderr
+    found = call(f"{file}:rms", code=2).stderr
+    assert "WF222: rms is no monoid" in found
+    assert "mine.py:20: def rms(x):\n  help: write FILE.py:NAME of a wf.monoid" in found
+    assert "WF222: sum is no monoid, and only a monoid has laws\n  help: " in call("sum", code=2).stderr
+    assert "mine.py:23: @wf.monoid(" in call(f"{file}:scaled", code=2).stderr
     assert "WF808" in call(f"{file}:total", "--dtype", "f32,f32", code=2).stderr
     assert "WF105" in call(f"{file}:total", "--dtype", "f33", code=2).stderr
     assert "ZeroDivisionError" in call(f"{file}:broken", code=2).stderr

@@ -176,7 +176,7 @@ def test_a_combine_returns_one_value_for_each_of_the_state(returned: Any, found:
 @pytest.mark.parametrize(
     ("function", "found"),
     [
-        (lambda a, b: a + cast(b, F64), "f64"), (lambda a, b: a > b, "bool"), (lambda a, b: None, "NoneType"),
+        (lambda a, b: a + cast(b, F64), "f64"), (lambda a, b: a > b, "bool"), (lambda a, b: (None,), "NoneType"),
         (lambda a, b: np.float32(1), "float32"), (lambda a, b: "x", "str"),
     ],
 )  # fmt: skip
@@ -184,6 +184,16 @@ def test_a_combine_returns_the_types_of_the_state(function: Any, found: str) -> 
     made = caught("WF209", lambda: monoid(identity=0)(function).typed(F32), function)
     assert f"returns {found} as value 0: expected f32, the type of the state" in made.message
     assert made.remedy == "cast it: wf.cast(value, 'f32')"
+
+
+@pytest.mark.parametrize("state", [(F32,), (F32, F32)])
+def test_a_combine_without_a_return_is_told_so(state: tuple[DType, ...]) -> None:
+    def forgetful(a: Any, b: Any) -> None:
+        pass
+
+    made = caught("WF228", lambda: monoid(identity=(0,) * len(state))(forgetful).typed(*state), forgetful)
+    assert made.message == "combine function forgetful returns nothing: expected the combined state"
+    assert made.remedy == "end it with a return"
 
 
 def test_a_plain_number_takes_the_type_of_the_state() -> None:
@@ -195,12 +205,12 @@ def test_a_plain_number_takes_the_type_of_the_state() -> None:
 @pytest.mark.parametrize(("neutral", "found"), [(0, 1), ((0, 0, 0), 3), ((), 0), (lambda *t: (0,), 1), ([0], 1)])
 def test_an_identity_has_one_value_for_each_of_the_state(neutral: Any, found: int) -> None:
     made = caught("WF210", lambda: monoid(identity=neutral)(RANGE.function).typed(F32, F32), RANGE.function)
-    assert f"the identity of RANGE has {found} value(s): expected 2" in made.message
+    assert f"the identity of RANGE has {found} value(s), and what is folded with it 2" in made.message
 
 
 @pytest.mark.parametrize(
     ("neutral", "t", "code"),
-    [("0", U8, "WF205"), (None, I32, "WF205"), (1j, I64, "WF205"), (0.5, I32, "WF204"), (np.float32(0.5), I32, "WF204"),
+    [("0", U8, "WF227"), (None, I32, "WF227"), (1j, I64, "WF227"), (0.5, I32, "WF204"), (np.float32(0.5), I32, "WF204"),
      (-1, U8, "WF204"), (float("inf"), I64, "WF204")],
 )  # fmt: skip
 def test_an_identity_is_a_number_that_the_state_can_hold(neutral: Any, t: DType, code: str) -> None:
@@ -252,10 +262,10 @@ def test_the_functions_of_a_program_see_symbols() -> None:
 
 @pytest.mark.parametrize(("fold_it", "code", "text"), [
     (lambda x: fold("sum", x), "WF130", "cannot reduce with a str"),
-    (lambda x: fold(XOR), "WF210", "the identity of XOR has 1 value(s): expected 0"),
-    (lambda x: fold(XOR, x, x), "WF210", "the identity of XOR has 1 value(s): expected 2"),
+    (lambda x: fold(XOR), "WF210", "the identity of XOR has 1 value(s), and what is folded with it 0"),
+    (lambda x: fold(XOR, x, x), "WF210", "the identity of XOR has 1 value(s), and what is folded with it 2"),
     (lambda x: fold(Monoid("PAIR", RANGE.function, lambda a, b: (a.lowest, b.lowest)), x), "WF210",
-     "the identity of PAIR has 2 value(s): expected 1"),
+     "the identity of PAIR has 2 value(s), and what is folded with it 1"),
     (lambda x: fold(XOR, x + fold(SUMS, x)), "WF213", "<lambda> folds with XOR what depends on the result of folding"),
 ])  # fmt: skip
 def test_a_wrong_fold_is_located_where_it_is_made(fold_it: Any, code: str, text: str) -> None:
@@ -267,9 +277,18 @@ def test_a_wrong_fold_is_located_where_it_is_made(fold_it: Any, code: str, text:
     assert caught.value.location.line == fold_it.__code__.co_firstlineno
 
 
+def test_a_lift_of_too_many_values_is_located_at_its_monoid() -> None:
+    lifting = monoid(identity=(0, 0), lift=lambda x: (x, x, x))(RANGE.function)
+    made = caught("WF210", lambda: program(lambda x: fold(lifting, x, x, x), (F32,)), RANGE.function)
+    assert made.message.startswith(
+        "the identity of RANGE has 2 value(s), and what is folded with it 3: expected as many"
+    )
+    assert made.remedy == "give one identity per value, and a lift that returns as many"
+
+
 def test_an_identity_that_is_an_array_is_refused_where_it_is_given() -> None:
     for neutral in (np.zeros(2), (0, np.zeros(2))):
-        with pytest.raises(TraceError, match=r"^WF205: "):
+        with pytest.raises(TraceError, match=r"^WF227: "):
             monoid(identity=neutral)(RANGE.function)  # type: ignore[arg-type]
 
 
@@ -336,7 +355,9 @@ def test_a_state_may_hold_complex_numbers() -> None:
     assert [v.item() for v in combine(product, (1.0, 2.0), (3.0, 4.0))] == [-5.0, 10.0]
     with pytest.raises(TraceError, match="WF209: combine function <lambda> returns f32 as value 0: expected c64"):
         monoid(identity=0)(lambda a, b: abs(a + b)).typed(C64)
-    with pytest.raises(TraceError, match="WF205"):
+    with pytest.raises(
+        TraceError, match="WF227: the identity of <lambda> holds a complex: expected numbers of the sta"
+    ):
         monoid(identity=1j)(lambda a, b: a * b).typed(F32)
 
 

@@ -242,7 +242,9 @@ def test_branching_says_to_write_where(mistake: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("mistake", [lambda a: (*a,), lambda a: a[0], lambda a: len(a), lambda a: sum(a)])
 def test_a_scalar_is_no_tuple(mistake: Callable[..., Any]) -> None:
-    assert "cannot be unpacked or iterated" in caught("WF202", mistake, sym(F32)).message
+    made = caught("WF202", mistake, sym(F32))
+    assert "cannot be unpacked or iterated" in made.message
+    assert "one element at a time, and wf.fold goes through all" in made.remedy
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_a_monoid_without_lift_is_a_function_of_its_state() -> None:
     assert call(pair, wf.dtype("i8"), wf.dtype("f16")).results == (wf.dtype("i8"), wf.dtype("f16"))
     with pytest.raises(wf.WarpfoldError, match="WF210"):
         call(pair, F32)
+
+
+def test_a_missing_parameter_is_located_where_a_user_wrote_it() -> None:
+    place = re.escape(__file__)
+    with pytest.raises(wf.WarpfoldError, match=rf"WF151: SHIFTED needs the parameter 'name'\n  at {place}:\d+: "):
+        call(SHIFTED, F32)
+    with pytest.raises(wf.WarpfoldError, match=r"WF151: SHIFTED_SUM needs the parameter 'name'\n  help: "):
+        call((SHIFTED, wf.SUM), F32)
 
 
 def test_the_signature_of_a_folding_says_what_it_takes() -> None:
