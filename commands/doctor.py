@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from ..compiler.errors import WarpfoldError
 from . import screen
@@ -103,16 +103,17 @@ def _cache() -> Finding:
     place = folder()
     try:
         files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
-        writable = _writable(place)
-    except OSError as e:  # a name that no file system takes, a folder that may not be looked into
+        _write_near(place)
+        writable = True
+    except OSError as e:  # as of a name that no file system takes, or a folder that may not be looked into
         files, writable = [], False
         place = Path(f"{place} ({e.strerror})")
     text = f"{place}: {len(files)} artifact(s), {screen.size(sum(files))}"
     return "cache", writable, text, "set WARPFOLD_CACHE_DIR to a folder that can be written"
 
 
-def _writable(place: Path) -> bool:
-    """Whether files can be made in ``place``, or it in the nearest folder above that exists."""
+def _write_near(place: Path) -> None:
+    """Makes a file in ``place``, or in the nearest folder above that exists, and leaves none: permissions say less."""
     while not place.exists() and place != place.parent:
         place = place.parent
-    return os.access(place, os.W_OK)
+    TemporaryFile(dir=place).close()

@@ -64,7 +64,12 @@ def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:
     found = compiled.stages
     if form == "llvm":
         return str(next(s.ir for s in found if s.name == "to-nvvm"))
-    return "\n".join(f"// ===== after {s.name} =====\n{s.ir}" for s in found)
+    return "\n".join(f"// ===== after {s.name} =====\n{_in_lines(s.ir)}" for s in found)
+
+
+def _in_lines(module: str) -> str:
+    """A module to be read: the PTX that the last holds as a string is broken where its lines end."""
+    return module.replace("\\0A", "\n").replace("\\09", "\t")
 
 
 def table(ready: Prepared) -> None:

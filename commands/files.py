@@ -22,6 +22,8 @@ class Output:
     """
 
     def __init__(self, path: str) -> None:
+        if not path:  # a shell makes one of a variable that is not set
+            raise error("WF505", path="''", reason="it names no file")
         self.shown = path
         self.path = Path(path).resolve()  # a link stays a link: what it points to is replaced
         if self.path.exists():

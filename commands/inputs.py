@@ -82,13 +82,13 @@ def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
 
     Raises:
         FileError: WF506 to WF509.
-        ArgumentError: WF124 too few or too many files, WF809 arrays of different shapes.
+        ArgumentError: WF819 too few or too many files, WF809 arrays of different shapes.
     """
     from ..runtime.arrays import load_npy
 
     count = input_count(what, len(paths))
     if len(paths) != count:
-        raise error("WF124", name=label(what), expected=count, found=len(paths))
+        raise error("WF819", name=label(what), expected=count, found=len(paths))
     found = [_native(load_npy(p)) for p in paths]
     for path, x in zip(paths, found, strict=True):
         dtype(x.dtype)

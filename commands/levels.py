@@ -30,6 +30,7 @@ class Level:
         reduced, kept: its extents along both axes.
         threads: threads that take part.
         stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
+        idle: why there are none.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Level:
     kept: int
     threads: int
     stages: tuple[tuple[str, str], ...]
+    idle: str = "nothing to combine"
 
 
 def of(ready: Prepared) -> list[Level]:
@@ -59,9 +61,10 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
         )
     ]
     apart = plan.cluster == 1 or plan.finish == "last_block"  # in a cluster warps meet there, but for a second round
+    idle = "nothing to combine" if plan.warps == 1 else "warps meet in the cluster"
     within = [
         Level("lane", plan.lanes, plan.slots // (plan.warps_kept * plan.vector_kept), 32, lanes * (plan.lanes > 1)),
-        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart)),
+        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart), idle),
     ]
     if plan.walk == "period":
         each = -(-run.chunk // run.rows)
@@ -95,7 +98,7 @@ def lines(ready: Prepared) -> list[tuple[object, ...]]:
     for level in of(ready):
         own = (level.name, f"{level.reduced:,}", f"{level.kept:,}", f"{level.threads:,}")
         if not level.stages:
-            found.append((*own, "none: nothing to combine", "", ""))
+            found.append((*own, f"none: {level.idle}", "", ""))
         for i, (stage, step) in enumerate(level.stages):
             found.append((*(own if i == 0 else ("",) * 4), stage, step, python if level.name != "tile" else ""))
     return found

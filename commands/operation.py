@@ -29,7 +29,7 @@ def operation(text: str) -> What:
     """What ``OP`` names.
 
     Raises:
-        ArgumentError: WF801 no built-in of that name, WF806 and WF807 nothing fitting in the file.
+        ArgumentError: WF801 no built-in of that name, WF806, WF807 and WF818 nothing fitting in the file.
         FileError: WF804 when the file cannot be read.
         TraceError: WF805 when it does not import.
     """
@@ -64,9 +64,11 @@ def input_count(what: What, given: int = 1) -> int:
 def _of_file(path: str, name: str) -> What:
     module = _module(path)
     known = [n for n, v in vars(module).items() if _offered(n, v, module)]
-    if not hasattr(module, name or " "):
-        names = " ".join(known) or "none"
-        raise error("WF806", path=path, name=name or "(none given)", near=near(name, known), known=names)
+    names = " ".join(known) or "none"
+    if not name:
+        raise error("WF818", path=path, known=names)
+    if not hasattr(module, name):
+        raise error("WF806", path=path, name=name, near=near(name, known), known=names)
     found = getattr(module, name)
     if not isinstance(found, Monoid) and not inspect.isfunction(found):
         raise error("WF807", path=path, name=name, kind=type(found).__name__)
@@ -113,7 +115,7 @@ def users_code(path: str, code: str = "WF810") -> Iterator[None]:
     except SyntaxError as e:
         place = Location(e.filename or path, e.lineno or 1, e.text or "")
         raise error(code, path=path, reason=f"{type(e).__name__}: {e.msg}", trail="", where=place) from e
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         places = [_location(f) for f in traceback.extract_tb(e.__traceback__) if _is_users(f.filename)]
         if not places:
             raise

@@ -229,7 +229,7 @@ def _verdict(result: Array, check: reference.Check) -> str:
     place = check.worst or 0
     got, expected = result.reshape(-1)[place], check.reference.reshape(-1)[place]
     index = tuple(int(i) for i in np.unravel_index(place, result.shape))
-    return f"FAILED: {said}\nat {index}: got {got}, NumPy says {expected}"
+    return f"FAILED: {said}\nat {index}: got {got}, expected {expected}"
 
 
 def _plain(result: Array) -> Any:

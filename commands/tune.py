@@ -22,6 +22,8 @@ def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> b
         BackendError: WF834 without a GPU.
         ArgumentError: WF835, WF836.
     """
+    request.kind()  # what is wrong with it is said anywhere
+    autotune.require_gpu()
     xs = [inputs.aligned(x) for x in request.arrays]
     with request.users_code():
         search = Search.of(xs, request.what, request.axis, None, "propagate", determinism, request.params)  # type: ignore[arg-type]

@@ -397,7 +397,7 @@ _rows(
 _rows(
     PlanError,
     {
-        "WF401": ("no target is called {arch!r}: expected one of {known}", "did you mean {near}?"),
+        "WF401": ("no target is called {arch!r}{near}: expected one of {known}", "name one of these"),
         "WF402": ("a plan has no field {key!r}{near}: expected one of {known}", "write key=value,key=value"),
         "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
         "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
@@ -481,7 +481,7 @@ _rows(
             "{path} holds pickled objects, which can run code when loaded: expected plain numbers",
             "load it where you trust it, and save it again as an array of numbers",
         ),
-        "WF509": ("{path} is not a .npy file: {reason}", "write it with numpy.save"),
+        "WF509": ("{path} is not a .npy file: {reason}", "write one array with numpy.save"),
     },
 )
 
@@ -512,13 +512,22 @@ _rows(
     {
         "WF801": (
             "no reduction is called {name!r}{near}: expected one of {known}",
-            "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too",
+            "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; "
+            "unique and segment_reduce are there in Python alone",
         ),
         "WF802": ("{text!r} is not a shape", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
         "WF806": (
             "{path} has no monoid or function called {name!r}{near}: it has {known}",
             "write file.py:name with one of these names",
+        ),
+        "WF818": (
+            "{path} alone says not what to reduce with: it has {known}",
+            "write {path}:name with one of these names",
+        ),
+        "WF819": (
+            "{name} takes {expected} input array(s), got {found} --input file(s)",
+            "give --input {expected} time(s), with a file each",
         ),
         "WF807": (
             "{name} of {path} is a {kind}: expected a wf.monoid or a function that uses wf.fold",

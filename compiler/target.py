@@ -7,9 +7,8 @@ ISA, section "Target ISA Notes" of each instruction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from .errors import error
+from .errors import error, near
 
 WARP = 32
 
@@ -72,8 +71,7 @@ def target(arch: str) -> Target:
     """
     found = TARGETS.get(arch)
     if found is None:
-        near = get_close_matches(str(arch), TARGETS) or list(TARGETS)
-        raise error("WF401", arch=arch, near=" ".join(near), known=" ".join(TARGETS))
+        raise error("WF401", arch=arch, near=near(str(arch), TARGETS), known=" ".join(TARGETS))
     return found
 
 

@@ -31,7 +31,10 @@ def main() -> None:
     """Writes the file that is named, ``temperature.npy`` by default."""
     path = sys.argv[1] if len(sys.argv) > 1 else "temperature.npy"
     field = temperatures()
-    np.save(path, field)
+    try:
+        np.save(path, field)
+    except OSError as e:
+        sys.exit(f"cannot write {path}: {e.strerror}")
     shape = "x".join(map(str, field.shape))
     print(f"{path}: {field.dtype} {shape}, {field.nbytes / 2**20:.1f} MiB, {field.min():.1f} to {field.max():.1f} C")
 

@@ -174,5 +174,5 @@ def _foreign(path: str | os.PathLike[str], head: bytes) -> Exception:
     if head.startswith(_PICKLE):
         return error("WF508", path=path)
     if head.startswith(b"PK"):
-        return error("WF509", path=path, reason="it is an archive (.npz); save one array of it with numpy.save")
+        return error("WF509", path=path, reason="it is an archive (.npz)")
     return error("WF509", path=path, reason="it does not begin with NumPy's mark")

@@ -136,11 +136,9 @@ class Search:
     ) -> Search:
         """The search for a call of ``reduce``; the errors of ``autotune``."""
         from .api import check_options
-        from .cuda_backend import find
 
         check_options(nan=nan, determinism=determinism)
-        if not find():
-            raise error("WF834")
+        require_gpu()
         arrays = Arrays.of(xs, "cuda", where)
         axes = normalize_axes(axis, len(arrays.shape))
         request = Request(what, axes, params_of(what, params), "", arrays.masked, nan, determinism)
@@ -261,6 +259,14 @@ class Search:
 def beats(timing: Timing, other: Timing) -> bool:
     """Whether ``timing`` is less than ``other`` by more than runs of either differ, and than sittings do."""
     return timing.median * (1 + max(MARGIN, timing.spread, other.spread)) < other.median
+
+
+def require_gpu() -> None:
+    """Raises WF834 where there is no GPU to time plans on."""
+    from .cuda_backend import find
+
+    if not find():
+        raise error("WF834")
 
 
 def forget_all() -> int:

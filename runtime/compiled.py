@@ -39,6 +39,11 @@ class Compiled:
         self._memo = Memo()
         self._last = self._memo.last
 
+    def __repr__(self) -> str:
+        a = self._artifact
+        over = "all axes" if a.axis is None else f"axis {','.join(map(str, a.axis))}"
+        return f"<warpfold.Compiled: {a.name} of {_names(a.arrays)} over {over}, for {a.arch}>"
+
     @property
     def artifact(self) -> Artifact:
         """What was compiled."""

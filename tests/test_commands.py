@@ -43,6 +43,24 @@ def test_doctor_names_a_cache_that_cannot_be_looked_into(monkeypatch: pytest.Mon
     assert "File name too long" in text
 
 
+@pytest.mark.parametrize("place", ["file", "file/cache"])
+def test_doctor_names_a_cache_that_is_no_folder(place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / place))
+    _, fine, text, advice = doctor._cache()
+    assert not fine
+    assert "(Not a directory)" in text
+    assert advice == "set WARPFOLD_CACHE_DIR to a folder that can be written"
+
+
+def test_doctor_leaves_no_file_where_it_looks_for_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "to" / "be"))
+    assert doctor._cache()[1]
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", "/proc/none")  # where no file can be made, whatever its permissions say
+    assert not doctor._cache()[1]
+
+
 def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
     file = tmp_path / "deep.py"
     file.write_text("def deep(x):\n    return deep(x)\n")

@@ -15,7 +15,7 @@ func.func @outside(%x: i32) -> i32 {
 
 // -----
 
-// expected-error @unknown {{WF401: no target is called 'sm_99': expected one of sm_75}}
+// expected-error @unknown {{WF401: no target is called 'sm_99' (did you mean sm_89 or sm_90a?): expected one of sm_75}}
 gpu.module @device attributes {fold.target = "sm_99"} {
   func.func @unknown_target(%x: i32) -> i32 {
     %r = "fold.warp_reduce"(%x) ({

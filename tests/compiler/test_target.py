@@ -50,11 +50,13 @@ def test_a_device_older_than_all_targets_is_refused() -> None:
         for_capability(7, 0)
 
 
-@pytest.mark.parametrize(("arch", "near"), [("sm_90", "sm_90a"), ("sm90a", "sm_90a"), ("x", "sm_75"), ("", "sm_75")])
+@pytest.mark.parametrize(
+    ("arch", "near"),
+    [("sm_90", r" \(did you mean sm_90a or "), ("sm90a", r" \(did you mean sm_90a "), ("foo", ":"), ("", ":")],
+)
 def test_an_unknown_target_names_near_ones(arch: str, near: str) -> None:
-    with pytest.raises(PlanError, match=f"WF401: no target is called '{arch}': expected one of sm_75 sm_80") as caught:
+    with pytest.raises(PlanError, match=f"WF401: no target is called '{arch}'{near}.* expected one of sm_75 sm_80"):
         target(arch)
-    assert near in caught.value.remedy
 
 
 def test_a_target_that_is_no_text_is_refused() -> None:

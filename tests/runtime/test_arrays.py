@@ -641,6 +641,8 @@ def test_npy_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monke
         path.write_bytes(content)
         with pytest.raises(FileError, match=f"^{code}: .*{name}"):
             arrays.load_npy(path)
+    with pytest.raises(FileError, match=r"it is an archive \(\.npz\)\n  help: write one array with numpy\.save$"):
+        arrays.load_npy(tmp_path / "archive.npz")
     for missing in (tmp_path / "missing.npy", tmp_path):
         with pytest.raises(FileError, match=r"^WF506: "):
             arrays.load_npy(missing)

@@ -40,6 +40,7 @@ def python(code: str, folder: Path) -> str:
 
 def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     k = wf.compile("sum", (64, 1000), "f32", axis=1)
+    assert repr(k) == "<warpfold.Compiled: sum of f32 over axis 1, for sm_90a>"
     assert ".entry sum(" in k.ptx
     assert k.plan.fast == "reduced"
     names = [s.name for s in k.stages]
