@@ -43,7 +43,7 @@ OPTIONS = [
     "cta=serial,exchange=global", "cta=unrolled,coarsening=16,finish=two_kernels", "tile_bytes=1024", "tile_bytes=0",
     "tile_bytes=16384,lanes=4", *LADDER,
 ]  # fmt: skip
-REFUSED = [f"WF4{n:02}" for n in (4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18)]
+REFUSED = [f"WF4{n:02}" for n in (4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18, 21)]
 """What two of them may be refused with."""
 
 
