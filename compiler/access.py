@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .errors import error
 from .geometry import Dim, Geometry
 from .plan import Access, Plan
 from .task import Task
@@ -83,6 +84,13 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
     forward = all(d.strides[operand] >= 0 for d in g.kept)
     return apart and one_run and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
+
+
+def check_width(task: Task, vector: int, widest: int) -> None:
+    """Refuses (WF421) ``vector`` elements that are more than ``widest`` bytes."""
+    nbytes = vector * task.itemsize
+    if nbytes > widest:
+        raise error("WF421", vector=vector, item=task.itemsize, bytes=nbytes, widest=widest)
 
 
 def stores_vector(task: Task, operand: int, plan: Plan) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import staged, tiles, walks
-from .access import WIDEST, planned
+from .access import WIDEST, check_width, planned
 from .atomic import adds, exact
 from .columns import wide
 from .errors import error
 from .ladder import expand
 from .limits import fitting
-from .plan import IN_WARPS, OWN_WALKS, Plan, check, differing, settled
+from .plan import IN_WARPS, LARGEST, OWN_WALKS, Plan, check, differing, settled
 from .split import THREADS, ctas_of
 from .staged import WORD
 from .target import WARP
@@ -74,8 +74,8 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
-    if chosen.tile_bytes and not tiles.units(chosen, task.geometry, task.program.inputs):
-        raise error("WF418", tile_bytes=chosen.tile_bytes)
+    if chosen.tile_bytes:
+        _check_tile(task, chosen)
     if chosen.finish == "atomic" and not exact(task.monoid):
         _check_atomic(task)
     if chosen.walk != "blocked" and not task.monoid.commutative:
@@ -122,10 +122,20 @@ def _check_vector(task: Task, plan: Plan) -> None:
     """Refuses vectors that are wider than an access (WF421), or that the layout has not (WF407)."""
     if _vector_fits(task, plan):
         return
-    widest, item = WORD if plan.tile_bytes else WIDEST, task.itemsize
-    if plan.vector * item > widest:
-        raise error("WF421", vector=plan.vector, item=item, bytes=plan.vector * item, widest=widest)
-    raise error("WF407", vector=plan.vector, axis=plan.fast)
+    check_width(task, plan.vector, WORD if plan.tile_bytes else WIDEST)
+    wanted, other = "unit stride, whole vectors and aligned rows", ", or choose the other axis with fast="
+    if plan.tile_bytes:
+        wanted, other = "one input, rows of unit stride, a combine that commutes, and no portable result", ""
+    raise error("WF407", vector=plan.vector, axis=plan.fast, wanted=wanted, other=other)
+
+
+def _check_tile(task: Task, plan: Plan) -> None:
+    """Refuses (WF418) a tile that holds no result's elements, and says which one would."""
+    sizes = [1 << k for k in range(LARGEST["tile_bytes"].bit_length())]
+    served = [n for n in sizes if tiles.units(replace(plan, tile_bytes=n), task.geometry, task.program.inputs)]
+    if plan.tile_bytes not in served:
+        remedy = f"{served[0]}, or 0" if served else "0"
+        raise error("WF418", tile_bytes=plan.tile_bytes, remedy=remedy)
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:

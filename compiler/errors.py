@@ -410,9 +410,8 @@ _rows(
             "set vector=1, or walk=interleaved",
         ),
         "WF407": (
-            "vector={vector} along the {axis} axis does not fit this layout: it needs unit stride, whole vectors and "
-            "aligned rows",
-            "lower vector, or choose the other axis with fast=",
+            "vector={vector} along the {axis} axis does not fit this layout: it needs {wanted}",
+            "lower vector{other}",
         ),
         "WF408": (
             "finish=atomic is not exact for {name}: {why}",
@@ -453,17 +452,17 @@ _rows(
         ),
         "WF418": (
             "tile_bytes={tile_bytes} hold no result's elements: they lie too far apart, or not in one run of memory",
-            "raise tile_bytes, or set tile_bytes=0",
+            "set tile_bytes={remedy}",
         ),
         "WF419": (
             "{item!r} is no key=value: only the first of a plan's options may be a name",
             "write a name, key=value,key=value, or a name and then what differs",
         ),
+        "WF420": ("plan field {key} is given twice: {first!r} and {second!r}", "give it once"),
         "WF421": (
             "vector={vector} elements of {item} bytes are {bytes} bytes: an access takes at most {widest}",
             "lower vector",
         ),
-        "WF420": ("plan field {key} is given twice: {first!r} and {second!r}", "give it once"),
     },
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import period, staggered
-from .access import WIDEST
+from .access import WIDEST, check_width
 from .errors import error
 from .plan import OWN_WALKS, Access, Plan
 from .task import Task
@@ -48,7 +48,9 @@ def access(task: Task, plan: Plan) -> Access:
 
 
 def check(task: Task, plan: Plan) -> None:
-    """Refuses (WF416) a walk for which the layout has no such rows."""
+    """Refuses a walk for which the layout has no such rows (WF416), or no access is so wide (WF421)."""
+    if plan.walk in OWN_WALKS:
+        check_width(task, plan.vector, WIDEST)
     if not serves(task, plan):
         needs = NEEDS[plan.walk]
         raise error("WF416", walk=plan.walk, wanted=needs.wanted, more=needs.more)

@@ -79,6 +79,29 @@ def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str
     assert plan.vector * task.state_registers <= staggered.STATES or plan.vector == 2
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis", "options", "text"),
+    [
+        ((1000, 8), 0, "walk=period,vector=16", "WF421: vector=16 elements of 4 bytes are 64 bytes: .* at most 16"),
+        ((600, 129), 0, "walk=staggered,vector=8", "WF421: vector=8 elements of 4 bytes are 32 bytes: .* at most 16"),
+        ((100, 1000), 1, "tile_bytes=64", r"(?s)WF418: tile_bytes=64 hold .*help: set tile_bytes=4096, or 0$"),
+        ((1000, 8), 0, "tile_bytes=64", "(?s)WF418: .*help: set tile_bytes=0$"),
+        ((100, 9000), 1, "tile_bytes=32768", "(?s)WF418: .*help: set tile_bytes=0$"),
+    ],
+)
+def test_what_would_serve_is_said(shape: tuple[int, int], axis: int, options: str, text: str) -> None:
+    with pytest.raises(PlanError, match=text):
+        choose(simple("sum", shape, (axis,)), options)
+
+
+def test_words_of_a_tile_are_of_one_input_in_any_order() -> None:
+    task = replace(simple("sum", (1000, 8), (1,), "i8"), determinism="portable")
+    with pytest.raises(
+        PlanError, match=r"WF407: vector=4 .*: it needs one input, .*portable result\n  help: lower vector$"
+    ):
+        choose(task, "tile_bytes=4096,vector=4")
+
+
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
     task = simple("sum", (2**18,), (0,))
     own = choose(task)

@@ -73,7 +73,7 @@ def test_a_walk_by_periods_that_is_asked_for_has_all_it_needs() -> None:
         choose(simple("sum", (1000, 40), (0,)), "walk=period,warps_kept=1")
     with pytest.raises(PlanError, match="WF416"):
         choose(replace(task, determinism="portable"), "walk=period")
-    with pytest.raises(PlanError, match="WF416"):
+    with pytest.raises(PlanError, match="WF421"):
         choose(task, "walk=period,vector=8")
     with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=period would reorder"):
         choose(simple("affine", (1000, 9), (0,)), "walk=period")
