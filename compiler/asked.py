@@ -80,7 +80,7 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         _check_atomic(task)
     if chosen.walk != "blocked" and not task.monoid.commutative:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
-    alone = not chosen.coarsening and "finish" not in asked and ctas_of(task, chosen) <= chosen.cluster
+    alone = not chosen.coarsening and "finish" not in expand(options) and ctas_of(task, chosen) <= chosen.cluster
     return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster
 
 

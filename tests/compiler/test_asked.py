@@ -12,6 +12,7 @@ from warpfold.compiler import staggered
 from warpfold.compiler.atomic import exact
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.ladder import RUNGS, expand
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
@@ -61,6 +62,9 @@ def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
     alone = choose(task, "fast=reduced")
     assert (alone.plan.finish, alone.run.split) == ("cta", 1)
     assert choose(task, "fast=reduced,finish=last_block").plan.finish == "last_block"
+    for rung in RUNGS:
+        if "finish" in expand(rung.name):
+            assert choose(simple("sum", (64, 64), (1,), "i32"), rung.name).plan.finish == expand(rung.name)["finish"]
 
 
 def test_a_walk_that_coarsens_has_a_grid_stage_or_is_told_that_it_does_not_fit() -> None:
