@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,13 +15,14 @@ from ..compiler.errors import error
 class Output:
     """A file to be written at the end of a command.
 
-    Making one checks that the file can be written; nothing is left behind until ``write``.
+    Making one checks that the file can be written; nothing is left behind until ``write``. What is there is replaced,
+    but for a file that the command reads: one of ``inputs``.
 
     Raises:
         FileError: WF505.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, inputs: Sequence[str] = ()) -> None:
         if not path:  # a shell makes one of a variable that is not set
             raise error("WF505", path="''", reason="it names no file")
         self.shown = path
@@ -31,6 +32,8 @@ class Output:
                 raise self._error("it is not a regular file")
             if not os.access(self.path, os.W_OK):
                 raise self._error("permission denied")
+        if self.path in [Path(name).resolve() for name in inputs]:
+            raise self._error("it is an input of this command")
         self._temporary().unlink()
 
     def write(self, fill: Callable[[IO[bytes]], Any]) -> None:

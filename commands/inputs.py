@@ -13,6 +13,7 @@ from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.launch import ALIGN
 from .operation import What, input_count, label
+from .screen import size
 
 DEFAULT_SHAPE = "1024x1024"
 Array = np.ndarray[Any, Any]
@@ -111,7 +112,7 @@ def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> li
     needed = prod(shape) * sum(t.itemsize for t in types)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
-        raise error("WF811", shape="x".join(map(str, shape)), needed=needed, memory=memory)
+        raise error("WF811", shape="x".join(map(str, shape)), needed=size(needed), memory=size(memory))
     rng = np.random.default_rng(seed)
     return [random(rng, shape, t) for t in types]
 

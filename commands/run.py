@@ -62,7 +62,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     Raises:
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
-    target = Output(output) if output is not None else None
+    target = Output(output, request.files) if output is not None else None
     outcome = perform(request, Arrays.of(request.arrays, device), keepdims)
     with screen.progress("checking against NumPy"):
         _check(request, outcome)

@@ -101,8 +101,8 @@ def _plain(value: Any) -> Any:
 
 def size(nbytes: float) -> str:
     """A number of bytes in words."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if nbytes < 1024 or unit == "GiB":
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if nbytes < 1024 or unit == "TiB":
             break
         nbytes /= 1024
     return f"{nbytes:.0f} bytes" if unit == "bytes" else f"{nbytes:.4g} {unit}"

@@ -541,7 +541,7 @@ _rows(
             "all inputs of a reduction have one shape",
         ),
         "WF811": (
-            "arrays of shape {shape} take {needed} bytes: this machine has {memory}",
+            "arrays of shape {shape} take {needed}: this machine has {memory}",
             "choose a smaller --shape",
         ),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),

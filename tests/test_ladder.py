@@ -182,7 +182,7 @@ def test_sectors_do_not_depend_on_the_hosts_addresses() -> None:
         (("--rung", "x"), "it has serial simple fix-divergence"),
         (("--op", "summe"), "WF801: no reduction is called 'summe' (did you mean sum?)"),
         (("--dtype", "f33"), "WF105"),
-        (("--size", 10**15), "WF811: arrays of shape 1000000000000000 take 4000000000000000 bytes"),
+        (("--size", 10**15), "WF811: arrays of shape 1000000000000000 take 3638 TiB"),
         (("--size", 0), "Invalid value for '--size'"),
         (("--size", -4), "Invalid value for '--size'"),
         (("--device", "tpu"), "Invalid value for '--device'"),
