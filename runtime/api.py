@@ -78,7 +78,7 @@ def reduce(
 
     Raises:
         ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a
-            code, all of which are in ``compiler/errors.py``.
+            code, all of which are in ``compiler/catalogue/``.
     """
     if what is None:
         if len(xs) < 2:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from warpfold.compiler import errors
-from warpfold.compiler.errors import CATALOGUE, FileError, Location, PlanError, WarpfoldError, error
+from warpfold.compiler import catalogue, errors
+from warpfold.compiler.catalogue import CATALOGUE
+from warpfold.compiler.errors import FileError, Location, PlanError, WarpfoldError, error
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted(p for folder in (".", "compiler", "passes", "runtime") for p in (ROOT / folder).rglob("*.py"))
@@ -66,6 +67,12 @@ def test_the_remedy_names_no_fact_that_the_text_could_not_have(code: str) -> Non
     assert made.code == code
     assert str(made).startswith(f"{code}: ")
     assert "{" not in made.message.replace("{literal", "")
+
+
+def test_a_code_stands_in_one_row() -> None:
+    groups = [getattr(catalogue, path.stem) for path in (ROOT / "compiler" / "catalogue").glob("[!_]*.py")]
+    codes = [code for group in groups for rows in group.ROWS.values() for code in rows]
+    assert sorted(codes) == sorted(CATALOGUE)
 
 
 def test_codes_are_grouped_by_their_first_digit() -> None:

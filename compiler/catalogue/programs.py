@@ -1,0 +1,99 @@
+"""WF2: tracing and monoids."""
+
+from __future__ import annotations
+
+from ..errors import Rows, TraceError
+
+ROWS: Rows = {
+    TraceError: {
+        "WF201": (
+            "the function branches on a symbolic value (if, and, or, not, or a chained comparison)",
+            "both ways must be computed: write wf.where(condition, a, b), and & | ~ for and, or, not",
+        ),
+        "WF202": (
+            "a symbolic scalar cannot be unpacked or iterated",
+            "the function sees one element at a time, and wf.fold goes through all; a state of several values comes as "
+            "a tuple where the monoid has one identity per value",
+        ),
+        "WF203": (
+            "a symbolic value cannot become a Python {conversion}",
+            "use wf.cast(x, dtype), and warpfold's functions (wf.exp, wf.sqrt, ...) in place of those of math or numpy",
+        ),
+        "WF204": (
+            "the constant {value} does not fit {dtype}: expected a whole number from {lowest} to {highest}",
+            "cast the other operand to a wider type first: wf.cast(x, 'i64')",
+        ),
+        "WF205": (
+            "the function uses a value of type {kind}: expected a symbolic value or a Python number",
+            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction",
+        ),
+        "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
+        "WF207": (
+            "combine function {name} takes {count} required arguments: expected 2, the left and the right state",
+            "write def {name}(a, b); states of several values are tuples",
+        ),
+        "WF208": (
+            "combine function {name} returns {found} value(s): expected {expected}, one per value of the state",
+            "return as many values as the state has",
+        ),
+        "WF209": (
+            "combine function {name} returns {found} as value {position}: expected {expected}, the type of the state",
+            "cast it: wf.cast(value, '{expected}')",
+        ),
+        "WF210": (
+            "the identity of {name} has {found} value(s), and what is folded with it {expected}: expected as many, one "
+            "per value of the state",
+            "give one identity per value, and a lift that returns as many",
+        ),
+        "WF211": (
+            "{name} is folded over values that are reduced already",
+            "fold values that depend on the elements of an input",
+        ),
+        "WF212": (
+            "result {position} of {name} was never reduced",
+            "return values made with wf.fold(monoid, ...), or elementwise functions of them",
+        ),
+        "WF213": (
+            "{name} folds with {outer} what depends on the result of folding with {inner}",
+            "a program reads its elements once: find a monoid that does both, as Welford's does for a variance",
+        ),
+        "WF214": (
+            "the exponent {exponent} of a power of {dtype} is negative: expected 0 or more for integers",
+            "cast the base to a float: wf.cast(x, 'f64') ** n",
+        ),
+        "WF215": (
+            "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
+            "convert the value instead: wf.cast(x, dtype)",
+        ),
+        "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
+        "WF217": ("numpy.{name} is no function of symbolic values", "use an operator, or wf.{name} if there is one"),
+        "WF218": (
+            "combine function {name} uses {what}: expected the values of its two states alone",
+            "lift elements before the fold, and finish the state after it",
+        ),
+        "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
+        "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
+        "WF221": (
+            "{name} claims what it does not keep:{laws}",
+            "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
+        ),
+        "WF222": (
+            "{name} is no monoid, and only a monoid has laws",
+            "write FILE.py:NAME of a wf.monoid, such as the one that it folds with",
+        ),
+        "WF224": (
+            "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
+            "rename it",
+        ),
+        "WF225": ("{dtype} has no order", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
+        "WF226": (
+            "the finish of {name} takes {found} value(s): expected {expected}, one per value of the state",
+            "write one parameter per value of the state",
+        ),
+        "WF227": (
+            "the identity of {name} holds a {kind}: expected numbers of the state's types",
+            "give one number per value of the state",
+        ),
+        "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
+    },
+}
