@@ -7,9 +7,9 @@ from typing import Any
 
 from ..compiler.build import address, before, integer, load, replace, splat, store
 from ..compiler.combine import elements, fragment, width
+from ..compiler.dialect.access import ACCESS
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
-from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, scf
 from ..compiler.plan import IN_TILE
 from ._funnel import unaligned

@@ -87,9 +87,9 @@ from typing import Any
 
 from ..compiler.build import address, before, bytes_of, find, integer, memory_type, replace
 from ..compiler.combine import width
+from ..compiler.dialect.access import ACCESS
 from ..compiler.dialect.base import element, string
 from ..compiler.dialect.base import integer as attribute
-from ..compiler.dialect.stages import ACCESS
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
 from ._access import Window, is_of_tile, lower_body, lower_live, lower_load, lower_position, lower_store, offset

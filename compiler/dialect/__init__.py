@@ -1,9 +1,9 @@
-"""The fold dialect: the tensor program (``program``) and one op per stage (``stages``), with verifiers."""
+"""The fold dialect: the tensor program (``program``), memory (``access``) and one op per stage (``stages``)."""
 
 from __future__ import annotations
 
 from ..mlir import ir
-from . import program, stages
+from . import access, program, stages
 from .base import Fold
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
@@ -24,4 +24,4 @@ def load(context: ir.Context) -> None:
         Fold.load(reload=True)
 
 
-__all__ = ["OPS", "Fold", "load", "program", "stages"]
+__all__ = ["OPS", "Fold", "access", "load", "program", "stages"]

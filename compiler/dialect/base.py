@@ -8,6 +8,8 @@ from typing import Any
 from ..errors import CompileError, error
 from ..mlir import ext, ir
 
+GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
+
 
 class Fold(ext.Dialect, name="fold"):  # type: ignore[misc]
     """Reductions by stages."""
@@ -67,6 +69,19 @@ def power_of_two(op: Any, name: str, limit: int) -> int:
     if value < 1 or value & (value - 1) or value > limit:
         raise error("WF311", op=op.name, attribute=name, expected=f"a power of two up to {limit}, got {value}")
     return value
+
+
+def check_index(op: Any, *positions: int) -> None:
+    """Checks that operands at ``positions`` are indices."""
+    for p in positions:
+        t = str(op.operands[p].type)
+        expect(t in ("i32", "i64"), op, f"an i32 or i64 as operand {p}", t)
+
+
+def check_pointer(op: Any, position: int, kind: str) -> None:
+    """Checks that the operand at ``position`` is a pointer of this ``kind``."""
+    t = str(op.operands[position].type)
+    expect(t == kind, op, f"a {kind} as operand {position}", t)
 
 
 def element(t: Any) -> Any:

@@ -1,20 +1,22 @@
-"""Level 1: memory access and one op per stage, on fragments.
+"""Level 1: one op per stage, on states.
 
-A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. A *state* is one
-fragment per value of the monoid; several values are one SSA value of a builtin ``tuple`` type, packed and unpacked by
-``builtin.unrealized_conversion_cast``. Pointers are ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices
-are i32 or i64 and count elements.
+A *state* is one fragment (``access.py``) per value of the monoid; several values are one SSA value of a builtin
+``tuple`` type, packed and unpacked by ``builtin.unrealized_conversion_cast``.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..mlir import ext, ir
-from ..plan import IN_TILE, LARGEST_CLUSTER
+from ..mlir import ext
+from ..plan import LARGEST_CLUSTER
 from .base import (
+    GLOBAL,
+    SHARED,
     Fold,
     boolean,
     check_combine,
+    check_index,
+    check_pointer,
     check_yield,
     coded,
     element,
@@ -26,165 +28,8 @@ from .base import (
     values,
 )
 
-GLOBAL, SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
-ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "staggered": 2, "tile": 1, "tile_strided": 1}
-"""Operands of a load that follow those of its layout."""
-AXES = ("kept", "reduced")
 METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
-
-
-def _index(op: Any, *positions: int) -> None:
-    for p in positions:
-        t = str(op.operands[p].type)
-        expect(t in ("i32", "i64"), op, f"an i32 or i64 as operand {p}", t)
-
-
-def _pointer(op: Any, position: int, kind: str) -> None:
-    t = str(op.operands[position].type)
-    expect(t == kind, op, f"a {kind} as operand {position}", t)
-
-
-def _layout(op: Any, fixed: int, strides: int) -> None:
-    """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
-    kept, reduced = integer(op, "kept_rank"), integer(op, "reduced_rank")
-    wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
-    found = len(op.operands) - fixed
-    expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
-
-
-class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
-    """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
-
-    The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
-    kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
-    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
-    follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
-    anywhere; the sizes of the kept and the reduced axis follow), ``period`` (aligned ones of rows that are read as one;
-    those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
-    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by
-    side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
-    elements there), or ``coherent`` (aligned vectors, along the kept axis or as of a period, of data that other CTAs
-    have written during this kernel).
-    """
-
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    reduced: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    fragment: ext.Result[Any]
-    kept_rank: Any
-    reduced_rank: Any
-    axis: Any
-    access: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        access = string(op, "access", ACCESS)
-        _pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
-        _index(op, 1, 2)
-        _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
-        string(op, "axis", AXES)
-
-
-class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
-    """Copies a run of an array into shared memory.
-
-    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads}``: the elements, of
-    ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``, the end of the
-    array. All ``threads`` threads of the CTA take part. Element i of the array then is element i - ``origin`` of
-    ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the array. It is there
-    for all threads after a barrier.
-    """
-
-    base: ext.Operand[Any]
-    begin: ext.Operand[Any]
-    length: ext.Operand[Any]
-    extent: ext.Operand[Any]
-    thread: ext.Operand[Any]
-    copy: ext.Result[Any]
-    origin: ext.Result[Any]
-    item: Any
-    bytes: Any
-    threads: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        _pointer(op, 0, GLOBAL)
-        _index(op, 1, 2, 3, 4)
-        wanted = [SHARED, str(op.operands[1].type)]
-        found = [str(r.type) for r in op.results]
-        expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
-        power_of_two(op, "item", 16)
-        size = integer(op, "bytes")
-        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
-        power_of_two(op, "threads", 1024)
-
-
-class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
-    """The caller's number of each element of a fragment.
-
-    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced
-    sizes (without the outermost) and the index strides.
-    """
-
-    reduced: ext.Operand[Any]
-    base: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    fragment: ext.Result[Any]
-    reduced_rank: Any
-    axis: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1)
-        rank = integer(op, "reduced_rank")
-        wanted = max(0, rank - 1) + rank
-        expect(len(op.operands) == 2 + wanted, op, f"{wanted} layout operands for rank {rank}", len(op.operands) - 2)
-        string(op, "axis", AXES)
-        found = op.results[0].type
-        expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))
-
-
-class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
-    """Which elements of a fragment from ``reduced`` on lie in [first, end): ``fold.live reduced, first, end``."""
-
-    reduced: ext.Operand[Any]
-    first: ext.Operand[Any]
-    end: ext.Operand[Any]
-    mask: ext.Result[Any]
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1, 2)
-        found = op.results[0].type
-        expect(str(element(found)) == "i1", op, "a mask of i1", str(found))
-
-
-class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
-    """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
-
-    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
-    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written.
-    """
-
-    value: ext.Operand[Any]
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    on: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    kept_rank: Any
-    reduced_rank: Any
-    vector: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        _pointer(op, 1, GLOBAL)
-        _index(op, 2)
-        expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
-        _layout(op, 4 + ("bounded" in op.attributes), 1)
-        boolean(op, "vector")
 
 
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
@@ -210,9 +55,9 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1)
+        check_index(op, 0, 1)
         expect(len(op.operands) <= 4, op, "one period at most", len(op.operands) - 3)
-        _index(op, *range(3, len(op.operands)))
+        check_index(op, *range(3, len(op.operands)))
         power_of_two(op, "step", 1 << 30)
         power_of_two(op, "unroll", 32)
         init, result = op.operands[2].type, op.results[0].type
@@ -270,7 +115,7 @@ class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1)
+        check_index(op, 0, 1)
         expect(str(op.operands[2].type) == "i1", op, "an i1 as operand 2", str(op.operands[2].type))
         power_of_two(op, "rows", 32)
         integer(op, "slots")
@@ -300,11 +145,11 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1)
+        check_index(op, 0, 1)
         count = len(values(op.results[0].type))
         expect(len(op.operands) == 2 + count, op, f"{count} buffer(s)", len(op.operands) - 2)
         for p in range(2, 2 + count):
-            _pointer(op, p, SHARED)
+            check_pointer(op, p, SHARED)
         power_of_two(op, "rows", 32)
         power_of_two(op, "lanes", 32)
         power_of_two(op, "stride", 32)
@@ -340,13 +185,13 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1)
+        check_index(op, 0, 1)
         state, result = op.operands[2].type, op.results[0].type
         expect(state == result, op, f"a result of type {state}", str(result))
         wanted, found = len(values(state)), len(op.operands) - 3
         expect(found in (0, wanted), op, f"no scratch, or {wanted} pointer(s)", found)
         for p in range(3, 3 + found):
-            _pointer(op, p, GLOBAL)
+            check_pointer(op, p, GLOBAL)
         string(op, "method", METHODS)
         rows, lanes = power_of_two(op, "rows", 1024), power_of_two(op, "lanes", 32)
         expect(1 < rows >= lanes, op, "more than one row, and no fewer than lanes", f"{rows} for {lanes} lane(s)")
@@ -356,33 +201,6 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_combine(op, op.regions[0], op.operands[2].type)
-
-
-class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
-    """How many elements after a boundary of ``lanes`` elements the first element of a result lies.
-
-    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and
-    the layout operands are kept sizes (without the outermost) and kept strides.
-    """
-
-    base: ext.Operand[Any]
-    kept: ext.Operand[Any]
-    layout: Sequence[ext.Operand[Any]]
-    lead: ext.Result[Any]
-    kept_rank: Any
-    reduced_rank: Any
-    lanes: Any
-    bytes: Any
-
-    @coded
-    def verify_invariants(op: Any) -> None:  # noqa: N805
-        _pointer(op, 0, GLOBAL)
-        _index(op, 1)
-        _layout(op, 2, 1)
-        power_of_two(op, "lanes", 16)
-        power_of_two(op, "bytes", 8)
-        index, found = op.operands[1].type, op.results[0].type
-        expect(found == index, op, f"a result of type {index}", str(found))
 
 
 class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc]
@@ -406,7 +224,7 @@ class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 3, 4, 5)
+        check_index(op, 0, 3, 4, 5)
         expect(str(op.operands[1].type) == "i1", op, "an i1 as operand 1", str(op.operands[1].type))
         scalar = state_type([element(t) for t in values(op.operands[2].type)])
         found = op.results[0].type
@@ -445,7 +263,7 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1, 2, 3)
+        check_index(op, 0, 1, 2, 3)
         expect(str(op.operands[4].type) == "i1", op, "an i1 as operand 4", str(op.operands[4].type))
         state, result = op.operands[5].type, op.results[0].type
         expect(state == result, op, f"a result of type {state}", str(result))
@@ -485,14 +303,14 @@ class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        _index(op, 0, 1, 2, 3)
+        check_index(op, 0, 1, 2, 3)
         expect(str(op.operands[4].type) == "i1", op, "an i1 as operand 4", str(op.operands[4].type))
         finish = string(op, "finish", GRID_FINISHES)
         wanted = len(values(op.operands[5].type)) + (finish == "last_block")
         found = len(op.operands) - 6
         expect(found == wanted, op, f"{wanted} pointer(s) for finish={finish}", found)
         for p in range(6, 6 + wanted):
-            _pointer(op, p, GLOBAL)
+            check_pointer(op, p, GLOBAL)
 
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
