@@ -46,6 +46,7 @@ class Facts:
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
         repeats: whether the launch says how often elements and results are repeated.
+        flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
     """
 
     kept_rank: int
@@ -55,6 +56,7 @@ class Facts:
     store_vector: bool
     ragged: bool = False
     repeats: bool = False
+    flat: bool = False
 
     @property
     def cut(self) -> str:

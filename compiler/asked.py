@@ -13,7 +13,6 @@ from .ladder import expand
 from .limits import fitting
 from .plan import IN_WARPS, LARGEST, OWN_WALKS, Plan, check, differing, settled
 from .split import THREADS, ctas_of
-from .staged import WORD
 from .target import WARP
 from .task import Notes, Task
 
@@ -122,10 +121,11 @@ def _check_vector(task: Task, plan: Plan) -> None:
     """Refuses vectors that are wider than an access (WF421), or that the layout has not (WF407)."""
     if _vector_fits(task, plan):
         return
-    check_width(task, plan.vector, WORD if plan.tile_bytes else WIDEST)
+    check_width(task, plan.vector, WIDEST)
     wanted, other = "unit stride, whole vectors and aligned rows", ", or choose the other axis with fast="
     if plan.tile_bytes:
-        wanted, other = "one input, rows of unit stride, a combine that commutes, and no portable result", ""
+        wanted = "rows of unit stride, elements of 1 or 2 bytes, 4 bytes of them at least, and a combine that commutes"
+        other = ""
     raise error("WF407", vector=plan.vector, axis=plan.fast, wanted=wanted, other=other)
 
 

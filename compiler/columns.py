@@ -6,20 +6,29 @@ from dataclasses import replace
 
 from .access import WIDEST, ceil2, large, planned, ranks
 from .atomic import operation
-from .limits import FEW, IN_FLIGHT, STATE_LIMIT, kind, unroll_of, vector_of, widest_of
+from .geometry import Geometry
+from .limits import FEW, IN_FLIGHT, STATE_LIMIT, calm, kind, unroll_of, vector_of, widest_of
 from .plan import Plan
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
-LANES_KEPT = {"wide": 8, "single": WARP}
-"""Lanes along the kept axis where warps share the reduced one: they read 128 bytes in a row."""
+LINE = 128
+"""Bytes that the lanes along the kept axis read in a row where warps share the reduced one; twice as many where rows do
+not begin at such a boundary, so that fewer lines are read twice."""
+LONG_ROWS = {1: 1 << 13, 2: 1 << 16}
+"""Bytes of a row, by those of an element, from which on a whole warp reads one, half an access a lane."""
+SEVERAL = 3
+"""Registers of a state from which on a thread has half as many results."""
 NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
 BYTES_IN_FLIGHT = 32
 """Elements of a byte that a thread has in flight at most, where it has a state for each of an access."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
+CROWD, CROWDED, SHARING = 32, 4, 2
+"""Bytes of a row of a middle axis at most, and its rows at least, where lanes lie along so many rows that follow each
+other that there would be few of them: elements of an access then, and the warps that share the reduced axis."""
 WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
@@ -33,23 +42,57 @@ WRITES = 32
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns, of which neighbouring lanes read neighbours."""
     g = task.geometry
-    widest = widest_of(task, STATE_LIMIT // 2)
-    widest = _widest_of_short(task, widest) if _is_short(task, widest) else widest
+    widest = widest_of(task, STATE_LIMIT // (4 if task.state_registers >= SEVERAL else 2))
+    if _is_short(task, widest):
+        widest = _widest_of_short(task, widest)
+    elif _is_long(task):
+        widest = min(widest, HALF // task.itemsize)
     vector = vector_of(task, "kept", widest, notes)
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
-    if task.itemsize == 1 < vector and "unaligned" not in planned(task, "kept", vector):
+    alone = _is_short(task, vector)
+    if (
+        task.itemsize == 1 < vector
+        and (alone or "unaligned" not in planned(task, "kept", vector))
+        and not _is_long(task)
+    ):
         unroll = min(unroll, BYTES_IN_FLIGHT // vector)
     few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
-    lanes_kept, warps = LANES_KEPT[kind(vector)], THREADS // WARP
-    if _is_short(task, vector):
-        lanes_kept, warps = WARP, 1
-        unroll = min(unroll, max(1, ceil2(g.n_reduced) // 2)) if large(g) else unroll  # what is not there is read, too
+    lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
+    if alone:
+        lanes_kept, warps = WARP, SHARING if _is_crowded(g, task.itemsize) else 1
+        unroll = (
+            min(unroll, max(1, ceil2(g.n_reduced) // (2 if g.n_reduced > 3 else 1))) if large(g) else unroll
+        )  # the rest is read, too
     elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
     notes.because(results, "fast", "vector", "lanes", "warps")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
+
+
+def _is_long(task: Task) -> bool:
+    """Whether rows of narrow elements are so long that each result has but few of its CTAs beside it."""
+    kept = task.geometry.kept
+    nbytes = kept[-1].size * task.itemsize if kept else 0
+    return nbytes >= LONG_ROWS.get(task.itemsize, nbytes + 1) and large(task.geometry)
+
+
+def _is_crowded(g: Geometry, item: int) -> bool:
+    """Whether several rows of a middle axis lie within a line or so, and each result has some of them."""
+    return len(g.kept) > 1 and g.kept[-1].size * item <= CROWD and g.n_reduced >= CROWD
+
+
+def _lanes_kept(task: Task, vector: int) -> int:
+    """Lanes along the kept axis where warps share the reduced one."""
+    g = task.geometry
+    if vector == 1 or not g.reduced or not g.kept:
+        return WARP
+    pitches = [abs(d.strides[0]) * task.itemsize for d in g.reduced]
+    across = large(g) and any(pitch % LINE and pitch > 2 * LINE for pitch in pitches)
+    if _is_long(task):
+        return WARP
+    return min(WARP, (2 if across else 1) * LINE // (vector * task.itemsize))
 
 
 def _is_written(task: Task) -> bool:
@@ -67,7 +110,9 @@ def _is_short(task: Task, vector: int) -> bool:
 
 def wide(task: Task, found: Plan) -> Plan:
     """``found`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
-    vector = widest_of(task, STATE_LIMIT)
+    vector = calm(task, widest_of(task, STATE_LIMIT))
+    if task.itemsize == 1 and task.state_registers > 1:
+        vector = min(vector, widest_of(task, STATE_LIMIT // 2))
     unroll = IN_FLIGHT // (vector * task.itemsize)
     bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
     return replace(found, vector=vector, unroll=unroll if bytes_added else min(unroll, unroll_of(task, "kept", vector)))
@@ -75,10 +120,13 @@ def wide(task: Task, found: Plan) -> Plan:
 
 def _widest_of_short(task: Task, widest: int) -> int:
     """The same where a thread walks a few rows alone: it has as many results as it writes well."""
-    half, few = HALF // task.itemsize, task.geometry.n_reduced <= FEW_ROWS
+    g = task.geometry
+    half, few = HALF // task.itemsize, g.n_reduced <= FEW_ROWS
     if _is_written(task):
-        return min(widest, WIDEST // task.result_bytes)
+        return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
     if task.itemsize == 1 or (few and "unaligned" in planned(task, "kept", widest)):
         widest = min(widest, max(1, half))
+    if _is_crowded(g, task.itemsize):
+        return min(widest, CROWDED)
     side_by_side = min(widest, max(1, WRITES // task.result_bytes))
     return side_by_side if few or planned(task, "kept", side_by_side) == {"aligned"} else widest

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, planned, ranks
+from .atomic import operation
 from .cost import operations
 from .plan import STATIC_SHARED, Axis, Plan
 from .task import Notes, Task
@@ -29,31 +30,62 @@ CODE_LIMIT = 160
 instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
 UNROLL = 8
 """Accesses in flight at most."""
+DEEP = 4
+"""Accesses in flight of states of several registers that are worth more than an access twice as wide."""
 FEW = 8
 """Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
-SHIFTED = {1: 2, 2: 4, 4: 12, 8: 48}
+NARROWEST: dict[Axis, int] = {"reduced": 8, "kept": 4}
+"""Bytes of an aligned access for which a wider one that begins anywhere is given up; along one reduced axis, whose ends
+alone are masked then, it must be wider itself."""
+SHIFTED = {1: 2, 2: 5, 4: 12, 8: 48}
 """Accesses that a row must have, by the bytes of an element, before it is read in vectors from the boundary before it:
 the masks at both its ends cost as much as reading a few elements one by one. Loads of four bytes and more by neighbours
 fill whole sectors anyway."""
 
 
 def vector_of(task: Task, axis: Axis, widest: int, notes: Notes) -> int:
-    """Elements of an access along ``axis``: the ``widest``, or one where the layout forbids more."""
-    kinds = planned(task, axis, widest)
+    """Elements of an access along ``axis``: the ``widest`` that are aligned; if none, the ``widest``, or one."""
     many_dims = max(ranks(task.geometry)) > 3
-    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
-    vector = 1 if many_dims or short or "strided" in kinds else widest
+    vector = 1 if many_dims else _aligned(task, axis, widest) or _anyhow(task, axis, widest)
     if vector < widest:
         why = "so many dims are read by single elements" if many_dims else "the layout gives no aligned run so long"
         notes.rejected.append((f"vector={widest}", why))
-    words = ", ".join(sorted(kinds)) if vector > 1 else "single elements"
+    words = ", ".join(sorted(planned(task, axis, vector))) if vector > 1 else "single elements"
     notes.because(f"{vector} element(s) an access ({vector * task.itemsize} bytes, {words})", "fast", "vector")
     return vector
 
 
+def _aligned(task: Task, axis: Axis, widest: int) -> int:
+    """Elements of the widest aligned access, of NARROWEST bytes at least; 0 where the layout has none."""
+    widths = [widest >> k for k in range(widest.bit_length() - 1)]
+    several = axis == "reduced" and ranks(task.geometry)[1] > 1
+    least = NARROWEST["kept" if several else axis]
+    found = [n for n in widths if n * task.itemsize >= least and planned(task, axis, n) == {"aligned"}]
+    return max(found, default=0)
+
+
+def _anyhow(task: Task, axis: Axis, widest: int) -> int:
+    """Elements of an access that begins anywhere: the ``widest``, or one where it does not pay."""
+    kinds = planned(task, axis, widest)
+    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
+    return 1 if short or "strided" in kinds else widest
+
+
 def widest_of(task: Task, registers: int) -> int:
     """Elements of an access of WIDEST bytes, or as many as so many registers have states for."""
-    return max(1, min(WIDEST // task.itemsize, _floor2(registers // task.state_registers)))
+    return max(1, min(WIDEST // task.itemsize, floor2(registers // task.state_registers)))
+
+
+def calm(task: Task, vector: int) -> int:
+    """``vector``, or half of it and so on, so that DEEP accesses of wide states may be in flight, of 8 bytes at least.
+
+    Bytes that are added have one state for all.
+    """
+    if task.itemsize == 1 and operation(task.monoid) == "add":
+        return vector
+    while vector * task.state_registers * DEEP > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
+        vector //= 2
+    return vector
 
 
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:
@@ -62,7 +94,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // operations(task.monoid)
-    return max(1, min(UNROLL, _floor2(by_bytes), _floor2(by_state), _floor2(by_code)))
+    return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))
 
 
 def kind(vector: int) -> str:
@@ -80,6 +112,6 @@ def fitting(task: Task, plan: Plan, notes: Notes) -> Plan:
     return plan
 
 
-def _floor2(n: int) -> int:
+def floor2(n: int) -> int:
     """The greatest power of two not above ``n``, at least 1."""
     return 1 << max(0, n.bit_length() - 1)

@@ -10,24 +10,35 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, large, ranks
+from .limits import floor2
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
+from .split import THREADS
+from .target import WARP
 from .task import Notes, Task
 
 COLUMNS = 256
 """Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
-WARPS = ((32, 8), (COLUMNS, 16))
-"""(columns, warps): a CTA of rows of up to so many columns gets so many warps. The more columns there are, the more
-states the CTAs bring to the last one: then few large CTAs are better."""
+FEW, WARPS = 32, {True: 8, False: 16}
+"""Columns of bytes up to which a CTA has fewer warps. The more columns there are, the more states the CTAs bring to the
+last one: then few large CTAs are better."""
 LEAST = 1 << 20
 """Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
 which an access has one, gain nothing either."""
+EACH, EACH_OF_WIDER = {1: 64}, 32
+"""Accesses of a thread at least, of elements of a byte and of wider ones, where there are several tiles of columns,
+each of which has its rows to itself: while some CTAs begin or meet, others read."""
 STEPS = 4
 """Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
 """Warps of a CTA at least; in between there are 8, so that there are few kernels."""
-SECTORS, WORD = 64, 4
+SECTORS, WORD = 64, 8
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
+BYTES, SHORT, LONG = 128, 256, 1 << 18
+"""Columns of bytes of a middle axis up to which lanes along them would lie in too many of its rows, if there are more
+than so many of these, and no more bytes in all."""
+STATES = 16
+"""Registers of states that a thread along the columns has at most: so many columns make a whole access."""
 VALUES = 64
 """Registers of values in flight at most, where there are twice as many of them as for other plans."""
 WANTED, RAISE = "rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"
@@ -65,11 +76,22 @@ def _one_place(task: Task, vector: int) -> bool:
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     g = task.geometry
-    small = wide.vector == 1 or g.n_kept * g.n_reduced * task.itemsize < LEAST or (len(g.kept) > 1 and not large(g))
+    alone = plan.vector > 1 and plan.warps < THREADS // WARP and len(g.kept) > 1
+    small = (
+        alone
+        or wide.vector == 1
+        or g.n_kept * g.n_reduced * task.itemsize < LEAST
+        or (len(g.kept) > 1 and not large(g))
+    )
     if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
-    warps = next(warps for most, warps in WARPS if g.columns <= most)
-    found = settled(replace(wide, walk="period", warps_kept=warps, unroll=wide.unroll * _more(task, wide)))
+    warps = WARPS[task.itemsize == 1 and g.columns <= FEW]
+    vector = wide.vector
+    if len(g.kept) > 1:
+        vector = vector // 2 if task.itemsize == 1 else vector
+        warps = _of_many_tiles(task, vector, warps)
+    found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=wide.unroll * _more(task, wide))
+    found = settled(found)
     while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
     if not _fits(task, found) or not serves(task, found):
@@ -84,12 +106,19 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     return found
 
 
+def _of_many_tiles(task: Task, vector: int, most: int) -> int:
+    """Warps of a CTA whose rows are not shared with others: as many as make enough accesses each."""
+    g = task.geometry
+    threads = g.n_reduced * g.columns // (vector * EACH.get(task.itemsize, EACH_OF_WIDER))
+    return max(FEWEST, min(most, floor2(threads // WARP)))
+
+
 def _more(task: Task, wide: Plan) -> int:
     """How many times the accesses of ``wide`` are in flight: of large CTAs twice, if registers hold their values.
 
     Bytes, and states of several values, have enough in flight as it is.
     """
-    large_ctas = task.geometry.columns > WARPS[0][0]
+    large_ctas = task.geometry.columns > FEW or task.itemsize == 8
     held = 2 * wide.unroll * wide.vector * task.state_registers <= VALUES
     return 2 if large_ctas and held and task.itemsize > 1 and len(task.monoid.state) == 1 else 1
 
@@ -101,9 +130,10 @@ def _is_full(task: Task, plan: Plan) -> bool:
     """
     g, item = task.geometry, task.itemsize
     columns, lanes = g.columns, plan.lanes_kept
-    whole = columns % (plan.vector if plan.vector > 1 else WIDEST // item) == 0
+    whole = columns % min(WIDEST // item, max(1, STATES // task.state_registers)) == 0
     if len(g.kept) > 1:
-        return (whole and plan.vector > 1) or (columns * item >= SECTORS and item >= WORD)
+        long = item > 1 or columns > BYTES or not SHORT < g.n_reduced <= LONG // columns
+        return (whole and plan.vector * item >= WIDEST and long) or (columns * item >= SECTORS and item >= WORD)
     accesses = -(-columns // plan.vector)
     return whole and accesses / (-(-accesses // lanes) * lanes) >= FULL
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from . import asked, columns, rows, staged, tiles, walks
 from .abi import Facts
@@ -24,8 +25,9 @@ from .ownership import Launch, launch
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
-from .split import coarsened, parts_of
+from .split import THREADS, coarsened, parts_of
 from .staggered import staggered
+from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
 INDEX_LIMIT = 2**31 - 2**24
@@ -77,7 +79,7 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
         return plan
     wide = columns.wide(task, fitting(task, plan, Notes()))
     plan = periodic(task, wide, plan, notes)
-    shared = plan.walk == "interleaved" and plan.warps > 1 and large(task.geometry)
+    shared = plan.walk == "interleaved" and plan.warps == THREADS // WARP and large(task.geometry)
     return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 
@@ -107,14 +109,22 @@ def facts(task: Task, plan: Plan) -> Facts:
         accesses = tuple(walks.access(task, plan) for _ in inputs)
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
-    vectors = plan.vector_kept > 1 and ranks(g) == (1, 1) and not {"unaligned", "staggered"} & set(accesses)
+    several = ranks(g)[0] > 1
+    flat = several and all(_in_one_run(g, o) for o in outputs)
+    vectors = plan.vector_kept > 1 and (flat or not several) and not {"unaligned", "staggered"} & set(accesses)
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         accesses,
         vectors and all(stores_vector(task, o, plan) for o in outputs),
         repeats=g.repeats,
+        flat=flat,
     )
+
+
+def _in_one_run(g: Geometry, operand: int) -> bool:
+    """Whether the results of all kept dims follow each other at one stride, as those of a new array do."""
+    return all(outer.strides[operand] == inner.strides[operand] * inner.size for outer, inner in pairwise(g.kept))
 
 
 def _fast(task: Task, notes: Notes) -> str:

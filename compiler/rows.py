@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 from .access import WIDEST, planned, ranks
+from .atomic import operation
 from .cost import operations
-from .limits import FEW, STATE_LIMIT, UNROLL, kind, unroll_of, vector_of, widest_of
+from .limits import FEW, STATE_LIMIT, UNROLL, calm, floor2, kind, unroll_of, vector_of, widest_of
 from .plan import Plan
 from .split import THREADS, clustered
 from .target import WARP
 from .task import Notes, Task
 
 UNROLL_OF_SHORT = {1: 1, 2: 2, 4: 2, 8: 2}
-"""The same for rows that get so few threads: more would find nothing to read."""
-UNROLL_OF_SHIFTED = 2
-"""The same for rows that begin anywhere: the first and the last so many of a thread are masked, which costs
-instructions."""
-MASKED = 8
+"""Accesses in flight of rows that get so few threads: more would find nothing to read."""
+MOST_OF_SHORT, IN_VAIN = 8, (0, 1, 3)
+"""Threads of a row, at most, that have but one access in flight where they make so many: of the last two that they made
+one would be in vain."""
+UNROLL_OF_SHIFTED, DEEP, DEEP_FROM = 2, 4, 1 << 17
+"""The same of rows that begin anywhere, of which the first and the last so many of a thread are masked, which costs
+instructions; and of those with few elements to mask: of words that get ROW threads, and of all but bytes that are as
+long as that."""
+UNROLL_OF_HALVES = 2
+"""The same of rows of bytes that are read HALF an access at a time."""
+MASKED = 16
 """Elements of such a step of rows that get a warp or less."""
 ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
-THREADS_A_ROW = ((5, 1), (32, 4), (128, 16), (224, WARP), (4096, ROW))
+THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
+THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
-needs no shared memory."""
+needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more."""
+OF_ONE_WARP = 512
+"""Accesses of a row of states of several registers up to which it gets a warp and no more."""
 LONG_COMBINE = 16
 """Operations that join the elements of an access, from which on threads of a row have more accesses each: else they
 would spend their time on what they do once, which is to join these and to meet."""
-THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (256, 8), (4096, WARP))}
+THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (512, 8), (4096, WARP))}
 """THREADS_A_ROW where that is so, by the operations of one combine."""
+HALF = 8
+"""Bytes of an access to rows of bytes, and to shifted ones of pairs of them, that are not long: a thread then has few
+elements to mask and to join, and there are more threads."""
+THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, WARP))
+THREADS_OF_SHIFTED_HALVES = (*THREADS_OF_HALVES[:2], (600, 4), *THREADS_OF_HALVES[3:])
+"""(bytes, threads): rows that are read so get so many threads."""
+ALIGNED_HALVES, TRUTHS = 4096, 40960
+"""Bytes of aligned rows of bytes up to which they are; and of shifted ones of truth values, which then get a warp."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
@@ -38,16 +56,17 @@ LANES_OF_SEVERAL_DIMS = 8
 """Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
 FOUR, ONE = 8, 0.75
 """Accesses for each element of one: such rows of fewer get four threads or one, so that few of the elements that these
-read are masked; longer ones, up to MOST_OF_A_WARP accesses, get a warp."""
-MOST_OF_A_WARP = 1024
+read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an element, get a warp, and up to
+MOST_OF_A_ROW ROW threads."""
+MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
 
 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of rows, of which neighbouring lanes read neighbours."""
-    vector = vector_of(task, "reduced", widest_of(task, STATE_LIMIT), notes)
+    vector = vector_of(task, "reduced", _widest(task), notes)
     positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in planned(task, "reduced", vector)
-    unroll = min(unroll_of(task, "reduced", vector), _most(positions, vector, shifted=shifted))
+    unroll = min(unroll_of(task, "reduced", vector), _most(task, positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -56,32 +75,89 @@ def plan(task: Task, notes: Notes) -> Plan:
     return clustered(task, found, notes) if positions > ROW and vector > 1 and not shifted else found
 
 
-def _most(positions: int, vector: int, *, shifted: bool) -> int:
+def _widest(task: Task) -> int:
+    """Elements of an access at most."""
+    widest = calm(task, widest_of(task, STATE_LIMIT))
+    return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
+
+
+def _in_halves(task: Task, widest: int) -> bool:
+    """Whether rows are read in accesses of HALF bytes."""
+    g = task.geometry
+    narrow = task.itemsize <= 2 and task.state_registers <= 2 and operations(task.monoid) < LONG_COMBINE
+    if not narrow or _few(task) or ranks(g)[1] > 1:
+        return False
+    aligned = planned(task, "reduced", widest) == {"aligned"}
+    of_bytes = TRUTHS if operation(task.monoid) in ("and", "or") else THREADS_OF_HALVES[-1][0]
+    if aligned:
+        most = ALIGNED_HALVES if task.itemsize == 1 else 0
+    else:
+        most = of_bytes if task.itemsize == 1 else THREADS_OF_HALVES[-1][0]
+    return g.n_reduced * task.itemsize <= most
+
+
+def _few(task: Task) -> bool:
+    """Whether results do not fill the machine at a warp each."""
+    return task.geometry.n_kept < FEW * task.machine
+
+
+def _wide(task: Task) -> bool:
+    """Whether states take several registers, of elements that have some of their own."""
+    return task.state_registers > 1 and task.itemsize > 1
+
+
+def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
+    nbytes = task.geometry.n_reduced * task.itemsize
+    if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
+        return DEEP
     if shifted:
-        many = positions > WARP or (vector == WIDEST and positions == WARP // 2)
-        return UNROLL_OF_SHIFTED if many else max(1, MASKED // vector)
-    return UNROLL_OF_SHORT.get(positions, UNROLL)
+        return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
+    each = task.geometry.n_reduced // (vector * positions)
+    if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task):
+        return UNROLL if each >= UNROLL else 1
+    if operations(task.monoid) >= LONG_COMBINE:
+        return min(UNROLL, floor2(each)) if positions <= MOST_OF_SHORT else UNROLL
+    most = UNROLL_OF_SHORT.get(positions, UNROLL)
+    if vector > 1 and vector * task.itemsize < WIDEST:
+        most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else DEEP)
+    return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most
 
 
 def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
-    accesses, few = -(-g.n_reduced // vector), g.n_kept < FEW * task.machine
+    accesses = -(-g.n_reduced // vector)
     if ranks(g)[1] > 1:
-        several = accesses <= (LANES_OF_SEVERAL_DIMS if few else THREADS)
+        several = accesses <= (LANES_OF_SEVERAL_DIMS if _few(task) else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
-    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW
+    if _few(task):
+        steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_FEW[kind(vector)]
+    elif _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
+        aligned = planned(task, "reduced", vector) == {"aligned"}
+        halves = THREADS_OF_HALVES if aligned else THREADS_OF_SHIFTED_HALVES
+        steps = (*((nbytes / HALF, threads) for nbytes, threads in halves), (TRUTHS / HALF, WARP))
+    else:
+        steps = _steps(task, vector)
+        accesses = -(-g.n_reduced * task.itemsize // WIDEST) if vector > 1 else accesses
+    return next((threads for most, threads in steps if accesses <= most), THREADS)
+
+
+def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
+    """(accesses, threads) of rows that fill the machine."""
     code = operations(task.monoid)
     is_long = code * vector >= LONG_COMBINE
+    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
     if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
-    if few:
-        steps = THREADS_A_ROW_OF_FEW[kind(vector)]
-    elif vector == 1:
-        steps = (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
-    elif "shifted" in planned(task, "reduced", vector):
-        half = ((MOST_OF_A_WARP, WARP // 2),) if vector == WIDEST else ()  # bytes, of which an access holds more
-        most = steps[-1][0] if is_long else MOST_OF_A_WARP
-        steps = ((ONE * vector, 1), (FOUR * vector, 4), *half, (most, WARP))
-    return next((threads for most, threads in steps if accesses <= most), THREADS)
+    elif _wide(task):
+        steps = tuple((OF_ONE_WARP if threads == WARP else most, threads) for most, threads in steps)
+    if vector == 1:
+        return (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
+    if "shifted" not in planned(task, "reduced", vector):
+        return steps
+    item = WIDEST // task.itemsize
+    short = ((ONE * item, 1), (FOUR * item, 4))
+    if code >= LONG_COMBINE:
+        return (*short, *steps[1:])
+    return (*short, (MOST_OF_A_WARP[task.itemsize], WARP), (MOST_OF_A_ROW, ROW))

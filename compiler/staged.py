@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from . import tiles
 from .access import WIDEST, nearest, planned, ranks
+from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
 from .plan import Access, Axis, Plan
@@ -22,28 +23,49 @@ TILE = 1 << 14
 """Bytes of a copy: an SM holds eight, and each of 256 threads reads four accesses of 16 bytes."""
 ROW, ROWS = 5 << 9, 1 << 13
 """Bytes, at most, of a row that is reduced from a copy, and of the rows of a middle axis: longer rows fill vectors."""
+ROW_OF_NARROW = 1600
+"""The same of rows of elements that are narrower than a word, where they are read by the word."""
 TILES = 8
 """Copies an SM must get at least."""
 LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
-LONG = 1408
-"""Bytes of an aligned row of wider elements than bytes from which on the same holds: it has vectors enough."""
-SINGLE = (14, 40)
-"""Bytes of rows, from and to, that are as fast by single elements where they are."""
+LONG = {1: 1408, 2: 600, 4: 1408, 8: 1408}
+"""Bytes of an aligned row, by those of an element, from which on the same holds: it has vectors enough."""
+HALF, OF_HALVES, SHORT = 8, 88, {1: 288, 2: 144}
+"""Bytes of an access for which a row of narrow elements must be aligned, if it has no more than so many bytes, so that
+nothing is gained by a copy; and the most bytes, by those of an element, of one that is aligned for whole accesses."""
+SINGLE = {2: (28, 39), 4: (14, 40), 8: (14, 40)}
+"""Bytes of rows, from and to, by those of an element, that are as fast by single elements where they are."""
 WORD = 4
 """Bytes that a bank of shared memory gives at once."""
 OF_RESULT, OF_MEETING, OF_ACCESS = 120, 8, 5
 """Instructions of a warp, counted in machine code: for its results, for a round of shuffles, for an access."""
 RESULTS = 32
 """Threads that read a copy at least, lanes of a result included."""
-IN_WORDS = 20
-"""Elements of a row for each byte of one, from which on bytes and pairs of them are read by the word: the masks at both
-its ends cost as much as reading a few elements alone."""
+WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
+    1: ((4, 4), (8, 8), (12, 4), (25, 8), (ROWS, 16)), 2: ((39, 2), (69, 8), (ROWS, 16)),
+}  # fmt: skip
+"""(bytes, width), by the bytes of an element: of rows of so many bytes at most so many are read at once. Few more are
+read than there are, and of a few pairs of bytes each by itself."""
+PACKED, IN_WORDS = ("add", "and", "or"), 20
+"""Combines of bytes that take those of a word at once; and elements of a row from which on others read words, too."""
+LANES_OF_WORDS: dict[int, tuple[tuple[int, int], ...]] = {
+    1: ((760, 1), (ROWS, 8)), 2: ((640, 1), (1400, 4), (ROWS, 8)),
+}  # fmt: skip
+"""(bytes, lanes), by the bytes of an element: rows of so many bytes at most, read by the word, get so many lanes; each
+makes few accesses then."""
+FEW_LANES = ((200, 2), (ROWS, 4))
+"""(bytes, lanes): the same where rows lie whole accesses apart and are read half an access at once."""
+BANKS = 128
+"""Bytes that all banks give at once."""
+WAYS, BETWEEN = (3, 2), (64, 300)
+"""Words of one bank that a warp may have to wait for, where rows have a lane each and where they have several; and
+bytes of rows, from and to, that are read from a copy all the same: others are then as fast where they are."""
 LONG_COMBINE = 16
 """Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
-UNROLL, UNROLL_OF_BYTES = ((18, 4), (10, 2), (1, 1)), ((18, 2), (1, 1))
+UNROLL = ((18, 4), (10, 2), (1, 1))
 """(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
-would cost more; and so would words of bytes, of which some are masked at both ends of a row."""
+would cost more."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -54,15 +76,18 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if not each or tiles.ctas(g, each) < TILES * task.machine:
         return None
     unit = tiles.unit(g, 0)
-    longest = ROW if tiles.results(g) == 1 else ROWS
+    single = tiles.results(g) == 1
+    longest = (ROW_OF_NARROW if own.vector > 1 else ROW) if single else ROWS
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
         return None
     if operations(task.monoid) >= LONG_COMBINE or _direct(task) or _few_lines(g, task.itemsize):
         return None
     results = each * tiles.results(g)
-    lanes = _lanes(g, task.itemsize, own.vector, results)
-    steps = UNROLL_OF_BYTES if task.itemsize == 1 else UNROLL
-    unroll = next(unroll for least, unroll in steps if max(1, g.n_reduced // (lanes * own.vector)) >= least)
+    lanes, unroll = _lanes(task, own.vector, results), 1
+    if own.vector > 1 and _waits(task, own.vector, lanes):
+        return None
+    if own.vector == 1:
+        unroll = next(unroll for least, unroll in UNROLL if max(1, g.n_reduced // lanes) >= least)
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
     notes.because(f"{lanes} thread(s) a result", "lanes", "unroll")
@@ -77,21 +102,31 @@ def access(g: Geometry, operand: int) -> Access:
 
 
 def takes_words(task: Task, vector: int) -> bool:
-    """Whether ``vector`` elements of a copy can be read at once: bytes of a word, of the rows of one input.
-
-    The words of a row begin where its address says, and so does the tree.
-    """
-    g, inputs = task.geometry, task.program.inputs
-    alone = len(inputs) == 1 and ranks(g)[1] == 1 and task.determinism != "portable" and task.monoid.commutative
-    in_order = bool(g.reduced) and g.reduced[-1].strides[0] == 1
-    return alone and in_order and vector * task.itemsize <= WORD
+    """Whether ``vector`` elements of a copy can be read at once: words of rows whose elements are narrower."""
+    g, inputs = task.geometry, range(len(task.program.inputs))
+    copied = [i for i in inputs if tiles.unit(g, i) is not None]
+    items = {task.operand_type(i).itemsize for i in copied}
+    in_order = ranks(g)[1] == 1 and bool(g.reduced) and all(g.reduced[-1].strides[i] == 1 for i in copied)
+    whole = all(item < WORD <= vector * item <= WIDEST for item in items)
+    return in_order and whole and task.monoid.commutative
 
 
 def _vector(task: Task) -> int:
     """Elements of an access to the copy."""
-    words = max(1, WORD // task.itemsize)
-    long = task.geometry.n_reduced >= IN_WORDS * task.itemsize
-    return words if long and takes_words(task, words) else 1
+    item, n = task.itemsize, task.geometry.n_reduced
+    if item not in WIDTHS:
+        return 1
+    nbytes = n * item
+    if item == 1 and operation(task.monoid) not in PACKED:
+        return WORD if n >= IN_WORDS and takes_words(task, WORD) else 1
+    width = next(width for most, width in WIDTHS[item] if nbytes <= most or most == ROWS)
+    width = HALF if width > HALF and _in_accesses(task) else width
+    return width // item if takes_words(task, width // item) else 1
+
+
+def _in_accesses(task: Task) -> bool:
+    """Whether rows lie whole accesses apart."""
+    return all(d.strides[0] * task.itemsize % WIDEST == 0 for d in task.geometry.kept)
 
 
 def _direct(task: Task) -> bool:
@@ -100,35 +135,56 @@ def _direct(task: Task) -> bool:
     if all(d.strides[0] == 0 for d in g.reduced):  # an element a result: vectors along the kept axis hold several
         return True
     axis: Axis = "kept" if nearest(g.kept) < nearest(g.reduced) else "reduced"
-    if planned(task, axis, WIDEST // item) != {"aligned"}:
-        return False
     nbytes = (g.kept[-1].size if axis == "kept" else g.n_reduced) * item
+    little = task.result_bytes <= item < WORD  # to write, so that results need not lie side by side
+    halves = item < HALF and planned(task, axis, HALF // item) == {"aligned"}
+    if planned(task, axis, WIDEST // item) != {"aligned"}:
+        least, most = (WIDEST, OF_HALVES) if axis == "reduced" else (OF_HALVES, nbytes if little else 0)
+        return halves and item < WORD and least <= nbytes <= most
     if axis == "kept":
-        return nbytes >= 2 * WIDEST
-    return nbytes % LINE == 0 or WIDEST <= nbytes <= LINE or (item > 1 and nbytes >= LONG)
+        return nbytes >= (1 if little else 2) * WIDEST
+    return nbytes % LINE == 0 or WIDEST <= nbytes <= SHORT.get(item, LINE) or nbytes >= LONG[item]
 
 
 def _few_lines(g: Geometry, item: int) -> bool:
     """Whether rows are so short that the single elements which a warp reads at a time lie in few lines."""
     in_order = len(g.kept) <= 1 and bool(g.reduced) and g.reduced[-1].strides[0] == 1
-    return in_order and item > 1 and SINGLE[0] <= g.n_reduced * item <= SINGLE[1]
+    low, high = SINGLE.get(item, (1, 0))
+    return in_order and low <= g.n_reduced * item <= high
 
 
-def _lanes(g: Geometry, item: int, vector: int, results: int) -> int:
-    """Lanes of a result: those that take least, of those that leave enough threads something to read."""
+def _waits(task: Task, vector: int, lanes: int) -> bool:
+    """Whether lanes that read words would wait for each other at the banks, and rows are as fast where they are."""
+    low, high = BETWEEN
+    between = low < task.geometry.n_reduced * task.itemsize <= high
+    return not between and _ways(task.geometry, task.itemsize, vector, lanes) > WAYS[lanes > 1]
+
+
+def _lanes(task: Task, vector: int, results: int) -> int:
+    """Lanes of a result: those that take least, of those that leave enough threads something to read.
+
+    Rows that lie whole accesses apart get as many as fill what divides their distance.
+    """
+    g, item = task.geometry, task.itemsize
+    if vector > 1:
+        apart = _in_accesses(task)
+        steps = FEW_LANES if apart else LANES_OF_WORDS[item]
+        least = next(lanes for most, lanes in steps if g.n_reduced * item <= most or most == ROWS)
+        pitch = abs(g.kept[-1].strides[0]) * item if g.kept else 0
+        return max(least, min(BANKS, pitch & -pitch) // HALF) if apart else least
     choices = [1 << k for k in range(WARP.bit_length())]
     enough = [n for n in choices if results * n >= RESULTS] or [WARP]
-    return min(enough, key=lambda lanes: _cost(g, item, vector, lanes))
+    return min(enough, key=lambda lanes: _cost(g, item, lanes))
 
 
-def _cost(g: Geometry, item: int, vector: int, lanes: int) -> float:
+def _cost(g: Geometry, item: int, lanes: int) -> float:
     """Cycles of an SM that a result takes, of shared memory and of its four schedulers.
 
     Shared memory gives the words of one bank, of those that a warp asks for, one after another.
     """
-    accesses = -(-g.n_reduced // (vector * lanes))
+    accesses = -(-g.n_reduced // lanes)
     instructions = OF_RESULT + OF_MEETING * (lanes.bit_length() - 1) + OF_ACCESS * accesses
-    return lanes / WARP * (_ways(g, item, vector, lanes) * accesses + instructions / 4)
+    return lanes / WARP * (_ways(g, item, 1, lanes) * accesses + instructions / 4)
 
 
 def _ways(g: Geometry, item: int, vector: int, lanes: int) -> int:

@@ -10,19 +10,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .atomic import operation
 from .plan import Plan
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
 WIDEST = 8
-"""Elements of an access: with 16 the states of two rounds would not fit shared memory, and bytes come fast enough."""
+"""Elements of an access at most: with 16 the states of two rounds would not fit shared memory, and bytes come fast
+enough."""
+WIDTH = 8
+"""Bytes of an access, where that is two elements or more: lanes then keep half as many columns as with wider ones, and
+the rows of a warp end with fewer that another owns."""
 STATES = 16
 """Registers of states that a thread may hold."""
-BYTES = 2
-"""Accesses of bytes in flight at most: with more a thread takes more registers than it gains."""
-LANES = 12
-"""Lanes of a warp that a row must occupy at least."""
+IN_FLIGHT = {1: 2, 2: 8, 4: 4, 8: 4}
+"""Accesses in flight, by the bytes of an element: with more of bytes a thread takes more registers than it gains."""
+OF_TRUTHS = 4
+"""The same of truth values, of which a word holds four."""
+LANES, LANES_OF_BYTES = 12, 24
+"""Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 WANTED, RAISE = (
@@ -44,10 +51,13 @@ def widest(task: Task) -> int:
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan with staggered warps and the accesses of ``wide``, where ``plan`` has none that are aligned."""
     g = task.geometry
-    vector = min(wide.vector, widest(task))
-    unroll = BYTES if task.itemsize == 1 else wide.unroll * (wide.vector // vector)
+    vector = min(wide.vector, widest(task), max(2, WIDTH // task.itemsize))
+    truths = operation(task.monoid) in ("and", "or")
+    most = OF_TRUTHS if truths and task.itemsize == 1 else IN_FLIGHT[task.itemsize]
+    unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
-    short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < LANES * vector
+    lanes = LANES_OF_BYTES if task.itemsize == 1 and not truths else LANES
+    short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < lanes * vector
     if short or not task.monoid.commutative or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})

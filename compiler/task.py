@@ -32,11 +32,6 @@ class Choice:
     reasons: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
-    @property
-    def cut(self) -> str:
-        """How rows are cut into accesses where addresses decide it: ``shifted`` or ``unaligned``, else nothing."""
-        return "shifted" if self.plan.tile_bytes and self.plan.vector > 1 else self.facts.cut
-
 
 @dataclass
 class Notes:

@@ -16,8 +16,9 @@ from .dtypes import DType
 from .geometry import Dim, Geometry
 from .plan import Plan
 
-EDGE = 32
-"""Bytes of a tile beyond its elements: the aligned accesses at both ends reach past them."""
+EDGE, BEYOND = 32, 32
+"""Bytes of a tile beyond its elements: the aligned accesses at both ends reach past them; and so do the words that
+vectors in a tile are taken out of."""
 SECTOR = 32
 """Results of one byte that memory takes at once."""
 DENSE = 0.75
@@ -65,6 +66,11 @@ def share(plan: Plan, items: Sequence[int], copied: Sequence[bool], operand: int
     return plan.tile_bytes * items[operand] // whole // 16 * 16
 
 
+def beyond(plan: Plan) -> int:
+    """Bytes after the elements of a tile that threads of ``plan`` may read."""
+    return BEYOND if plan.vector > 1 else 0
+
+
 def units(plan: Plan, geometry: Geometry, inputs: Sequence[DType]) -> int:
     """Units that fit a CTA's tile; 0 where the layout has none, or not one fits.
 
@@ -80,7 +86,7 @@ def units(plan: Plan, geometry: Geometry, inputs: Sequence[DType]) -> int:
             continue
         if u.count < DENSE * u.stride:
             return 0
-        room = (share(plan, items, mine, i) - EDGE) // items[i]
+        room = (share(plan, items, mine, i) - EDGE - beyond(plan)) // items[i]
         fits.append((room - u.span) // u.stride + 1 if room >= u.span else 0)
     most, each = min(fits, default=0), results(geometry)
     whole = SECTOR // gcd(SECTOR, each)

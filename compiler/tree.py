@@ -32,7 +32,7 @@ def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
     """Whether two choices for one reduction give the same bits, whatever the elements are."""
     if unordered(program):
         return True
-    trees = [signature(c.plan, c.run, n_reduced, cut=c.cut) for c in (a, b)]
+    trees = [signature(c.plan, c.run, n_reduced, cut=c.facts.cut) for c in (a, b)]
     return trees[0] is not None and trees[0] == trees[1]
 
 

@@ -12,7 +12,7 @@ from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
 from ..compiler.plan import IN_TILE
-from ._funnel import unaligned
+from ._funnel import copied, unaligned
 
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
 """The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""
@@ -23,9 +23,10 @@ class Window:
     """Which elements the accesses of a masked piece count, and how they are read.
 
     Attributes:
-        first, end: elements outside are not counted.
+        first, end: elements outside are not counted; without a first one no access begins too early.
         last: accesses that would begin beyond begin here, so that they read what is there; what they read does not
-            count. Nothing: the elements are read one by one, at indices clamped to the window.
+            count. Nothing: the elements are read one by one, at indices clamped to the window, unless they lie in a
+            copy, which can be read beyond its end.
         whole: whether an access counts as a whole, if it begins before ``end``, or not at all.
     """
 
@@ -91,10 +92,11 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     if op.name == "fold.load" and string(op, "access", ACCESS) in SIDE_BY_SIDE:
         inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
-    total = integer(kept.type, 0)
+    zero = integer(kept.type, 0)
+    total = arith.subi(zero, layout[-1]) if is_of_tile(op) else zero  # first, since it is the same in all steps
     for place, stride in zip(places, strides, strict=True):
         total = arith.addi(total, place if stride is None else arith.muli(place, stride))
-    return arith.subi(total, layout[-1]) if is_of_tile(op) else total
+    return total
 
 
 def is_of_tile(op: Any) -> bool:
@@ -112,7 +114,8 @@ def lower_load(op: Any, window: Window | None) -> None:
         if window is not None and window.last is not None:
             reduced = arith.minsi(reduced, window.last)
         if is_of_tile(op):
-            value = load(base, offset(op, kept, reduced, 3), t)
+            place = offset(op, kept, reduced, 3)
+            value = load(base, place, t) if lanes == 1 else copied(base, place, t)
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
@@ -142,8 +145,8 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
         return (_clamped(op, moved) if op.name == "fold.load" and _reaches_beyond(op) else moved), reduced
     moved = arith.addi(reduced, integer(t, j)) if j else reduced
     if window is not None:
-        last = arith.subi(window.end, integer(t, 1))
-        moved = arith.maxsi(arith.minsi(moved, last), window.first)
+        moved = arith.minsi(moved, arith.subi(window.end, integer(t, 1)))
+        moved = moved if window.first is None else arith.maxsi(moved, window.first)
     return kept, moved
 
 
@@ -197,10 +200,11 @@ def lower_live(op: Any, window: Window | None) -> None:
             value = splat(arith.cmpi(arith.CmpIPredicate.slt, reduced, window.end), lanes)
         else:
             # Against constants: the differences are made once an access.
-            low, high = (arith.subi(bound, reduced) for bound in (window.first, window.end))
             at = fragment([integer(reduced.type, j) for j in range(lanes)])
-            low = arith.cmpi(arith.CmpIPredicate.sge, at, splat(low, lanes))
-            value = arith.andi(low, arith.cmpi(arith.CmpIPredicate.slt, at, splat(high, lanes)))
+            value = arith.cmpi(arith.CmpIPredicate.slt, at, splat(arith.subi(window.end, reduced), lanes))
+            if window.first is not None:
+                low = splat(arith.subi(window.first, reduced), lanes)
+                value = arith.andi(arith.cmpi(arith.CmpIPredicate.sge, at, low), value)
         replace(op, [value])
 
 

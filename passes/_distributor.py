@@ -77,14 +77,21 @@ class Distributor(Repeats):
         self.finish(self.first_round())
 
     def results_of_tile(self) -> None:
-        """The same for all results whose elements the CTA copies into shared memory, ``slots`` of them at a time."""
+        """The same for all results whose elements the CTA copies into shared memory, ``slots`` of them at a time.
+
+        A thread that shares none stops after its last one; lanes that meet take part until all of them are done.
+        """
         self.copy_tile()
-        count, slots = self.arg("tile_results"), self.number(self.plan.slots)
+        count, slots, alone = self.arg("tile_results"), self.number(self.plan.slots), self.plan.lanes == 1
         begin = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), count)
         end = arith.minsi(arith.addi(begin, count), self.arg("n_kept"))
-        loop = scf.ForOp(begin, end, slots)
+        loop = scf.ForOp(arith.addi(begin, self.slot) if alone else begin, end, slots)
         with ir.InsertionPoint(loop.body):
-            self.own(arith.addi(loop.induction_variable, self.slot), end)
+            if alone:
+                self.kept, self.in_range = loop.induction_variable, self.yes()
+                self.owner = self.in_range
+            else:
+                self.own(arith.addi(loop.induction_variable, self.slot), end)
             self.reduce_one()
             scf.YieldOp([])
 
@@ -100,6 +107,8 @@ class Distributor(Repeats):
                 "bytes": tiles.share(self.plan, kinds, mine, i),
                 "threads": self.plan.threads,
             }
+            if beyond := tiles.beyond(self.plan):
+                attributes["beyond"] = beyond
             operands = [self.arg("input", i), begin, self.arg("tile_length", i), self.arg("tile_extent", i), thread]
             types = [ir.Type.parse("!llvm.ptr<3>"), self.index]
             self.copies[i] = list(self.make_op("fold.tile_copy", types, operands, attributes).results)
@@ -248,12 +257,13 @@ class Distributor(Repeats):
         """Applies the elementwise code after the reduction and stores the results."""
         whole = self.power(unpack(state)) if self.facts.repeats else unpack(state)
         memo = dict(zip(self.reduced, whole, strict=True))
-        inputs, rank = len(self.block.arguments), self.facts.kept_rank
+        inputs, dims = len(self.block.arguments), range(self.facts.kept_rank)
+        dims = dims[-1:] if self.facts.flat else dims
         for i, result in enumerate(self.results):
             value = self.value(result, self.plan.vector_kept, memo, None)
-            layout = [self.arg("kept_size", 0, d) for d in range(1, rank)]
-            layout += [self.arg("kept_stride", inputs + i, d) for d in range(rank)]
-            attributes: dict[str, Any] = {"kept_rank": rank, "reduced_rank": 0, "vector": self.facts.store_vector}
+            layout = [self.arg("kept_size", 0, d) for d in dims[1:]]
+            layout += [self.arg("kept_stride", inputs + i, d) for d in dims]
+            attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.arg("n_kept")], attributes | {"bounded": True}
             with self.places(value, i) as (own, base, on):

@@ -1,7 +1,8 @@
-"""A vector of 8 or 16 bytes that begins anywhere, from the two aligned ones that hold it.
+"""Vectors that begin anywhere: of 8 or 16 bytes from the two aligned ones that hold them, of a copy from its words.
 
 The bytes are taken out of the eight words by their place in the first: two words at a time, then one, then by a funnel
-shift (``shf``) where elements are narrower than a word.
+shift (``shf``) where elements are narrower than a word. Of a copy one word more is read than the bytes fill, and the
+funnel shift alone takes them out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ..compiler.build import bytes_of, from_memory, i32, integer, memory_type
+from ..compiler.build import address, bytes_of, from_memory, i32, integer, load, memory_type
 from ..compiler.combine import width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
@@ -33,16 +34,38 @@ def unaligned(first: Any, last: Any, t: Any) -> Any:
     words = _from(words, place, 8, 2, wanted + 2)
     if bytes_of(scalar) < 8:
         words = _from(words, place, 4, 1, wanted + 1)
-    if bytes_of(scalar) < 4:
-        bits = arith.shli(place, i32(3))  # the funnel shift takes it modulo 32
-        words = [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]
-    whole = vector.from_elements(with_shape(i32_type(), wanted), words[:wanted])
-    return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
+    words = _shifted(words, place) if bytes_of(scalar) < 4 else words[:wanted]
+    return _fragment(words, scalar, t)
+
+
+def copied(base: Any, place: Any, t: Any) -> Any:
+    """The fragment of type ``t``, of 4 to 16 bytes, from element ``place`` on of a copy in shared memory.
+
+    A copy begins at a boundary, and can be read a word beyond the last element that is wanted.
+    """
+    scalar, wanted = memory_type(element(t)), width(t) * bytes_of(memory_type(element(t))) // 4
+    place = place if place.type.width == 32 else arith.trunci(i32_type(), place)
+    first = arith.muli(place, i32(bytes_of(scalar)))
+    word = address(base, arith.andi(first, i32(-4)), ir.IntegerType.get_signless(8))
+    words = [load(word, i32(k), i32_type()) for k in range(wanted + 1)]
+    return _fragment(_shifted(words, first), scalar, t)
 
 
 def i32_type() -> Any:
     """The type of a word."""
     return ir.IntegerType.get_signless(32)
+
+
+def _shifted(words: list[Any], place: Any) -> list[Any]:
+    """The words from the byte ``place`` of the first one on, of which one fewer are whole."""
+    bits = arith.shli(place, i32(3))  # the funnel shift takes it modulo 32
+    return [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]
+
+
+def _fragment(words: list[Any], scalar: Any, t: Any) -> Any:
+    """The fragment of type ``t`` whose elements, in memory of type ``scalar``, fill these words."""
+    whole = vector.from_elements(ir.VectorType.get([len(words)], i32_type()), words)
+    return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
 
 
 def _words(at: Any, pointer: Any) -> list[Any]:

@@ -72,6 +72,10 @@ class Kernel:
     def number(self, value: int) -> Any:
         return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))
 
+    def yes(self) -> Any:
+        one = ir.IntegerType.get_signless(1)
+        return arith.constant(one, ir.IntegerAttr.get(one, 1))
+
     def id(self, op: Any) -> Any:
         """A ``gpu`` id or dim along x or y as an index."""
         return arith.index_cast(self.index, op)

@@ -2,7 +2,8 @@
 
 The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
 for each byte; where neighbours are results of their own, with a one for the byte of the result. A state of 32 bits is
-what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that are joined as they are.
+what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that are joined as they are; a
+scalar result is one comparison of what these are together.
 
 Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
 cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
@@ -11,6 +12,7 @@ bytes of a step is shifted down, or else the words are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -18,9 +20,8 @@ from typing import Any
 from ..compiler.build import bytes_of, i32, integer
 from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import element
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, llvm, scf, vector
-from ._steps import apart
+from ..compiler.mlir import arith, ir, llvm, vector
+from ._steps import walked
 
 _BYTES = 4
 _LOW, _HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
@@ -72,26 +73,26 @@ def lower(op: Any) -> list[Any] | None:
     truths = str(element(init.type)) == "i1"
     if truths is (combine == "arith.addi") or _lift(_yielded(op), combine) is None:
         return None
-    sums = _total if _folds(op) else _totals
-    state = _truths(op, combine) if truths else sums(op)
-    return [state] if op.results[0].type == init.type else horizontal(region, [state], width(init.type))
+    folded = op.results[0].type != init.type
+    if truths:
+        words = _truths(op, combine)
+        return [_all_of(words, combine) if folded else _is_set(_as_bytes(words))]
+    state = _total(op) if _folds(op) else _totals(op)
+    return horizontal(region, [state], width(init.type)) if folded else [state]
 
 
 def _yielded(op: Any) -> Any:
     return list(op.regions[0].blocks[0].operations)[-1].operands[0]
 
 
-def _loop(op: Any, first: list[Any], combine: str, step_of: Any) -> list[Any]:
+def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[_Lift]], list[Any]]) -> list[Any]:
     """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
-    begin, end = list(op.operands)[:2]
-    unroll = attribute(op, "unroll")
-    loop = scf.ForOp(begin, end, apart(op, unroll), first)
-    with ir.InsertionPoint(loop.body):
-        r = loop.induction_variable
-        starts = [arith.addi(r, apart(op, u)) if u else r for u in range(unroll)]
-        lifts = [_lift(clone_block(op.regions[0].blocks[0], [start], 1)[0], combine) for start in starts]
-        scf.YieldOp(step_of(list(loop.inner_iter_args), lifts))
-    return list(loop.results)
+    body = op.regions[0].blocks[0]
+
+    def step(state: list[Any], starts: list[Any]) -> list[Any]:
+        return step_of(state, [_lift(clone_block(body, [start], 1)[0], combine) for start in starts])
+
+    return walked(op, first, step)
 
 
 # --- sums ----------------------------------------------------------------------------------------------------------
@@ -161,15 +162,21 @@ def _widened(total: Any, lift: _Lift, t: Any) -> Any:
 
 
 # --- truth values ----------------------------------------------------------------------------------------------------
-def _truths(op: Any, combine: str) -> Any:
-    """Whether any byte, or each, is not zero, for each place of the access."""
+def _truths(op: Any, combine: str) -> list[Any]:
+    """Whether any byte, or each, is not zero, for each place of the access: as the bytes of words."""
     join = arith.ori if combine == "arith.ori" else arith.andi
 
     def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
         return [reduce(join, ws) for ws in zip(state, *(x.words() for x in lifts), strict=True)]
 
-    words = _loop(op, _words_of_truths(op.operands[2]), combine, step)
-    return _is_set(_as_bytes(words))
+    return _loop(op, _words_of_truths(op.operands[2]), combine, step)
+
+
+def _all_of(words: list[Any], combine: str) -> Any:
+    """Whether any byte of some words, or each, is not zero; one that is not has its highest bit, in ``or`` any."""
+    if combine == "arith.ori":
+        return arith.cmpi(arith.CmpIPredicate.ne, reduce(arith.ori, words), i32(0))
+    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(_HIGH)), i32(_HIGH))
 
 
 def _words_of_truths(state: Any) -> list[Any]:
@@ -222,13 +229,15 @@ def _counts_up(v: Any) -> bool:
 
 
 def _below(bound: Any, first: int) -> Any:
-    """All bits of the bytes of a word, which are number ``first`` and the next, whose number is less than ``bound``."""
+    """All bits of the bytes of a word, which are number ``first`` and the next, whose number is less than ``bound``.
+
+    Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
+    """
     t = bound.type
-    count = arith.minsi(arith.maxsi(arith.subi(bound, integer(t, first)), integer(t, 0)), integer(t, _BYTES))
-    count = count if t.width == 32 else arith.trunci(ir.IntegerType.get_signless(32), count)
-    all_of_it = arith.cmpi(arith.CmpIPredicate.eq, count, i32(_BYTES))
-    some = arith.subi(arith.shli(i32(1), arith.andi(arith.shli(count, i32(3)), i32(31))), i32(1))
-    return arith.select(all_of_it, i32(-1), some)
+    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + _BYTES))
+    out = arith.subi(integer(t, 4 * (first + _BYTES)), arith.muli(count, integer(t, 4)))
+    out = out if t.width == 32 else arith.trunci(ir.IntegerType.get_signless(32), out)
+    return arith.shrui(arith.shrui(i32(-1), out), out)
 
 
 def _as_bytes(words: list[Any]) -> Any:

@@ -3,7 +3,8 @@
 A thread's walk over the reduced axis is cut into pieces that each know more than the whole: whole groups of ``unroll``
 accesses, and up to so many that are left. These are in flight together as well: those that are not there read what the
 last one reads, and ``fold.live`` leaves it out. Where a combine is long they follow one by one. An access of several
-reduced elements that the end of the row cuts is read element by element, at clamped indices.
+reduced elements that the end of the row cuts is read element by element, at clamped indices. A piece of one step at
+most is marked ``once``: it needs no loop.
 
 Rows that begin between two 16-byte boundaries (``shifted``) are read in aligned accesses all the same. Those that a row
 begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave the
@@ -11,7 +12,9 @@ array's memory, its elements are read one by one. Vectors along the kept axis th
 taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the columns;
 the first and the last element of the reduced axis, where both might leave the array's memory, are read one by one. So
 nothing outside the array is ever touched. Of rows that are read as one (``period``) an access at most of a thread
-begins before them, and one ends behind; their elements are read one by one.
+begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in shared memory
+(``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end cuts, since the
+copy can be read beyond its elements.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 
@@ -92,7 +95,7 @@ from ..compiler.dialect.base import element, string
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
-from ._access import Window, is_of_tile, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 from ._steps import apart
 
 HEAVY = 12
@@ -123,22 +126,15 @@ def _peel(op: Any) -> None:
     begin, end, state = list(op.operands)[:3]
     with before(op):
         pieces = _Pieces(op, state, live)
-        rows = loads.get("shifted", loads.get("tile") if pieces.lanes > 1 else None)
         if live and len(op.operands) > 3:
             pieces.period(begin, end)
-        elif live and rows:
-            pieces.shifted(begin, end, rows)
+        elif live and "shifted" in loads:
+            pieces.shifted(begin, end, loads["shifted"])
         elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
             pieces.unaligned(begin, end, columns)
         else:
             pieces.walk(begin, end)
         replace(op, pieces.close(op.results[0].type))
-
-
-def _once(begin: Any, end: Any) -> Any:
-    """The end of a walk that makes one step from ``begin``, if that is below ``end``, and none otherwise."""
-    some = arith.cmpi(arith.CmpIPredicate.slt, begin, end)
-    return arith.select(some, arith.addi(begin, integer(begin.type, 1)), begin)
 
 
 class _Edges:
@@ -147,8 +143,7 @@ class _Edges:
     Attributes:
         lead: elements between the boundary before the row and its first one.
         window: the row's elements, read in whole accesses.
-        inside: whether the accesses at both its ends lie in the array's memory as a whole; nothing where they do so in
-            a copy.
+        inside: whether the accesses at both its ends lie in the array's memory as a whole.
     """
 
     def __init__(self, load: Any, first: Any, end: Any, lanes: int) -> None:
@@ -158,9 +153,6 @@ class _Edges:
         boundary = arith.subi(first, self.lead)
         last = arith.addi(boundary, arith.andi(arith.subi(arith.subi(end, one), boundary), down))
         self.window = Window(first, end, last)
-        self.inside = None
-        if is_of_tile(load):
-            return
         zero = integer(t, 0)
         row = offset(load, load.operands[1], zero, 3)
         after = arith.addi(arith.addi(row, last), integer(t, lanes))
@@ -185,13 +177,18 @@ class _Pieces:
         self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
         self.together = _short(op.regions[1])
 
-    def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None) -> None:
-        """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another."""
+    def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
+        """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another.
+
+        What makes but ``once`` a step needs no loop.
+        """
         piece = self.op.clone()
         piece.operands[0], piece.operands[1], piece.operands[2] = begin, end, self.state
         piece.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
         if window and unroll > 1:
             piece.attributes["chain"] = ir.BoolAttr.get(True)
+        if once:
+            piece.attributes["once"] = ir.BoolAttr.get(True)
         piece.results[0].set_type(self.state.type)
         lower_body(piece.regions[0].blocks[0], window)
         self.last, self.state = piece, piece.results[0]
@@ -216,11 +213,11 @@ class _Pieces:
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:
             last = self.final(begin, limit) if staggered else _final(limit, lanes)
-            self.add(begin, _once(begin, limit), self.unroll, Window(None, limit, last, whole=True))
+            self.add(begin, limit, self.unroll, Window(None, limit, last, whole=True), once=True)
         else:
             self.add(begin, limit, 1)
         if lanes > 1:
-            self.add(_after(begin, limit, self.step), end, 1, Window(self.live.operands[1], end))
+            self.add(_after(begin, limit, self.step), end, 1, Window(None, end), once=True)
 
     def final(self, begin: Any, limit: Any) -> Any:
         """The last access of a walk from ``begin`` that starts before ``limit``."""
@@ -241,10 +238,7 @@ class _Pieces:
         """
         window = edges.window
         after = arith.addi(begin, integer(begin.type, self.unroll * self.step))
-        if edges.inside is None:
-            self.add(begin, _once(begin, window.end), self.unroll, window)
-            return after
-        self.add(begin, arith.select(edges.inside, _once(begin, window.end), begin), self.unroll, window)
+        self.add(begin, arith.select(edges.inside, window.end, begin), self.unroll, window, once=True)
         apart = arith.select(edges.inside, begin, arith.minsi(after, window.end))
         self.add(begin, apart, 1, Window(window.first, window.end))
         return after
@@ -259,18 +253,18 @@ class _Pieces:
         zero, one = integer(t, 0), integer(t, 1)
         window = Window(self.live.operands[1], end)
         first = arith.cmpi(arith.CmpIPredicate.eq, begin, zero)
-        self.add(begin, arith.minsi(arith.select(first, one, begin), end), 1, window)
+        self.add(begin, arith.minsi(arith.select(first, one, begin), end), 1, window, once=True)
         begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
         bound = arith.minsi(end, arith.subi(load.operands[len(load.operands) - 1], one))
         self.walk(begin, bound, staggered=string(load, "access", ACCESS) == "staggered")
-        self.add(_after(begin, bound, self.step), end, 1, window)
+        self.add(_after(begin, bound, self.step), end, 1, window, once=True)
 
     def period(self, begin: Any, end: Any) -> None:
         """The same for rows that are read as one, in accesses a period apart; both their ends may cut one."""
         t, first, lanes = begin.type, self.live.operands[1], self.lanes
         zero, one, step = integer(t, 0), integer(t, 1), apart(self.op, 1)
         window = Window(first, end)
-        self.add(begin, _once(begin, arith.minsi(first, end)), 1, window)
+        self.add(begin, arith.minsi(first, end), 1, window, once=True)
         cut = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
         begin = arith.select(cut, arith.addi(begin, step), begin)
         rest = arith.subi(arith.subi(end, integer(t, lanes - 1)), begin)
@@ -280,10 +274,10 @@ class _Pieces:
         self.add(begin, middle, self.unroll)
         if self.together:
             last = arith.subi(after, step)
-            self.add(middle, _once(middle, after), self.unroll, Window(None, after, last, whole=True))
+            self.add(middle, after, self.unroll, Window(None, after, last, whole=True), once=True)
         else:
             self.add(middle, after, 1)
-        self.add(after, end, 1, window)
+        self.add(after, end, 1, window, once=True)
 
     def close(self, t: Any) -> list[Any]:
         """The chain's result, in type ``t``."""
@@ -316,8 +310,6 @@ def _lower_lead(op: Any) -> None:
 def _lead(op: Any, lanes: int, t: Any) -> Any:
     """How many elements the row of a shifted load begins after a boundary of ``lanes`` elements."""
     base, kept = op.operands[0], op.operands[1]
-    if is_of_tile(op):
-        return arith.andi(offset(op, kept, integer(t, 0), 3), integer(t, lanes - 1))
     scalar = element(op.results[0].type)
     return _past(address(base, offset(op, kept, integer(t, 0), 3), scalar), scalar, lanes, t)
 

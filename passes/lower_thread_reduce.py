@@ -1,8 +1,9 @@
-"""The register stage: a thread's own elements, combined in a loop.
+"""The register stage: a thread's own elements, combined in a loop; in a branch, where there is one step at most.
 
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
-folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. A scalar
-result folds the state's vector at the end, neighbours first. Bytes are added as words (``_packed.py``).
+folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
+the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
+vector at the end, neighbours first. Bytes are added as words (``_packed.py``).
 
 A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
 in it, is a scalar in the loop: Welford's count, and with it the division by it.
@@ -50,12 +51,10 @@ from typing import Any
 
 from ..compiler.build import before, find, replace, splat
 from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, scf
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
 from ._packed import lower as lower_bytes
-from ._steps import apart
+from ._steps import walked
 
 
 def _run(module: Any) -> None:
@@ -64,21 +63,19 @@ def _run(module: Any) -> None:
 
 
 def _lower(op: Any) -> None:
-    begin, end, init = list(op.operands)[:3]
+    init = op.operands[2]
     body, region = op.regions
-    unroll = attribute(op, "unroll")
     lanes, even = width(unpack(init)[0].type), _even(op)
     with before(op):
         if state := lower_bytes(op):
             return replace(op, state)
-        loop = scf.ForOp(begin, end, apart(op, unroll), _scalars(unpack(init), even))
-        with ir.InsertionPoint(loop.body):
-            r = loop.induction_variable
-            starts = [arith.addi(r, apart(op, u)) if u else r for u in range(unroll)]
+
+        def step(state: list[Any], starts: list[Any]) -> list[Any]:
             fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
             together = fragments if "chain" in op.attributes else [tree(region, [partial(list, f) for f in fragments])]
-            scf.YieldOp(reduce(partial(combine, region), together, list(loop.inner_iter_args)))
-        state = list(loop.results)
+            return reduce(partial(combine, region), together, state)
+
+        state = walked(op, _scalars(unpack(init), even), step)
         if op.results[0].type != init.type:
             state = horizontal(region, state, lanes)
         else:

@@ -2,16 +2,20 @@
 
 The copy is made of aligned accesses of 16 bytes, up to four of them in flight a thread, from the boundary before the
 run to the one after it. Those that would leave the array's memory, at most one at each of its ends, are copied element
-by element. A run of no elements is not touched, wherever it begins.
+by element. A run of no elements is not touched, wherever it begins. Zeros follow where there may be read ``beyond`` it.
+
+Threads find elements by a number, not by the copy's address: that is an origin as of an array which begins where shared
+memory does.
 
 256 threads copy up to 4 KiB of f32, which is one access each:
 
 ```mlir before
 gpu.module @device {
-  func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
+  func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+      -> (!llvm.ptr<3>, i32) {
     %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 4096, threads = 256}
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
-    return %origin : i32
+    return %copy, %origin : !llvm.ptr<3>, i32
   }
 }
 ```
@@ -19,7 +23,8 @@ gpu.module @device {
 ```mlir after
 gpu.module @device {
   llvm.mlir.global internal @tile_0() {addr_space = 3 : i32, alignment = 16} : !llvm.array<1024 x i32>
-  func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
+  func.func @into_shared(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+      -> (!llvm.ptr<3>, i32) {
     %behind = arith.addi %begin, %length : i32
     %end = arith.minsi %behind, %extent : i32
     %start = llvm.getelementptr %x[%begin] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
@@ -94,7 +99,12 @@ gpu.module @device {
       %to = llvm.getelementptr %copy[%index] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
       llvm.store %read, %to {alignment = 4} : i32, !llvm.ptr<3>
     }
-    return %origin : i32
+    %place_of_copy = llvm.ptrtoint %copy : !llvm.ptr<3> to i32
+    %log_of_item = arith.constant 2 : i32
+    %before_it = arith.shrui %place_of_copy, %log_of_item : i32
+    %shared = llvm.mlir.zero : !llvm.ptr<3>
+    %origin_in_it = arith.subi %origin, %before_it : i32
+    return %shared, %origin_in_it : !llvm.ptr<3>, i32
   }
 }
 ```
@@ -130,6 +140,7 @@ class _Copy:
         self.element = ir.IntegerType.get_signless(8 * self.item)
         self.each, size = ACCESS // self.item, attribute(op, "bytes")
         self.in_flight = min(IN_FLIGHT, -(-size // (ACCESS * self.threads)))
+        self.beyond = attribute(op, "beyond") if "beyond" in op.attributes else 0
         self.end = arith.minsi(arith.addi(self.begin, length), self.extent)
         self.origin = arith.subi(self.begin, self._lead())
         word = ir.IntegerType.get_signless(32)
@@ -159,9 +170,20 @@ class _Copy:
         early = arith.cmpi(arith.CmpIPredicate.slt, self.origin, self.number(0))
         late = arith.cmpi(arith.CmpIPredicate.sgt, after, self.extent)
         self.accesses(arith.extui(self.index, early), arith.subi(count, arith.extui(self.index, late)))
+        if self.beyond:
+            self.zeros(count)
         self.elements(early, self.origin)
         self.elements(late, arith.subi(after, self.number(self.each)))
-        return [self.copy, self.origin]
+        return self.known()
+
+    def known(self) -> list[Any]:
+        """Shared memory, and the origin of the copy in it: a number, which a thread keeps.
+
+        ptxas would make the address of the copy anew for every result.
+        """
+        shared = self.copy.type
+        place = arith.shrui(llvm.ptrtoint(self.index, self.copy), self.number(self.item.bit_length() - 1))
+        return [llvm.mlir_zero(shared), arith.subi(self.origin, place)]
 
     def accesses(self, first: Any, last: Any) -> None:
         """Copies the accesses from ``first`` to ``last``; all loads of a step come before its stores."""
@@ -182,6 +204,16 @@ class _Copy:
     def access(self, source: Any, place: Any) -> Any:
         """The access ``place`` of the run that begins at ``source``."""
         return llvm.load(self.vector, address(source, place, self.vector), alignment=ACCESS, invariant=True)
+
+    def zeros(self, first: Any) -> None:
+        """Writes zeros to the accesses from ``first`` on, a thread each."""
+        few = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.beyond // ACCESS))
+        branch = scf.IfOp(few)
+        with ir.InsertionPoint(branch.then_block):
+            place = address(self.copy, arith.addi(first, self.thread), self.vector)
+            zero = ir.DenseElementsAttr.get_splat(self.vector, ir.IntegerAttr.get(self.vector.element_type, 0))
+            llvm.store(arith.constant(self.vector, zero), place, alignment=ACCESS)
+            scf.YieldOp([])
 
     def elements(self, on: Any, start: Any) -> None:
         """Copies the elements of the access that begins at ``start``, a thread each; in place of others the nearest."""

@@ -75,11 +75,12 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     """Copies a run of an array into shared memory.
 
-    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads}``: the elements, of
-    ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``, the end of the
-    array. All ``threads`` threads of the CTA take part. Element i of the array then is element i - ``origin`` of
-    ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the array. It is there
-    for all threads after a barrier.
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond]}``: the
+    elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``,
+    the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then is element
+    i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the
+    array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all threads
+    after a barrier.
     """
 
     base: ext.Operand[Any]
@@ -104,6 +105,10 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
         size = integer(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
         power_of_two(op, "threads", 1024)
+        if "beyond" in op.attributes:
+            beyond = integer(op, "beyond")
+            most = min(size - 16, 16 * integer(op, "threads"))
+            expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
 
 
 class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]

@@ -76,3 +76,18 @@ func.func @by_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) -
   }) {step = 1, unroll = 4} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
   return %r : vector<4xf32>
 }
+
+// CHECK-LABEL: func.func @once
+func.func @once(%begin: i32, %end: i32, %v: vector<4xf32>) -> f32 {
+  // What is left of a walk: its two accesses are made if begin < end, and that was all of it.
+  // CHECK: {once = true, step = 128 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> f32
+  %r = "fold.thread_reduce"(%begin, %end, %v) ({
+  ^bb0(%i: i32):
+    "fold.yield"(%v) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 128, unroll = 2, once = true} : (i32, i32, vector<4xf32>) -> f32
+  return %r : f32
+}

@@ -25,3 +25,16 @@ func.func @bytes_of_a_large_array(%x: !llvm.ptr<1>, %begin: i64, %length: i64, %
     : (!llvm.ptr<1>, i64, i64, i64, i64) -> (!llvm.ptr<3>, i64)
   return %origin : i64
 }
+
+// CHECK-LABEL: func.func @vectors_of_halves
+func.func @vectors_of_halves(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
+    -> (!llvm.ptr<3>, i32) {
+  // Vectors are taken out of the words around them, and those reach beyond the last element: so many bytes more are
+  // there to be read.
+  // CHECK:      "fold.tile_copy"
+  // CHECK-SAME: {beyond = 32 : i64, bytes = 16384 : i64, item = 2 : i64, threads = 256 : i64}
+  %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 2, bytes = 16384, threads = 256, beyond = 32}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return %copy, %origin : !llvm.ptr<3>, i32
+}

@@ -127,3 +127,46 @@ func.func @more_threads_than_a_cta_has(%x: !llvm.ptr<1>, %begin: i32, %length: i
     : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
   return
 }
+
+// -----
+
+func.func @beyond_of_no_whole_accesses(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // It is written in accesses of 16 bytes.
+  // expected-error @below {{WF310: fold.tile_copy expects a multiple of 16 up to 1008 beyond, got 20}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 4, bytes = 1024, threads = 256, beyond = 20}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}
+
+// -----
+
+func.func @nothing_but_what_is_beyond(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // The elements need room as well.
+  // expected-error @below {{WF310: fold.tile_copy expects a multiple of 16 up to 1008 beyond, got 1024}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 4, bytes = 1024, threads = 256, beyond = 1024}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}
+
+// -----
+
+func.func @none_beyond(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // A copy that nobody reads beyond does not name it.
+  // expected-error @below {{WF310: fold.tile_copy expects a multiple of 16 up to 1008 beyond, got 0}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 4, bytes = 1024, threads = 256, beyond = 0}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}
+
+// -----
+
+func.func @beyond_is_no_number(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) {
+  // expected-error @below {{WF311: fold.tile_copy expects the attribute beyond to be an integer}}
+  %made:2 = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+    {item = 4, bytes = 1024, threads = 256, beyond = "all"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+  return
+}

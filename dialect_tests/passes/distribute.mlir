@@ -139,6 +139,55 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
+// A middle axis: columns of two dims, whose elements have a stride each. The results are those of a new array: they
+// follow each other over both dims (`flat`), so a store looks at the inner stride alone, and four of them are side by
+// side. What is not flat has the outer stride and the inner size too.
+// CHECK-LABEL: gpu.func @middle_axis
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[INNER:.*]]: i32, %[[S0:.*]]: i32, %[[S1:.*]]: i32, %[[SR:.*]]: i32, %{{.*}}: i32, %[[SO:.*]]: i32)
+// CHECK:           "fold.load"(%[[X]], %[[KEPT:[0-9]+]], %{{.*}}, %[[INNER]], %[[S0]], %[[S1]], %[[SR]]) {access = "aligned", axis = "kept", kept_rank = 2 : i64, reduced_rank = 1 : i64}
+// CHECK:         "fold.store"(%{{.*}}, %[[OUT]], %[[KEPT]], %{{.*}}, %[[SO]]) {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
+func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
+    fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v3"},
+    fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
+                  ragged = false, flat = true}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 2>, commutative = true} : (tensor<?x?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// The same results in an array of other strides.
+// CHECK-LABEL: gpu.func @not_flat
+// CHECK-SAME:    %[[INNER:[a-z0-9]+]]: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[O0:[a-z0-9]+]]: i32, %[[O1:[a-z0-9]+]]: i32)
+// CHECK:         "fold.store"({{.*}}, %[[INNER]], %[[O0]], %[[O1]]) {kept_rank = 2 : i64, reduced_rank = 0 : i64, vector = false}
+func.func @not_flat(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
+    fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v3"},
+    fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {dims = array<i64: 2>, commutative = true} : (tensor<?x?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
 // --- all levels: the mean of a whole array ---
 
 // CTA y takes chunk y of the elements; its eight warps meet in shared memory; the last CTA to come reduces the partials
@@ -289,12 +338,21 @@ func.func @odd_rows(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // Inputs share a tile by the size of their elements: here floats and the bytes of a mask, 4 to 1, in whole accesses. An
 // input that all results share, as the weights here, is read where it is.
 // CHECK-LABEL: gpu.func @weighted_rows
+// CHECK:         %[[SLOT:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
 // CHECK:         "fold.tile_copy"{{.*}} {bytes = 816 : i64, item = 4 : i64, threads = 32 : i64}
 // CHECK:         "fold.tile_copy"{{.*}} {bytes = 192 : i64, item = 1 : i64, threads = 32 : i64}
 // CHECK-NEXT:    gpu.barrier
-// CHECK:         "fold.load"(%{{.*}}#0, {{.*}} {access = "tile_strided", {{.*}} -> i1
-// CHECK:         "fold.load"(%{{.*}}#0, {{.*}} {access = "tile", {{.*}} -> f32
-// CHECK:         "fold.load"({{.*}} {access = "strided", {{.*}} : (!llvm.ptr<1>, {{.*}} -> f32
+// A thread a row meets no other: it begins at its own slot and stops after its last row, so that every round has one.
+// CHECK-NEXT:    %[[BEGIN:.*]] = arith.muli
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[BEGIN]], %{{.*}} : i32
+// CHECK-NEXT:    %[[END:.*]] = arith.minsi %[[NEXT]], %{{.*}} : i32
+// CHECK-NEXT:    %[[OWN:.*]] = arith.addi %[[BEGIN]], %[[SLOT]] : i32
+// CHECK-NEXT:    scf.for %[[KEPT:.*]] = %[[OWN]] to %[[END]] step %c32_i32
+// CHECK-NEXT:      "fold.thread_reduce"
+// CHECK:             "fold.load"(%{{.*}}#0, %[[KEPT]], {{.*}} {access = "tile_strided", {{.*}} -> i1
+// CHECK:             "fold.load"(%{{.*}}#0, %[[KEPT]], {{.*}} {access = "tile", {{.*}} -> f32
+// CHECK:             "fold.load"({{.*}} {access = "strided", {{.*}} : (!llvm.ptr<1>, {{.*}} -> f32
+// CHECK:           "fold.store"(%{{.*}}, %{{.*}}, %[[KEPT]], %true, %{{.*}})
 func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: tensor<?x?xi1>) -> tensor<?xf32>
     attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
@@ -315,6 +373,30 @@ func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: 
     "fold.yield"(%c) : (f32) -> ()
   }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// -----
+
+// Two halves an access. They are taken out of the words around them, so threads may read 32 bytes beyond the elements.
+// CHECK-LABEL: gpu.func @rows_of_halves
+// CHECK:         %[[COPY:.*]]:2 = "fold.tile_copy"{{.*}} {beyond = 32 : i64, bytes = 1024 : i64, item = 2 : i64, threads = 32 : i64}
+// CHECK:         "fold.load"(%[[COPY]]#0, {{.*}}, %[[COPY]]#1) {access = "tile", {{.*}} -> vector<2xf16>
+// CHECK:         {step = 2 : i64, unroll = 1 : i64} : (i32, i32, vector<2xf16>) -> f16
+func.func @rows_of_halves(%x: tensor<?x?xf16>) -> tensor<?xf16> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 1, lanes = 1, warps = 1,
+                 warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v3"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
+                  ragged = false}} {
+  %r = "fold.reduce"(%x) ({
+    %lowest = arith.constant 0xFC00 : f16
+    "fold.yield"(%lowest) : (f16) -> ()
+  }, {
+  ^bb0(%a: f16, %b: f16):
+    %c = arith.maximumf %a, %b : f16
+    "fold.yield"(%c) : (f16) -> ()
+  }) {dims = array<i64: 1>, commutative = true} : (tensor<?x?xf16>) -> tensor<?xf16>
+  return %r : tensor<?xf16>
 }
 
 // -----

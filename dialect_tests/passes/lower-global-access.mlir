@@ -23,11 +23,8 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[WHOLE]] : i32
   // CHECK-NEXT: %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
   // CHECK:      %[[LAST:.*]] = arith.andi %{{.*}}, %c-4_i32 : i32
-  // One step, if anything is left at all: from NEXT to NEXT + 1, or to NEXT.
-  // CHECK-NEXT: %[[ANY:.*]] = arith.cmpi slt, %[[NEXT]], %[[ONE_FITS]] : i32
-  // CHECK-NEXT: %[[ONE_STEP:.*]] = arith.addi %[[NEXT]], %c1_i32 : i32
-  // CHECK-NEXT: %[[UNTIL:.*]] = arith.select %[[ANY]], %[[ONE_STEP]], %[[NEXT]] : i32
-  // CHECK-NEXT: %[[REST:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[UNTIL]], %[[PAIRS]]) ({
+  // Once, if anything is left at all: no loop is needed.
+  // CHECK-NEXT: %[[REST:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[ONE_FITS]], %[[PAIRS]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
   // Both loads are in flight at once: the one that is not there reads what the row's last one reads, and counts nothing.
   // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
@@ -37,22 +34,22 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK-NEXT:   %[[ALL:.*]] = vector.broadcast %[[THERE]] : i1 to vector<4xi1>
   // CHECK-NEXT:   arith.select %[[ALL]], %[[V]], %cst{{.*}} : vector<4xi1>, vector<4xf32>
   // They are combined one after another, as a loop of single accesses would combine them.
-  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
   // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. What lies at or
-  // past the end is then replaced by the identity.
+  // past the end is then replaced by the identity. It begins in the row, so that nothing is compared with the first
+  // element.
   // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
   // CHECK-NEXT:   %[[MOST:.*]] = arith.subi %[[END]], %c1_i32 : i32
-  // CHECK-NEXT:   %[[BELOW:.*]] = arith.minsi %[[R]], %[[MOST]] : i32
-  // CHECK-NEXT:   arith.maxsi %[[BELOW]], %[[FIRST]] : i32
+  // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[MOST]] : i32
+  // CHECK-NOT:    arith.maxsi
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // Element j of the access counts if FIRST - R <= j < END - R.
-  // CHECK:        %[[LOW:.*]] = arith.subi %[[FIRST]], %[[R]] : i32
-  // CHECK-NEXT:   %[[HIGH:.*]] = arith.subi %[[END]], %[[R]] : i32
-  // CHECK:        %[[FROM:.*]] = arith.cmpi sle, %{{.*}}, %cst : vector<4xi32>
-  // CHECK:        %[[TO:.*]] = arith.cmpi sgt, %{{.*}}, %cst : vector<4xi32>
-  // CHECK-NEXT:   %[[LIVE:.*]] = arith.andi %[[FROM]], %[[TO]] : vector<4xi1>
+  // Element j of the access counts if j < END - R.
+  // CHECK:        %[[LEFT:.*]] = arith.subi %[[END]], %[[R]] : i32
+  // CHECK-NEXT:   %[[BOUND:.*]] = vector.broadcast %[[LEFT]] : i32 to vector<4xi32>
+  // CHECK-NEXT:   %[[LIVE:.*]] = arith.cmpi sgt, %[[BOUND]], %cst : vector<4xi32>
   // CHECK-NEXT:   arith.select %[[LIVE]], %{{.*}}, %cst{{.*}} : vector<4xi1>, vector<4xf32>
+  // CHECK:      {once = true, step = 128 : i64, unroll = 1 : i64}
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %s = "fold.thread_reduce"(%first, %end, %zeros) ({
   ^bb0(%r: i32):
@@ -105,15 +102,20 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
   // CHECK-NEXT: %[[HIGH:.*]] = arith.cmpi sle, %[[AFTER]], %[[EXTENT]] : i32
   // CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]] : i1
   // CHECK:      %[[NEXT:.*]] = arith.addi %[[EARLY]], %c256_i32 : i32
-  // CHECK:      %[[ONCE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[EARLY]] : i32
-  // CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[ONCE]], %cst{{.*}}) ({
+  // Once, or not at all if the row is not inside: then it would end where it begins.
+  // CHECK:      %[[UNTIL:.*]] = arith.select %[[INSIDE]], %[[END]], %[[EARLY]] : i32
+  // CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[UNTIL]], %cst{{.*}}) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
   // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-  // CHECK-NEXT:   arith.subi %[[FIRST]], %[[R]] : i32
+  // Element j of the access counts if FIRST - R <= j < END - R: a row may begin and end in it.
   // CHECK-NEXT:   arith.subi %[[END]], %[[R]] : i32
-  // CHECK:        arith.select
-  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:        %[[TO:.*]] = arith.cmpi sgt, %{{.*}}, %cst : vector<4xi32>
+  // CHECK-NEXT:   arith.subi %[[FIRST]], %[[R]] : i32
+  // CHECK:        %[[FROM:.*]] = arith.cmpi sle, %{{.*}}, %cst : vector<4xi32>
+  // CHECK-NEXT:   %[[LIVE:.*]] = arith.andi %[[FROM]], %[[TO]] : vector<4xi1>
+  // CHECK-NEXT:   arith.select %[[LIVE]], %{{.*}}, %cst{{.*}} : vector<4xi1>, vector<4xf32>
+  // CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
   // CHECK:      %[[NOT_INSIDE:.*]] = arith.select %[[INSIDE]], %[[EARLY]], %{{.*}} : i32
   // CHECK-NEXT: %[[HEAD_TOO:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[NOT_INSIDE]], %[[HEAD]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
@@ -124,7 +126,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
   // CHECK:      {step = 128 : i64, unroll = 2 : i64}
   // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[MIDDLE]]) ({
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-  // CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
   // CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[TAIL]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   %zeros = arith.constant dense<0.0> : vector<4xf32>
@@ -159,6 +161,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK:        %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
 // CHECK-NEXT:   arith.minsi %[[KEPT]], %[[LAST]] : i32
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
 // CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
 // CHECK-NEXT: arith.minsi %[[END]], %[[BEFORE_LAST]] : i32
 // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
@@ -175,9 +178,10 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK-NEXT:   "fold.yield"
 // CHECK:      {step = 8 : i64, unroll = 2 : i64}
 // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
-// CHECK:      {chain = true, step = 8 : i64, unroll = 2 : i64}
+// CHECK:      {chain = true, once = true, step = 8 : i64, unroll = 2 : i64}
 // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
 func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %one: i32, %pitch: i32, %n_kept: i32,
                              %n_reduced: i32) -> vector<4xf32> {
   %zeros = arith.constant dense<0.0> : vector<4xf32>
@@ -197,47 +201,68 @@ func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i3
   return %s : vector<4xf32>
 }
 
-// Words of a copy in shared memory: a row begins anywhere in it, and is walked from the boundary before, as a shifted one is.
-// But what lies beside the row is the copy's as well, so no access is ever cut up. The origin is what an index of the array
-// loses.
+// Vectors out of a copy in shared memory: a row is walked from its own beginning, wherever that lies between two words.
+// So the three words that hold the eight bytes are read, and the bytes are shifted out of each two neighbours. What
+// lies behind the row can be read: it is the copy's as well, and no access is ever cut up. Three pieces:
+//   pairs of accesses      while both and all their elements are below the end
+//   one more pair          of which the second, or both, may not be there
+//   one masked access      for the last one to seven elements, in words like the others
 // CHECK-LABEL: func.func @words_of_a_copy
 // CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[PITCH:.*]]: i32, %{{.*}}: i32, %[[ORIGIN:.*]]: i32)
-// CHECK:      %[[ROW:.*]] = arith.muli %[[KEPT]], %[[PITCH]] : i32
-// CHECK-NEXT: %[[AT:.*]] = arith.subi %[[ROW]], %[[ORIGIN]] : i32
-// CHECK-NEXT: %[[LEAD:.*]] = arith.andi %[[AT]], %c3_i32 : i32
-// CHECK-NEXT: %[[EARLY:.*]] = arith.subi %[[FIRST]], %[[LEAD]] : i32
-// CHECK:      %[[NEXT:.*]] = arith.addi %[[EARLY]], %c256_i32 : i32
-// CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %{{.*}}, %cst{{.*}}) ({
+// CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c135_i32 : i32
+// CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+// The first byte is number AT of shared memory; it lies in the word that begins at AT without its two lowest bits.
+// CHECK-NEXT:   %[[LESS:.*]] = arith.subi %c0_i32, %[[ORIGIN]] : i32
+// CHECK-NEXT:   %[[BEFORE:.*]] = arith.muli %[[KEPT]], %[[PITCH]] : i32
+// CHECK-NEXT:   %[[ROW:.*]] = arith.addi %[[LESS]], %[[BEFORE]] : i32
+// CHECK-NEXT:   %[[AT:.*]] = arith.addi %[[ROW]], %[[R]] : i32
+// CHECK-NEXT:   %[[BOUNDARY:.*]] = arith.andi %[[AT]], %c-4_i32 : i32
+// CHECK-NEXT:   %[[WORD:.*]] = llvm.getelementptr %[[COPY]][%[[BOUNDARY]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
 // Never `invariant`: threads of this CTA wrote it.
-// CHECK:        llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> vector<4xi8>
-// CHECK:        arith.select
-// CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
-// CHECK:      %[[MIDDLE:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD]]) ({
-// CHECK:        llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> vector<4xi8>
-// CHECK-NEXT:   "fold.yield"
+// CHECK-NEXT:   %[[W0:.*]] = llvm.load %[[WORD]] {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK-NEXT:   llvm.getelementptr %[[WORD]][1]
+// CHECK-NEXT:   %[[W1:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK-NEXT:   llvm.getelementptr %[[WORD]][2]
+// CHECK-NEXT:   %[[W2:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// The shift takes the number of bits modulo 32: eight times the two lowest bits of AT.
+// CHECK-NEXT:   %[[BITS:.*]] = arith.shli %[[AT]], %c3_i32 : i32
+// CHECK-NEXT:   %[[LOW:.*]] = llvm.intr.fshr(%[[W1]], %[[W0]], %[[BITS]])
+// CHECK-NEXT:   %[[HIGH:.*]] = llvm.intr.fshr(%[[W2]], %[[W1]], %[[BITS]])
+// CHECK-NEXT:   %[[BOTH:.*]] = vector.from_elements %[[LOW]], %[[HIGH]] : vector<2xi32>
+// CHECK-NEXT:   %[[EIGHT:.*]] = vector.bitcast %[[BOTH]] : vector<2xi32> to vector<8xi8>
+// CHECK-NEXT:   "fold.yield"(%[[EIGHT]])
 // CHECK:      {step = 128 : i64, unroll = 2 : i64}
-// CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[MIDDLE]]) ({
-// CHECK:        arith.select
-// CHECK:      {chain = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
+// CHECK-COUNT-2: llvm.intr.fshr
+// CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
+// CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
+// CHECK-NOT:    arith.minsi
+// CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK-NOT:    llvm.load
+// CHECK:        arith.subi %[[END]], %[[R]] : i32
+// CHECK:        arith.select %{{.*}} : vector<8xi1>, vector<8xi8>
+// CHECK:      {once = true, step = 128 : i64, unroll = 1 : i64}
 // CHECK-NOT:  "fold.thread_reduce"
 // CHECK:      return
 func.func @words_of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %first: i32, %end: i32, %row: i32, %one: i32, %origin: i32)
-    -> vector<4xi8> {
-  %zeros = arith.constant dense<0> : vector<4xi8>
+    -> vector<8xi8> {
+  %zeros = arith.constant dense<0> : vector<8xi8>
   %s = "fold.thread_reduce"(%first, %end, %zeros) ({
   ^bb0(%r: i32):
     %all = "fold.load"(%copy, %kept, %r, %row, %one, %origin)
       {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
-      : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<4xi8>
-    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
-    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xi8>
-    "fold.yield"(%used) : (vector<4xi8>) -> ()
+      : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<8xi8>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<8xi1>
+    %used = arith.select %live, %all, %zeros : vector<8xi1>, vector<8xi8>
+    "fold.yield"(%used) : (vector<8xi8>) -> ()
   }, {
   ^bb0(%a: i8, %b: i8):
     %c = arith.maxsi %a, %b : i8
     "fold.yield"(%c) : (i8) -> ()
-  }) {step = 128, unroll = 2} : (i32, i32, vector<4xi8>) -> vector<4xi8>
-  return %s : vector<4xi8>
+  }) {step = 128, unroll = 2} : (i32, i32, vector<8xi8>) -> vector<8xi8>
+  return %s : vector<8xi8>
 }
 
 // Single elements: nothing to mask. Groups of four accesses, then what is left.
@@ -295,20 +320,40 @@ func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %redu
   return %v : f32
 }
 
-// An element of a copy: the place in the array, less the origin.
+// An element of a copy: the place in the array, less the origin, which is subtracted first since all elements have it.
 // CHECK-LABEL: func.func @of_a_copy
 // CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[K0:.*]]: i32, %[[R0:.*]]: i32, %[[ORIGIN:.*]]: i32)
 func.func @of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %r: i32, %k0: i32, %r0: i32, %origin: i32) -> f32 {
-  // CHECK:      %[[UNIT:.*]] = arith.muli %[[KEPT]], %[[K0]] : i32
+  // CHECK:      %[[LESS:.*]] = arith.subi %c0_i32, %[[ORIGIN]] : i32
+  // CHECK-NEXT: %[[UNIT:.*]] = arith.muli %[[KEPT]], %[[K0]] : i32
+  // CHECK-NEXT: %[[ROW:.*]] = arith.addi %[[LESS]], %[[UNIT]] : i32
   // CHECK-NEXT: %[[PLACE:.*]] = arith.muli %[[R]], %[[R0]] : i32
-  // CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[UNIT]], %[[PLACE]] : i32
-  // CHECK-NEXT: %[[AT:.*]] = arith.subi %[[SUM]], %[[ORIGIN]] : i32
+  // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[ROW]], %[[PLACE]] : i32
   // CHECK-NEXT: llvm.getelementptr %[[COPY]][%[[AT]]]
   // CHECK-NEXT: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
   %v = "fold.load"(%copy, %kept, %r, %k0, %r0, %origin)
     {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile_strided"}
     : (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> f32
   return %v : f32
+}
+
+// Two halves of a large array are a word out of two. The place in shared memory has 32 bits, and a half two bytes.
+// CHECK-LABEL: func.func @a_word_of_a_copy
+// CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i64, %[[R:.*]]: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+func.func @a_word_of_a_copy(%copy: !llvm.ptr<3>, %kept: i64, %r: i64, %row: i64, %one: i64, %origin: i64)
+    -> vector<2xf16> {
+  // CHECK:      %[[AT:.*]] = arith.addi %{{.*}}, %[[R]] : i64
+  // CHECK-NEXT: %[[PLACE:.*]] = arith.trunci %[[AT]] : i64 to i32
+  // CHECK-NEXT: %[[BYTE:.*]] = arith.muli %[[PLACE]], %c2_i32 : i32
+  // CHECK-NEXT: arith.andi %[[BYTE]], %c-4_i32 : i32
+  // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+  // CHECK-NEXT: %[[BITS:.*]] = arith.shli %[[BYTE]], %c3_i32 : i32
+  // CHECK-NEXT: llvm.intr.fshr(%{{.*}}, %{{.*}}, %[[BITS]])
+  // CHECK:      vector.bitcast %{{.*}} : vector<1xi32> to vector<2xf16>
+  %v = "fold.load"(%copy, %kept, %r, %row, %one, %origin)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "tile"}
+    : (!llvm.ptr<3>, i64, i64, i64, i64, i64) -> vector<2xf16>
+  return %v : vector<2xf16>
 }
 
 // A vector along the kept axis: four results side by side.
@@ -404,7 +449,7 @@ func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %e
   // CHECK-NEXT:   %[[NO_MORE:.*]] = arith.minsi %[[START]], %[[LAST]] : i32
   // CHECK-NEXT:   arith.maxsi %[[NO_MORE]], %c0_i32 : i32
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:      {step = 8 : i64, unroll = 1 : i64}
+  // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
   // CHECK:      %[[NEXT:.*]] = arith.select %[[IS_FIRST]], %{{.*}}, %[[BEGIN]] : i32
   // CHECK:      %[[BEFORE:.*]] = arith.subi %[[N]], %c1_i32 : i32
   // CHECK-NEXT: %[[BOUND:.*]] = arith.minsi %[[END]], %[[BEFORE]] : i32
@@ -417,10 +462,10 @@ func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %e
   // CHECK-NEXT:   arith.minsi %[[R]], %{{.*}} : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK:        arith.cmpi slt, %[[R]], %[[BOUND]] : i32
-  // CHECK:      {chain = true, step = 8 : i64, unroll = 2 : i64}
+  // CHECK:      {chain = true, once = true, step = 8 : i64, unroll = 2 : i64}
   // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:      {step = 8 : i64, unroll = 1 : i64}
+  // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
   // CHECK:      return %[[TAIL]]
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
@@ -455,7 +500,7 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   // CHECK:      %[[BEGIN:.*]] = arith.subi %[[SLOT]], %{{.*}} : i32
   // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[BEGIN]], %{{.*}}, %cst{{.*}}, %[[PERIOD]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:      {step = 1 : i64, unroll = 1 : i64}
+  // CHECK:      {once = true, step = 1 : i64, unroll = 1 : i64}
   // CHECK:      %[[CUT:.*]] = arith.cmpi slt, %[[BEGIN]], %[[FIRST]] : i32
   // CHECK:      %[[NEXT:.*]] = arith.select %[[CUT]], %{{.*}}, %[[BEGIN]] : i32
   // CHECK:      %[[WHOLE:.*]] = arith.divui %{{.*}}, %[[PERIOD]] : i32
@@ -471,9 +516,10 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   // CHECK-NEXT:   arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK:        arith.cmpi slt, %[[R]], %[[AFTER]] : i32
-  // CHECK:      {chain = true, step = 1 : i64, unroll = 2 : i64}
+  // CHECK:      {chain = true, once = true, step = 1 : i64, unroll = 2 : i64}
   // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%[[AFTER]], %[[END]], %[[REST]], %[[PERIOD]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:      {once = true, step = 1 : i64, unroll = 1 : i64}
   // CHECK:      return %[[TAIL]]
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %lead = "fold.lead"(%x, %kept, %stride) {kept_rank = 1, reduced_rank = 0, lanes = 4, bytes = 4}

@@ -36,6 +36,38 @@ func.func @four_in_flight(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> f32 {
   return %s : f32
 }
 
+// A walk of one step at most is no loop: a branch that is taken if there is a step, and else leaves the state as it
+// was. Within the step all is as in a loop; with `chain` one access is combined after another.
+// CHECK-LABEL: func.func @once
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %[[SO_FAR:.*]]: f32)
+func.func @once(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %so_far: f32) -> f32 {
+  // CHECK:      %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]] : i32
+  // CHECK-NEXT: %[[ALL:.*]] = scf.if %[[SOME]] -> (f32) {
+  // CHECK-NEXT:   %[[NEXT:.*]] = arith.addi %[[BEGIN]], %c256_i32 : i32
+  // CHECK-NEXT:   llvm.getelementptr %{{.*}}[%[[BEGIN]]]
+  // CHECK-NEXT:   %[[V0:.*]] = llvm.load
+  // CHECK-NEXT:   llvm.getelementptr %{{.*}}[%[[NEXT]]]
+  // CHECK-NEXT:   %[[V1:.*]] = llvm.load
+  // CHECK-NEXT:   %[[ONE:.*]] = arith.addf %[[SO_FAR]], %[[V0]] : f32
+  // CHECK-NEXT:   %[[BOTH:.*]] = arith.addf %[[ONE]], %[[V1]] : f32
+  // CHECK-NEXT:   scf.yield %[[BOTH]] : f32
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT:   scf.yield %[[SO_FAR]] : f32
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return %[[ALL]]
+  %s = "fold.thread_reduce"(%begin, %end, %so_far) ({
+  ^bb0(%r: i32):
+    %where = llvm.getelementptr %x[%r] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %v = llvm.load %where : !llvm.ptr<1> -> f32
+    "fold.yield"(%v) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 256, unroll = 2, chain = true, once = true} : (i32, i32, f32) -> f32
+  return %s : f32
+}
+
 // A vector along the reduced axis is one state until the loop ends: eight elements, eight running sums. Then the even
 // elements meet the odd ones, and again, down to a scalar.
 // CHECK-LABEL: func.func @horizontal
@@ -241,15 +273,20 @@ func.func @columns_of_bytes_in_32_bits(%begin: i32, %end: i32, %x: vector<4xi8>)
   return %s : vector<4xi32>
 }
 
-// Whether any byte is set: words are joined as they are. What lies past the end is masked a word at a time.
+// Whether any byte is set: words are joined as they are, and the answer is one comparison with zero. What lies past the
+// end is masked a word at a time: of a word of ones, 4 (4 - LEFT) bits are shifted out twice, as a shift by 32 would be
+// none.
 // CHECK-LABEL: func.func @any_byte
 func.func @any_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i1 {
   // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (i32)
-  // CHECK:        %[[INSIDE:.*]] = arith.select %{{.*}}, %c-1_i32, %{{.*}} : i32
+  // CHECK:        %[[LEFT:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
+  // CHECK:        %[[FEWER:.*]] = arith.shrui %c-1_i32, %[[HALF:.*]] : i32
+  // CHECK-NEXT:   %[[INSIDE:.*]] = arith.shrui %[[FEWER]], %[[HALF]] : i32
   // CHECK-NEXT:   %[[MASKED:.*]] = arith.andi %{{.*}}, %[[INSIDE]] : i32
   // CHECK-NEXT:   %[[NEXT:.*]] = arith.ori %[[STATE]], %[[MASKED]] : i32
   // CHECK-NEXT:   scf.yield %[[NEXT]] : i32
-  // CHECK:      arith.cmpi ne, %{{.*}}, %{{.*}} : vector<4xi8>
+  // CHECK:      %[[ANY:.*]] = arith.cmpi ne, %{{.*}}, %c0_i32 : i32
+  // CHECK-NEXT: return %[[ANY]]
   %none = arith.constant dense<false> : vector<4xi1>
   %s = "fold.thread_reduce"(%begin, %end, %none) ({
   ^bb0(%r: i32):
@@ -270,6 +307,34 @@ func.func @any_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i1 {
     %c = arith.ori %a, %b : i1
     "fold.yield"(%c) : (i1) -> ()
   }) {step = 4, unroll = 1} : (i32, i32, vector<4xi1>) -> i1
+  return %s : i1
+}
+
+// Whether all bytes are set, in one step at most. Their highest bits say so, so these alone are compared at the end.
+// CHECK-LABEL: func.func @all_bytes
+func.func @all_bytes(%begin: i32, %end: i32, %x: vector<8xi8>) -> i1 {
+  // CHECK:      %[[WORDS:.*]]:2 = scf.if %{{.*}} -> (i32, i32) {
+  // CHECK:        arith.andi %{{.*}}, %c-2139062144_i32 : i32
+  // CHECK:        arith.andi %{{.*}}, %c-2139062144_i32 : i32
+  // CHECK:        scf.yield %{{.*}}, %{{.*}} : i32, i32
+  // CHECK:      } else {
+  // A state of nothing but true is a word of ones.
+  // CHECK-NEXT:   scf.yield %c-1_i32, %c-1_i32 : i32, i32
+  // CHECK:      %[[BOTH:.*]] = arith.andi %[[WORDS]]#0, %[[WORDS]]#1 : i32
+  // CHECK-NEXT: %[[HIGH:.*]] = arith.andi %[[BOTH]], %c-2139062144_i32 : i32
+  // CHECK-NEXT: %[[ALL:.*]] = arith.cmpi eq, %[[HIGH]], %c-2139062144_i32 : i32
+  // CHECK-NEXT: return %[[ALL]]
+  %every = arith.constant dense<true> : vector<8xi1>
+  %s = "fold.thread_reduce"(%begin, %end, %every) ({
+  ^bb0(%r: i32):
+    %nothing = arith.constant dense<0> : vector<8xi8>
+    %set = arith.cmpi ne, %x, %nothing : vector<8xi8>
+    "fold.yield"(%set) : (vector<8xi1>) -> ()
+  }, {
+  ^bb0(%a: i1, %b: i1):
+    %c = arith.andi %a, %b : i1
+    "fold.yield"(%c) : (i1) -> ()
+  }) {step = 8, unroll = 1, once = true} : (i32, i32, vector<8xi1>) -> i1
   return %s : i1
 }
 

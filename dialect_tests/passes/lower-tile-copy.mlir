@@ -5,14 +5,16 @@
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-tile-copy,canonicalize,cse)' | FileCheck %s
 
 gpu.module @device {
-  // The copies are buffers of words: 16 KiB, 2 KiB and 512 bytes.
+  // The copies are buffers of words: 16 KiB, 2 KiB, 512 bytes and 4 KiB.
   // CHECK-DAG: llvm.mlir.global internal @tile_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4096 x i32>
   // CHECK-DAG: llvm.mlir.global internal @tile_1() {{.*}} : !llvm.array<512 x i32>
   // CHECK-DAG: llvm.mlir.global internal @tile_2() {{.*}} : !llvm.array<128 x i32>
+  // CHECK-DAG: llvm.mlir.global internal @tile_3() {{.*}} : !llvm.array<1024 x i32>
 
   // CHECK-LABEL: func.func @floats
   // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[BEGIN:.*]]: i32, %[[LENGTH:.*]]: i32, %[[EXTENT:.*]]: i32, %[[THREAD:.*]]: i32)
   func.func @floats(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> (!llvm.ptr<3>, i32) {
+    // CHECK:      %[[SHARED:.*]] = llvm.mlir.zero : !llvm.ptr<3>
     // CHECK:      %[[COPY:.*]] = llvm.mlir.addressof @tile_0 : !llvm.ptr<3>
     // The last CTA's run ends with the array.
     // CHECK:      %[[BEHIND:.*]] = arith.addi %[[BEGIN]], %[[LENGTH]] : i32
@@ -70,9 +72,16 @@ gpu.module @device {
     // CHECK-NEXT: %[[BEYOND:.*]] = arith.andi %[[LATE]], %[[FEW]] : i1
     // CHECK-NEXT: scf.if %[[BEYOND]] {
     // CHECK-NEXT:   arith.addi %[[FROM]], %[[THREAD]] : i32
+    // Nothing behind the copy is read here, so nothing is written there.
+    // CHECK-NOT:  llvm.store {{.*}} : vector<4xi32>
+    // What the kernel gets to know is all of SHARED memory, and which element of the array would lie where it begins: a
+    // number, since an address would be made anew for every result. The copy's own place counts in floats, too.
+    // CHECK:      %[[PLACE:.*]] = llvm.ptrtoint %[[COPY]] : !llvm.ptr<3> to i32
+    // CHECK-NEXT: %[[BEFORE_COPY:.*]] = arith.shrui %[[PLACE]], %c2_i32 : i32
+    // CHECK-NEXT: %[[THERE:.*]] = arith.subi %[[ORIGIN]], %[[BEFORE_COPY]] : i32
     // The barrier is not this op's: several copies share one.
     // CHECK-NOT:  gpu.barrier
-    // CHECK:      return %[[COPY]], %[[ORIGIN]]
+    // CHECK:      return %[[SHARED]], %[[THERE]]
     %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 4, bytes = 16384, threads = 256}
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
     return %copy, %origin : !llvm.ptr<3>, i32
@@ -105,6 +114,31 @@ gpu.module @device {
   // CHECK:         llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> i128
   func.func @wide_elements(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
     %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 16, bytes = 512, threads = 32}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
+    return %origin : i32
+  }
+
+  // Threads that read vectors read up to 32 bytes behind the last access. These are zeros: two threads write 16 bytes
+  // each, after the accesses, of which there are COUNT.
+  // CHECK-LABEL: func.func @vectors_of_halves
+  // CHECK-SAME:    ({{.*}}, %[[THREAD:[a-z0-9]+]]: i32)
+  func.func @vectors_of_halves(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32) -> i32 {
+    // CHECK:      %[[COPY:.*]] = llvm.mlir.addressof @tile_3 : !llvm.ptr<3>
+    // CHECK:      %[[COUNT:.*]] = arith.shrui %{{.*}}, %c3_i32 : i32
+    // CHECK:      scf.for
+    // CHECK:      llvm.store {{.*}} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK:      %[[BOTH:.*]] = arith.cmpi slt, %[[THREAD]], %c2_i32 : i32
+    // CHECK-NEXT: scf.if %[[BOTH]] {
+    // CHECK-NEXT:   %[[AT:.*]] = arith.addi %[[COUNT]], %[[THREAD]] : i32
+    // CHECK-NEXT:   %[[BEHIND:.*]] = llvm.getelementptr %[[COPY]][%[[AT]]] : {{.*}} vector<4xi32>
+    // CHECK-NEXT:   llvm.store %cst, %[[BEHIND]] {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+    // CHECK-NEXT: }
+    // The ends of the array come after that, as they do elsewhere. The copy's place counts halves.
+    // CHECK:      llvm.load %{{.*}} invariant {alignment = 2 : i64} : !llvm.ptr<1> -> i16
+    // CHECK:      %[[PLACE:.*]] = llvm.ptrtoint %[[COPY]] : !llvm.ptr<3> to i32
+    // CHECK-NEXT: arith.shrui %[[PLACE]], %c1_i32 : i32
+    %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)
+      {item = 2, bytes = 4096, threads = 256, beyond = 32}
       : (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
     return %origin : i32
   }

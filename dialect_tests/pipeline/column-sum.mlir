@@ -54,11 +54,14 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // ACCESS-NEXT:      %{{.*}} = arith.muli
 // ACCESS:           llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 
-// 3. lower-thread-reduce: eight rows in flight, and no horizontal step at the end.
+// 3. lower-thread-reduce: eight rows in flight, then a branch for what is left of them, and no horizontal step at the
+// end.
 //
 // THREAD:         scf.for
 // THREAD-COUNT-8:   llvm.load
-// THREAD:         scf.for
+// THREAD:         scf.if
+// THREAD-COUNT-8:   llvm.load
+// THREAD:         } else {
 // THREAD-NOT:     vector.shuffle
 // THREAD:         "fold.shared_store"
 

@@ -76,10 +76,10 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:         unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS:           llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// ACCESS:         chain = true, step = 1024 : i64, unroll = 8 : i64}
+// ACCESS:         chain = true, once = true, step = 1024 : i64, unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS-COUNT-4:   llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-// ACCESS:         unroll = 1 : i64}
+// ACCESS:         once = true, step = 1024 : i64, unroll = 1 : i64}
 // ACCESS:         "fold.warp_reduce"
 // Partials of other CTAs are read past the L1 cache.
 // ACCESS:         llvm.load volatile
@@ -87,20 +87,24 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:         scf.if
 // ACCESS:           llvm.store
 
-// 3. lower-thread-reduce: loops. Eight loads, a tree of seven additions on vectors, one more onto the running sum; what is
-// left: eight loads again, added one after another; after the loops, the vector's four sums become one.
+// 3. lower-thread-reduce: a loop and two branches. Eight loads, a tree of seven additions on vectors, one more onto the
+// running sum; what is left, if there is any: eight loads again, added one after another; the tail; then the vector's
+// four sums become one.
 //
-// THREAD:         scf.for
+// THREAD:         %[[SO_FAR:.*]] = scf.for
 // THREAD-COUNT-8:   llvm.load
 // THREAD-COUNT-8:   arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
 // THREAD-NEXT:      scf.yield
-// THREAD:         scf.for
-// THREAD-SAME:      iter_args(%[[SO_FAR:.*]] =
+// THREAD:         %[[MORE:.*]] = scf.if %{{.*}} -> (vector<4xf32>) {
 // THREAD-COUNT-8:   llvm.load
 // THREAD:           %[[ONE_MORE:.*]] = arith.addf %[[SO_FAR]], %{{.*}} : vector<4xf32>
 // THREAD-NEXT:      arith.addf %[[ONE_MORE]], %{{.*}} : vector<4xf32>
-// THREAD:         scf.for
-// THREAD:         vector.shuffle
+// THREAD:         } else {
+// THREAD-NEXT:      scf.yield %[[SO_FAR]]
+// THREAD:         %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf32>) {
+// THREAD:         } else {
+// THREAD-NEXT:      scf.yield %[[MORE]]
+// THREAD:         vector.shuffle %[[ALL]]
 // THREAD:         %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
 // THREAD-NEXT:    "fold.warp_reduce"(%[[SUM]])
 // THREAD-NOT:     fold.thread_reduce

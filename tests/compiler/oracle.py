@@ -68,7 +68,7 @@ def check_target(task: Task, plan: Plan) -> None:
 
 
 def leads(choice: Choice) -> range:
-    return range(choice.plan.vector if choice.cut == "shifted" else 1)
+    return range(choice.plan.vector if choice.facts.cut == "shifted" else 1)
 
 
 def check_index_bits(task: Task, choice: Choice) -> None:

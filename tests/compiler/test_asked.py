@@ -98,12 +98,12 @@ def test_what_would_serve_is_said(shape: tuple[int, int], axis: int, options: st
         choose(simple("sum", shape, (axis,)), options)
 
 
-def test_words_of_a_tile_are_of_one_input_in_any_order() -> None:
-    task = replace(simple("sum", (1000, 8), (1,), "i8"), determinism="portable")
-    with pytest.raises(
-        PlanError, match=r"WF407: vector=4 .*: it needs one input, .*portable result\n  help: lower vector$"
-    ):
-        choose(task, "tile_bytes=4096,vector=4")
+@pytest.mark.parametrize(("what", "t", "vector"), [("affine", "i8", 4), ("sum", "i8", 2), ("sum", "f32", 2)])
+def test_words_of_a_tile_are_of_narrow_elements_in_any_order(what: str, t: str, vector: int) -> None:
+    task = simple(what, (1000, 8), (1,), t)
+    words = "rows of unit stride, elements of 1 or 2 bytes, 4 bytes of them at least, and a combine that commutes"
+    with pytest.raises(PlanError, match=rf"WF407: vector={vector} .*: it needs {words}\n  help: lower vector$"):
+        choose(task, f"tile_bytes=4096,vector={vector}" + ",walk=interleaved" * (what == "affine"))
 
 
 def test_parts_follow_the_plan_that_was_asked_for() -> None:
@@ -180,8 +180,8 @@ def test_vectors_wider_than_an_access_are_refused_for_that() -> None:
     task = simple("sum", (4096, 1024), (1,))
     with pytest.raises(PlanError, match="WF421: vector=8 elements of 4 bytes are 32 bytes: an access takes at most 16"):
         choose(task, "vector=8")
-    with pytest.raises(PlanError, match="WF421: vector=2 elements of 4 bytes are 8 bytes: an access takes at most 4"):
-        choose(task, "vector=2,tile_bytes=8192")
+    with pytest.raises(PlanError, match="WF421: vector=8 elements of 4 bytes are 32 bytes: an access takes at most 16"):
+        choose(task, "vector=8,tile_bytes=8192")
 
 
 def test_too_much_shared_memory_is_refused_and_says_how_much() -> None:

@@ -269,8 +269,8 @@ def test_an_order_that_matters_is_kept() -> None:
         choose(task, "walk=interleaved")
 
 
-KERNELS = 40
-"""Of one function and element type, for a thousand arrays of any shape and layout."""
+KERNELS = {True: 64, False: 100}
+"""Of one function and element type, for a thousand arrays of any shape, whether they are plain or of any layout."""
 
 
 ASKED = (("sum", "f32"), ("max", "bf16"), ("argmax", "f32"), ("var", "f64"), ("sum", "i8"), ("affine", "f32"))
@@ -303,7 +303,7 @@ def test_a_thousand_arrays_ask_for_a_bounded_number_of_kernels(what: str, t: str
     source = random.Random(ranks)
     choices = [choose(random_task(source, what, t, ranks, plain)) for _ in range(1000)]
     keys = {(c.plan, c.facts) for c in choices}
-    assert len(keys) <= KERNELS, f"{len(keys)} kernels for 1000 arrays"
+    assert len(keys) <= KERNELS[plain], f"{len(keys)} kernels for 1000 arrays"
 
 
 @settings(max_examples=300)

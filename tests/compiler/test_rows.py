@@ -12,16 +12,27 @@ from warpfold.compiler.access import WIDEST
 from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.limits import SHIFTED
+from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.rows import (
+    ALIGNED_HALVES,
+    DEEP,
+    DEEP_FROM,
     FOUR,
+    HALF,
     LONG_COMBINE,
+    MOST_OF_A_ROW,
     MOST_OF_A_WARP,
+    OF_ONE_WARP,
     ONE,
     ROW,
     THREADS_A_ROW,
     THREADS_A_ROW_OF_LONG,
+    THREADS_A_ROW_OF_PAIRS,
     THREADS_OF_BYTES,
+    THREADS_OF_HALVES,
+    THREADS_OF_SHIFTED_HALVES,
+    TRUTHS,
     WARP_TO,
 )
 from warpfold.compiler.split import THREADS
@@ -40,21 +51,60 @@ def test_rows_that_start_anywhere_are_read_from_the_boundary_before(
     assert choice.plan.vector == 4
 
 
-Steps = tuple[tuple[int, int], ...]
+Steps = tuple[tuple[float, int], ...]
 
 
 def steps_of(t: str) -> Steps:
-    """The threads of rows of which the largest element is asked: of bytes an access takes 16 operations to join."""
-    return THREADS_A_ROW_OF_LONG[1] if t == "i8" else THREADS_A_ROW
+    """The threads of rows of which the largest element is asked: one of 64 bits takes two registers."""
+    if t == "f16":
+        return THREADS_A_ROW_OF_PAIRS
+    return tuple((OF_ONE_WARP if t == "f64" and threads == WARP else most, threads) for most, threads in THREADS_A_ROW)
 
 
-@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+def plan(n: int, t: str, what: str = "max") -> Plan:
+    """The plan of very many rows of ``n`` elements, read where they are."""
+    return choose(simple(what, (MANY, n), (1,), t), "tile_bytes=0").plan
+
+
+@pytest.mark.parametrize("t", ["f16", "f32", "f64"])
 def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
     wide, steps = WIDEST // dtype(t).itemsize, steps_of(t)
     for (most, threads), (_, above) in pairwise([*steps, (0, THREADS)]):
-        found = [choose(simple("max", (MANY, n * wide), (1,), t)).plan for n in (most, most + 1)]
+        found = [plan(int(n) * wide, t) for n in (most, most + 1)]
         assert [p.positions for p in found] == [threads, above]
         assert {p.vector for p in found} == {wide}
+
+
+@pytest.mark.parametrize("t", ["i8", "f16"])
+def test_narrow_elements_are_read_half_an_access_at_a_time(t: str) -> None:
+    """In rows that begin anywhere, and in all of bytes that are not long."""
+    item = dtype(t).itemsize
+    for (most, threads), (_, above) in pairwise(THREADS_OF_SHIFTED_HALVES):
+        found = [plan(n // item | 1, t) for n in (most - HALF, most + HALF)]
+        assert [p.positions for p in found] == [threads, above], most
+        assert {p.vector for p in found} == {HALF // item}
+    for most, threads in THREADS_OF_HALVES:
+        if most % HALF == 0 and most <= ALIGNED_HALVES:
+            assert plan(most, "i8").positions == threads
+    for n in (64, 1024, ALIGNED_HALVES):
+        assert plan(n, "i8").vector == HALF
+        assert plan(n, "f16").vector == WIDEST // 2
+    assert plan(2 * ALIGNED_HALVES, "i8").vector == WIDEST
+    longest = THREADS_OF_HALVES[-1][0]
+    assert plan(longest + 1, "i8").vector == WIDEST
+    assert (plan(longest + 1, "bool", "any").vector, plan(TRUTHS + 1, "bool", "any").vector) == (HALF, WIDEST)
+
+
+def test_rows_that_are_aligned_for_half_an_access_are_read_so() -> None:
+    """And not from the boundary before, whatever their length."""
+    for n, t in ((1002, "f32"), (20_004, "f16"), (20_008, "i8")):
+        choice = choose(simple("max", (MANY, n), (1,), t))
+        assert (choice.plan.vector * dtype(t).itemsize, choice.facts.access) == (HALF, ("aligned",))
+
+
+def test_short_rows_have_one_access_in_flight_where_more_would_be_in_vain() -> None:
+    for accesses, unroll in ((7, 1), (8, 2), (13, 1), (16, 2), (32, 2)):
+        assert (plan(4 * accesses, "f32").lanes, plan(4 * accesses, "f32").unroll) == (4, unroll)
 
 
 def test_rows_of_a_few_steps_get_four_warps() -> None:
@@ -85,7 +135,7 @@ def test_a_row_of_single_elements_gets_a_cta_where_a_warp_would_read_long() -> N
 @pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
 def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t: str) -> None:
     item = dtype(t).itemsize
-    wide = WIDEST // item
+    wide = (HALF if item <= 2 else WIDEST) // item
     shortest = SHIFTED[item] * wide
     for n, kind in ((shortest - 1, "strided"), (shortest + 1, "shifted")):
         choice = choose(simple("max", (MANY, n), (1,), t))
@@ -93,14 +143,13 @@ def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t
         assert choice.plan.vector == (wide if kind == "shifted" else 1)
 
 
-@pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("t", ["f32", "f64"])
 def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
     """The more elements an access has, the more of it is masked."""
-    wide = WIDEST // dtype(t).itemsize
-    shortest = SHIFTED[dtype(t).itemsize]
-    longest = steps_of(t)[-1][0] if t == "i8" else MOST_OF_A_WARP
-    more = WARP // 2 if t == "i8" else WARP
-    for most, threads, above in ((ONE * wide, 1, 4), (FOUR * wide, 4, more), (longest, WARP, THREADS)):
+    item = dtype(t).itemsize
+    wide, shortest, longest = WIDEST // item, SHIFTED[item], MOST_OF_A_WARP[item]
+    classes = ((ONE * wide, 1, 4), (FOUR * wide, 4, WARP), (longest, WARP, ROW), (MOST_OF_A_ROW, ROW, THREADS))
+    for most, threads, above in classes:
         if most > shortest:
             accesses = int(most)
             found = [choose(simple("max", (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
@@ -108,12 +157,19 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
             assert {c.facts.access for c in found} == {("shifted",)}
 
 
+def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> None:
+    for t in ("f16", "f32", "f64", "i8"):
+        n = DEEP_FROM // dtype(t).itemsize
+        found = [plan(k, t).unroll for k in (n - 1, n + 1)]
+        assert found == ([2, 2] if t == "i8" else [2, DEEP])
+
+
 def positions(what: str, t: str, accesses: int) -> int:
     task = simple(what, (MANY, accesses * (WIDEST // dtype(t).itemsize)), (1,), t)
     return choose(task).plan.positions
 
 
-@pytest.mark.parametrize(("what", "t"), [("sum", "i8"), ("argmax", "f16"), ("var", "f32"), ("logsumexp", "f32")])
+@pytest.mark.parametrize(("what", "t"), [("var", "f32"), ("logsumexp", "f32")])
 def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) -> None:
     """By the operations of one, where those of an access are many."""
     code = operations(simple(what, (4, 4), (1,), t).monoid)
@@ -128,4 +184,4 @@ def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) ->
 def test_short_combines_have_the_threads_of_all_others(what: str, t: str) -> None:
     code = operations(simple(what, (4, 4), (1,), t).monoid)
     assert code * WIDEST // dtype(t).itemsize < LONG_COMBINE
-    assert [positions(what, t, most) for most, _ in THREADS_A_ROW] == [threads for _, threads in THREADS_A_ROW]
+    assert [positions(what, t, int(most)) for most, _ in steps_of(t)] == [threads for _, threads in steps_of(t)]

@@ -20,18 +20,25 @@ from warpfold.compiler.geometry import collapse
 from warpfold.compiler.ladder import expand
 from warpfold.compiler.planner import choose
 from warpfold.compiler.staged import (
+    FEW_LANES,
+    HALF,
     IN_WORDS,
+    LANES_OF_WORDS,
     LINE,
     LONG,
     LONG_COMBINE,
+    OF_HALVES,
     RESULTS,
     ROW,
+    ROW_OF_NARROW,
     ROWS,
+    SHORT,
     SINGLE,
     TILE,
     TILES,
     UNROLL,
-    UNROLL_OF_BYTES,
+    WAYS,
+    WIDTHS,
     WORD,
 )
 from warpfold.compiler.target import DEFAULT, WARP
@@ -58,7 +65,13 @@ def middle(n: int, inner: int, t: str = "f32", what: str = "sum") -> Task:
 
 def in_few_lines(n: int, t: str) -> bool:
     """Whether a warp reads single elements of rows from few lines."""
-    return item(t) > 1 and SINGLE[0] <= n * item(t) <= SINGLE[1]
+    low, high = SINGLE.get(item(t), (1, 0))
+    return low <= n * item(t) <= high
+
+
+def longest(t: str) -> int:
+    """Bytes of the longest row that is copied."""
+    return ROW_OF_NARROW if item(t) < WORD else ROW
 
 
 def copies(task: Task) -> bool:
@@ -69,20 +82,41 @@ def copies(task: Task) -> bool:
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
     """Of odd lengths up to those that fill vectors, but for those whose elements lie in few lines anyway."""
-    for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, ROW // item(t) - 1 | 1):
-        assert copies(rows(n, t)) == (n * item(t) <= ROW and not in_few_lines(n, t)), n
-    for n in (ROW // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
+    for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, longest(t) // item(t) - 9 | 1):
+        assert copies(rows(n, t)) == (n * item(t) <= longest(t) and not in_few_lines(n, t)), n
+    for n in (longest(t) // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
         assert not copies(rows(n, t)), n
 
 
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_of_whole_lines_are_read_where_they_are(t: str) -> None:
     """Aligned vectors take memory as it comes; so do those of rows of one line or less, and of long ones."""
-    for nbytes in (*range(WIDEST, LINE + 1, WIDEST), 2 * LINE, 8 * LINE):
+    short, long = SHORT.get(item(t), LINE), LONG[item(t)]
+    for nbytes in (*range(WIDEST, short + 1, WIDEST), 2 * LINE, 8 * LINE):
         assert not copies(rows(nbytes // item(t), t)), nbytes
-    for nbytes in (LINE + WIDEST, 2 * LINE + 2 * WIDEST, LONG - WIDEST):  # aligned, but rows share lines
-        assert copies(rows(nbytes // item(t), t)), nbytes
-    assert copies(rows((LONG + WIDEST) // item(t), t)) == (item(t) == 1)
+    first = short // WIDEST * WIDEST + WIDEST
+    first += WIDEST * (first % LINE == 0)
+    last = (long - 1) // WIDEST * WIDEST
+    for nbytes in (first, last):  # aligned, but rows share lines
+        assert copies(rows(nbytes // item(t), t)) == (nbytes % LINE > 0), nbytes
+    assert not copies(rows((long + 2 * WIDEST) // WIDEST * WIDEST // item(t), t))
+
+
+@pytest.mark.parametrize("t", ["i8", "bf16"])
+def test_short_rows_aligned_for_half_an_access_are_read_where_they_are(t: str) -> None:
+    for nbytes in range(WIDEST + HALF, OF_HALVES + 1, WIDEST):
+        assert not copies(rows(nbytes // item(t), t)), nbytes
+    assert copies(rows((OF_HALVES + WIDEST) // item(t), t))
+
+
+def test_rows_whose_lanes_would_wait_at_the_banks_are_not_copied() -> None:
+    """Shorter and longer ones; those between are faster from a copy even so."""
+    for n in (51, 57, 511, 513, 1025):
+        task = rows(n, "i8")
+        assert staged._ways(task.geometry, 1, 16, 8 if n > 760 else 1) >= WAYS[n > 760] + 1, n
+        assert not copies(task), n
+    for n in (53, 59, 127, 129, 257, 389, 1111):
+        assert copies(rows(n, "i8")), n
 
 
 def test_aligned_rows_that_do_not_begin_at_a_boundary_are_copied() -> None:
@@ -162,49 +196,70 @@ def test_portable_tiles_are_those_of_the_portable_machine(determinism: str) -> N
 
 
 # --- accesses ---
-@pytest.mark.parametrize("t", TYPES)
-def test_small_elements_of_long_rows_are_read_by_the_word(t: str) -> None:
-    words = max(1, WORD // item(t))
-    long = IN_WORDS * item(t) + 1  # odd
-    assert choose(rows(long, t)).plan.vector == words
-    assert choose(rows(long - 2, t)).plan.vector == 1
+@pytest.mark.parametrize("t", ["i8", "bf16"])
+def test_narrow_elements_are_read_by_the_word(t: str) -> None:
+    """Of few words as many as there are, or nearly."""
+    for n in range(3, 200, 2):
+        if not in_few_lines(n, t) and copies(rows(n, t)):
+            width = next(width for most, width in WIDTHS[item(t)] if n * item(t) <= most)
+            assert choose(rows(n, t)).plan.vector * item(t) == width, n
 
 
-def test_words_are_of_one_row_of_one_input_in_any_order() -> None:
-    """A word's place is the address's to say, which a portable result must not depend on, nor one in order."""
+def test_bytes_that_are_not_combined_by_the_word_are_read_one_by_one_in_short_rows() -> None:
+    for n, vector in ((IN_WORDS - 1, 1), (IN_WORDS + 1, WORD)):
+        assert choose(rows(n, "i8", "max")).plan.vector == vector
+
+
+def test_rows_that_lie_whole_accesses_apart_are_read_half_an_access_at_a_time() -> None:
+    task = simple("sum", (MANY // 400, 400), (1,), "i8")
+    assert choose(task).plan.vector == HALF
+    assert choose(rows(401, "i8")).plan.vector == WIDEST
+
+
+def test_words_are_of_rows_in_any_order() -> None:
+    """Wherever they begin, so that portable results and several inputs have them, too."""
     task = rows(65, "i8")
-    assert choose(task).plan.vector == WORD
-    assert choose(replace(task, determinism="portable")).plan.vector == 1
+    assert choose(replace(task, determinism="portable")).plan.vector == choose(task).plan.vector == WIDEST
     assert choose(rows(65, "i8", "affine")).plan.vector == 1
     assert choose(middle(65, 3, "i8")).plan.vector == 1
     layout = Layout((MANY // 65, 65), (1,), ((65, 1), (65, 1)), ((1,),))
-    two = task_of(traced("dot", dtype("i8"), dtype("i8")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms)
+    two = task_of(traced("dot", dtype("f16"), dtype("f16")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms)
     assert choose(two).plan.tile_bytes == TILE
-    assert choose(two).plan.vector == 1
-
-
-def test_words_cut_rows_where_their_addresses_say() -> None:
-    assert choose(rows(65, "i8")).cut == "shifted"
-    assert choose(rows(65, "f32")).cut == ""
+    assert choose(two).plan.vector == WIDEST // 2
+    assert choose(two).facts.access == ("tile", "tile")
 
 
 @pytest.mark.parametrize("t", TYPES)
 def test_so_many_accesses_are_in_flight(t: str) -> None:
-    """By the accesses that a thread makes whole."""
-    steps, found = UNROLL_OF_BYTES if t == "i8" else UNROLL, set()
+    """By the accesses that a thread makes whole; of words one."""
+    found = set()
     for n in (9, 21, 31, 65, 129, 255, 317):
         plan = choose(rows(n, t)).plan
         each = max(1, n // (plan.lanes * plan.vector))
         if plan.tile_bytes:
-            assert plan.unroll == max(unroll for least, unroll in steps if each >= least), (n, each)
+            unroll = max(unroll for least, unroll in UNROLL if each >= least)
+            assert plan.unroll == (1 if plan.vector > 1 else unroll), (n, each)
             found.add(plan.unroll)
     assert found
 
 
 # --- lanes ---
+@pytest.mark.parametrize("t", ["i8", "bf16"])
+def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
+    for most, lanes in LANES_OF_WORDS[item(t)]:
+        n = min(most, ROW_OF_NARROW - 41) // item(t) - 2 | 1
+        assert choose(rows(n, t)).plan.lanes == lanes, n
+    for most, lanes in FEW_LANES:
+        n = min(most, 1100) // WIDEST * WIDEST - WIDEST
+        layout = Layout((MANY // n, n // item(t)), (1,), (((n + WIDEST) // item(t), 1),), ((1,),))
+        plan = choose(task_of(traced("sum", dtype(t)), layout, (1, 0), DEFAULT, DEFAULT.sms)).plan
+        if plan.tile_bytes:
+            assert plan.lanes == max(lanes, ((n + WIDEST) & -(n + WIDEST)) // HALF)
+
+
 def test_enough_threads_read_a_copy() -> None:
     """Of few long rows, several lanes a row."""
-    for t in TYPES:
+    for t in ("f32", "f64"):
         for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
             choice = choose(rows(n, t))
             enough = choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
@@ -220,27 +275,22 @@ def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
     assert staged._ways(geometry, 4, 1, choose(task).plan.lanes) < 4
 
 
-def banked(task: Task, vector: int, lanes: int) -> int:
+def banked(task: Task, lanes: int) -> int:
     """Wavefronts of a warp's first accesses, as the profiler counts them; of half a warp where they have 8 bytes."""
     g, size = task.geometry, task.itemsize
-    width = size * vector
-    threads = np.arange(WARP if width <= WORD else WARP // 2)
-    step = offsets_of(g.reduced, 0)[1] * vector if g.n_reduced > 1 else 0
+    threads = np.arange(WARP if size <= WORD else WARP // 2)
+    step = offsets_of(g.reduced, 0)[1] if g.n_reduced > 1 else 0
     own = offsets_of(g.kept, 0)[: len(threads)]
     at = (own[threads // lanes] + threads % lanes * step) * size
-    return wavefronts(at // width * width, threads, width, "load").wavefronts
+    return wavefronts(at, threads, size, "load").wavefronts
 
 
 @settings(max_examples=300)
-@given(
-    st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16, 32]), st.integers(1, 80), st.integers(1, 9), st.booleans()
-)
-def test_what_waits_at_the_banks(t: str, lanes: int, n: int, inner: int, words: bool) -> None:
+@given(st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16, 32]), st.integers(1, 80), st.integers(1, 9))
+def test_what_waits_at_the_banks(t: str, lanes: int, n: int, inner: int) -> None:
     """The planner's count is that of the addresses, result by result and lane by lane."""
-    shape = (64, n, inner) if inner > 1 else (64, n)
-    task = simple("sum", shape, (1,), t)
-    vector = max(1, WORD // item(t)) if words and inner == 1 else 1
-    assert staged._ways(task.geometry, item(t), vector, lanes) == banked(task, vector, lanes)
+    task = simple("sum", (64, n, inner) if inner > 1 else (64, n), (1,), t)
+    assert staged._ways(task.geometry, item(t), 1, lanes) == banked(task, lanes)
 
 
 @settings(max_examples=200)

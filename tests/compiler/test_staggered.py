@@ -18,7 +18,7 @@ from warpfold.compiler.geometry import collapse
 from warpfold.compiler.plan import STATIC_SHARED, Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
-from warpfold.compiler.staggered import LANES, LEAST, STATES, STEPS, serves
+from warpfold.compiler.staggered import LANES, LANES_OF_BYTES, LEAST, STATES, STEPS, WIDTH, serves
 from warpfold.compiler.staggered import WIDEST as ELEMENTS
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
 from warpfold.compiler.task import Choice, Task
@@ -34,7 +34,7 @@ def item(t: str) -> int:
 
 def widest(t: str, what: str = "max") -> int:
     registers = simple(what, (ROWS, 1001), (0,), t).state_registers
-    return min(WIDEST // item(t), ELEMENTS, STATES // registers)
+    return min(max(2, WIDTH // item(t)), ELEMENTS, STATES // registers)
 
 
 def pitched(rows: int, columns: int, pitch: int, t: str = "f32", start: int = 0, what: str = "sum") -> Task:
@@ -66,7 +66,7 @@ def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
 
 @pytest.mark.parametrize("t", TYPES)
 def test_so_many_columns_fill_most_lanes(t: str) -> None:
-    most = LANES * widest(t)
+    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
     rows = 2 * MANY // most
     assert is_staggered(pitched(rows, most, most + 1, t, what="max"))
     assert not is_staggered(pitched(rows, most - 1, most, t, what="max"))
@@ -177,14 +177,14 @@ def choice(options: str, shape: tuple[int, int] = (ROWS, 1001), t: str = "f32", 
 
 
 def test_an_option_that_needs_other_rows_gives_the_walk_up() -> None:
-    """Two warps of odd rows begin at two places each, and 16 bytes of eight rows too; four warps do well."""
-    assert choice("warps=4").plan.walk == "staggered"
-    assert choice("warps=2").plan.walk == "interleaved"
+    """Two warps of odd rows are as many as accesses of two elements can begin at; of four elements it takes four."""
+    assert choice("warps=2").plan.walk == choice("warps=4,vector=4").plan.walk == "staggered"
+    assert choice("warps=2,vector=4").plan.walk == "interleaved"
     assert choice("vector=16", t="i8").plan.walk == "interleaved"
     assert choice("finish=two_kernels").plan.walk == "interleaved"
     assert choice("fast=reduced").plan.walk == "interleaved"
     with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
-        choice("warps=2,walk=staggered")
+        choice("warps=2,walk=staggered,vector=4")
     with pytest.raises(PlanError, match="WF421: vector=8 elements of 4 bytes are 32 bytes"):
         choice("vector=8,walk=staggered")
 

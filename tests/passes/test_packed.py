@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_harness import compile_text, run_text
 
 import warpfold as wf
 from warpfold.compiler.dtypes import I64
@@ -59,6 +60,90 @@ def test_whether_any_and_all(dtype: str, shape: tuple[int, ...], axis: int, fill
     for mine, numpys in ((wf.any, np.any), (wf.all, np.all)):
         np.testing.assert_array_equal(mine(x, axis=axis), numpys(x, axis=axis))
         np.testing.assert_array_equal(mine(x, axis=axis, where=where), numpys(x, axis=axis, where=where))
+
+
+ENDS = ["lanes=1,unroll=1", "lanes=2,unroll=2"]
+"""All accesses are whole ones or cut, and some whole ones are left over."""
+
+
+def rows_apart(dtype: str, rows: int, length: int, pitch: int) -> np.ndarray[Any, Any]:
+    """Rows that hold nothing but zeros, or no zero, in turn; what lies between them is of the other kind."""
+    some = np.random.default_rng(7).integers(1, 120, (rows, pitch)).astype(dtype)
+    set_there = (np.arange(rows)[:, None] % 2 == 1) ^ (np.arange(pitch) >= length)
+    return np.where(set_there, some, np.zeros_like(some))[:, :length]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("how", ENDS)
+def test_the_ends_of_rows_of_every_length(dtype: str, how: str) -> None:
+    """A byte too many or too few at the end of a row, or before its beginning, would be in every answer.
+
+    Rows that follow each other begin and end in accesses of 16 bytes; those that are 48 bytes apart only end in one.
+    """
+    plan = f"fast=reduced,vector=16,warps=1,warps_kept=1,tile_bytes=0,{how}"
+    wide = np.uint64 if dtype == "uint8" else np.int64
+    for length in range(2, 41):  # a row of one element has no vector
+        for pitch in (length, 48):
+            x = rows_apart(dtype, 6, length, pitch)
+            for what, expected in (
+                ("sum", x.sum(axis=1, dtype=wide)), ("any", x.any(axis=1)), ("all", x.all(axis=1)),
+                ("count_nonzero", np.count_nonzero(x, axis=1)),
+            ):  # fmt: skip
+                found = wf.reduce(x, what, axis=1, plan=plan, device="emulator")
+                np.testing.assert_array_equal(found, expected, f"{what} {length} {pitch}")
+
+
+def masked_sums(index: str, predicate: str, bounds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """For each bound the sum of those of the bytes 1 to 128, powers of two, whose number stands so to the bound."""
+    numbers = [f"%c{j} = arith.constant {j} : {index}" for j in range(8)]
+    text = f"""gpu.module @m {{
+      gpu.func @k(%x: !llvm.ptr<1>, %bounds: !llvm.ptr<1>, %out: !llvm.ptr<1>) kernel
+          attributes {{known_block_size = array<i32: 32, 1, 1>}} {{
+        %tid = gpu.thread_id x
+        %i = arith.index_cast %tid : index to i32
+        %where = llvm.getelementptr %bounds[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, {index}
+        %left = llvm.load %where : !llvm.ptr<1> -> {index}
+        %bytes = llvm.load %x {{alignment = 8}} : !llvm.ptr<1> -> vector<8xi8>
+        %zeros = arith.constant dense<0> : vector<8xi32>
+        {" ".join(numbers)}
+        %s = "fold.thread_reduce"(%c0, %c1, %zeros) ({{
+        ^bb0(%r: {index}):
+          %wide = arith.extui %bytes : vector<8xi8> to vector<8xi32>
+          %number = vector.from_elements {", ".join(f"%c{j}" for j in range(8))} : vector<8x{index}>
+          %bound = vector.broadcast %left : {index} to vector<8x{index}>
+          %live = arith.cmpi {predicate}, %number, %bound : vector<8x{index}>
+          %wanted = arith.select %live, %wide, %zeros : vector<8xi1>, vector<8xi32>
+          "fold.yield"(%wanted) : (vector<8xi32>) -> ()
+        }}, {{
+        ^bb0(%a: i32, %b: i32):
+          %c = arith.addi %a, %b : i32
+          "fold.yield"(%c) : (i32) -> ()
+        }}) {{step = 8, unroll = 1, once = true}} : ({index}, {index}, vector<8xi32>) -> i32
+        %to = llvm.getelementptr %out[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+        llvm.store %s, %to : i32, !llvm.ptr<1>
+        gpu.return
+      }}
+    }}"""
+    padded = np.resize(bounds, 32).astype(f"i{int(index[1:]) // 8}")
+    source = 1 << np.arange(8, dtype=np.uint8)
+    (found,) = run_text(compile_text(text), "k", [source, padded], [np.zeros(32, np.int32)], (1, 1, 1), 32)
+    return found[: len(bounds)]
+
+
+@pytest.mark.parametrize("index", ["i32", "i64"])
+@pytest.mark.parametrize("predicate", ["slt", "sge"])
+@pytest.mark.parametrize("far", [False, True])
+def test_bytes_of_a_word_whose_number_is_below_a_bound(index: str, predicate: str, far: bool) -> None:
+    """The bound is what is left of a row: none, some, or far more, as in the access that a row begins in.
+
+    Rows may have as many bytes as an index can tell apart, or as a memory has.
+    """
+    bits = {"i32": 31, "i64": 48}[index]
+    powers = [sign * (1 << k) for k in range(bits - 15, bits) for sign in (-1, 1)]
+    bounds = np.array([1 - (1 << bits), *powers, (1 << bits) - 1] if far else range(-12, 20), np.int64)
+    below = (1 << np.clip(bounds, 0, 8)) - 1
+    found = masked_sums(index, predicate, bounds)
+    np.testing.assert_array_equal(found, below if predicate == "slt" else 255 - below)
 
 
 def test_a_step_of_extreme_bytes_fits_32_bits() -> None:
