@@ -13,9 +13,9 @@ from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
-LINE = 128
-"""Bytes that the lanes along the kept axis read in a row where warps share the reduced one; twice as many where rows do
-not begin at such a boundary, so that fewer lines are read twice."""
+LINE, ACROSS = 128, 16
+"""Bytes that the lanes along the kept axis read in a row where warps share the reduced one; and the lanes at least
+where rows do not begin at such a boundary, so that fewer lines are read twice."""
 LONG_ROWS = {1: 1 << 13, 2: 1 << 16}
 """Bytes of a row, by those of an element, from which on a whole warp reads one, half an access a lane."""
 SEVERAL = 3
@@ -86,13 +86,13 @@ def _is_crowded(g: Geometry, item: int) -> bool:
 def _lanes_kept(task: Task, vector: int) -> int:
     """Lanes along the kept axis where warps share the reduced one."""
     g = task.geometry
-    if vector == 1 or not g.reduced or not g.kept:
+    if vector == 1:
         return WARP
     pitches = [abs(d.strides[0]) * task.itemsize for d in g.reduced]
     across = large(g) and any(pitch % LINE and pitch > 2 * LINE for pitch in pitches)
     if _is_long(task):
         return WARP
-    return min(WARP, (2 if across else 1) * LINE // (vector * task.itemsize))
+    return min(WARP, max(ACROSS if across else 1, LINE // (vector * task.itemsize)))
 
 
 def _is_written(task: Task) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .access import WIDEST, planned, ranks
 from .atomic import operation
 from .cost import operations
@@ -42,7 +44,7 @@ HALF = 8
 """Bytes of an access to rows of bytes, and to shifted ones of pairs of them, that are not long: a thread then has few
 elements to mask and to join, and there are more threads."""
 THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, WARP))
-THREADS_OF_SHIFTED_HALVES = (*THREADS_OF_HALVES[:2], (600, 4), *THREADS_OF_HALVES[3:])
+THREADS_OF_SHIFTED_HALVES = ((60, 1), (88, 2), (600, 4), *THREADS_OF_HALVES[3:])
 """(bytes, threads): rows that are read so get so many threads."""
 ALIGNED_HALVES, TRUTHS = 4096, 40960
 """Bytes of aligned rows of bytes up to which they are; and of shifted ones of truth values, which then get a warp."""
@@ -114,7 +116,7 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if shifted:
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
     each = task.geometry.n_reduced // (vector * positions)
-    if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task):
+    if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return UNROLL if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions <= MOST_OF_SHORT else UNROLL
@@ -127,20 +129,22 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
 def _threads_a_row(task: Task, vector: int) -> int:
     """By the number of its accesses, and by whether the results alone fill the machine."""
     g = task.geometry
-    accesses = -(-g.n_reduced // vector)
+    accesses, nbytes = -(-g.n_reduced // vector), g.n_reduced * task.itemsize
     if ranks(g)[1] > 1:
         several = accesses <= (LANES_OF_SEVERAL_DIMS if _few(task) else THREADS)
         return LANES_OF_SEVERAL_DIMS if several else THREADS
     if _few(task):
-        steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_FEW[kind(vector)]
-    elif _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
+        return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
+    if _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
         aligned = planned(task, "reduced", vector) == {"aligned"}
         halves = THREADS_OF_HALVES if aligned else THREADS_OF_SHIFTED_HALVES
-        steps = (*((nbytes / HALF, threads) for nbytes, threads in halves), (TRUTHS / HALF, WARP))
-    else:
-        steps = _steps(task, vector)
-        accesses = -(-g.n_reduced * task.itemsize // WIDEST) if vector > 1 else accesses
-    return next((threads for most, threads in steps if accesses <= most), THREADS)
+        return _first((*halves, (TRUTHS, WARP)), nbytes)
+    return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
+
+
+def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
+    """The threads of the first class of so large rows; those of a CTA beyond."""
+    return next((threads for most, threads in steps if size <= most), THREADS)
 
 
 def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:

@@ -80,7 +80,7 @@ def test_narrow_elements_are_read_half_an_access_at_a_time(t: str) -> None:
     """In rows that begin anywhere, and in all of bytes that are not long."""
     item = dtype(t).itemsize
     for (most, threads), (_, above) in pairwise(THREADS_OF_SHIFTED_HALVES):
-        found = [plan(n // item | 1, t) for n in (most - HALF, most + HALF)]
+        found = [plan(n // item | 1, t) for n in (most - 2 * item, most + item)]
         assert [p.positions for p in found] == [threads, above], most
         assert {p.vector for p in found} == {HALF // item}
     for most, threads in THREADS_OF_HALVES:

@@ -30,11 +30,11 @@ def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan:
         ("max", "i16", (1 << 14, 4096), 3),  # short ones are taken apart first
         ("sum", "i16", (1 << 14, 4096), 0),  # eight sums of 64 bits
         ("sum", "f32", (1 << 16, 257), 4),  # staggered warps, as aligned columns
-        ("argmax", "f16", (1 << 16, 257), 0),
+        ("argmax", "f16", (1 << 16, 257), 3),
         ("var", "f32", (1 << 14, 4096), 2),  # states of several values
-        ("sum", "f32", (1 << 20, 9), 4),  # periods
+        ("sum", "f32", (1 << 20, 9), 2),  # periods, of twice the threads
         ("mean_var", "f16", (1 << 20, 9), 2),  # three values for each of eight places
-        ("logsumexp", "bool", (1 << 20, 9), 1),  # two values of 64 bits for each
+        ("logsumexp", "bool", (1 << 20, 9), 4),  # two values of 64 bits for each of fewer
     ],
 )
 def test_columns_get_the_registers_that_their_states_need(what: str, t: str, shape: tuple[int, ...], ctas: int) -> None:
