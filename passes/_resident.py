@@ -102,7 +102,7 @@ def _is_crowded(plan: Plan, facts: Facts, states: list[Any]) -> bool:
         return registers > HELD
     if facts.index_bits == 64:
         return registers >= FEW
-    return registers > (FEW if len(states) == 1 else HELD)
+    return registers > FEW if len(states) == 1 else registers >= HELD
 
 
 def _registers(plan: Plan, states: list[Any]) -> int:
@@ -123,5 +123,5 @@ def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str
     if plan.vector * (plan.unroll + 1) not in SNUG:
         return 0
     if facts.index_bits == 32:
-        return threads // plan.threads
+        return (threads if threads >= MANY else threads * 3 // 4) // plan.threads
     return WIDE_OFFSETS // plan.threads if threads < MANY else 0

@@ -33,8 +33,8 @@ def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan:
         ("argmax", "f16", (1 << 16, 257), 3),
         ("var", "f32", (1 << 14, 4096), 2),  # states of several values
         ("sum", "f32", (1 << 20, 9), 2),  # periods, of twice the threads
-        ("mean_var", "f16", (1 << 20, 9), 2),  # three values for each of eight places
-        ("logsumexp", "bool", (1 << 20, 9), 4),  # two values of 64 bits for each of fewer
+        ("mean_var", "f16", (1 << 20, 9), 1),  # three values for each of eight places
+        ("logsumexp", "bool", (1 << 20, 9), 2),  # two values of 64 bits for each of four
     ],
 )
 def test_columns_get_the_registers_that_their_states_need(what: str, t: str, shape: tuple[int, ...], ctas: int) -> None:
