@@ -22,8 +22,9 @@ SEVERAL = 3
 """Registers of a state from which on a thread has half as many results."""
 NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 """(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
-BYTES_IN_FLIGHT = 32
-"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access."""
+BYTES_IN_FLIGHT, ADDED = 32, 4
+"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access; and accesses, of
+those that are added: those of four rows are taken apart together."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 CROWD, CROWDED, SHARING = 32, 4, 2
@@ -50,12 +51,8 @@ def plan(task: Task, notes: Notes) -> Plan:
     vector = vector_of(task, "kept", widest, notes)
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
     alone = _is_short(task, vector)
-    if (
-        task.itemsize == 1 < vector
-        and (alone or "unaligned" not in planned(task, "kept", vector))
-        and not _is_long(task)
-    ):
-        unroll = min(unroll, BYTES_IN_FLIGHT // vector)
+    if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
+        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if operation(task.monoid) == "add" else unroll)
     few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
@@ -81,6 +78,11 @@ def _is_long(task: Task) -> bool:
 def _is_crowded(g: Geometry, item: int) -> bool:
     """Whether several rows of a middle axis lie within a line or so, and each result has some of them."""
     return len(g.kept) > 1 and g.kept[-1].size * item <= CROWD and g.n_reduced >= CROWD
+
+
+def _are_beside(g: Geometry, inputs: int) -> bool:
+    """Whether neighbouring results lie side by side."""
+    return set(g.kept[-1].strides[inputs:]) <= {1}
 
 
 def _lanes_kept(task: Task, vector: int) -> int:
@@ -124,6 +126,8 @@ def _widest_of_short(task: Task, widest: int) -> int:
     half, few = HALF // task.itemsize, g.n_reduced <= FEW_ROWS
     if _is_written(task):
         return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
+    if not _are_beside(g, len(task.program.inputs)) and planned(task, "kept", widest) == {"aligned"}:
+        return widest
     if task.itemsize == 1 or (few and "unaligned" in planned(task, "kept", widest)):
         widest = min(widest, max(1, half))
     if _is_crowded(g, task.itemsize):

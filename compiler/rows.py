@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .access import WIDEST, planned, ranks
+from .access import WIDEST, ceil2, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .limits import FEW, STATE_LIMIT, UNROLL, calm, floor2, kind, unroll_of, vector_of, widest_of
@@ -22,6 +22,8 @@ UNROLL_OF_SHIFTED, DEEP, DEEP_FROM = 2, 4, 1 << 17
 """The same of rows that begin anywhere, of which the first and the last so many of a thread are masked, which costs
 instructions; and of those with few elements to mask: of words that get ROW threads, and of all but bytes that are as
 long as that."""
+PAIR = 2
+"""Bytes of elements of which ROW threads have no more accesses in flight than they make: those in vain cost as much."""
 UNROLL_OF_HALVES = 2
 """The same of rows of bytes that are read HALF an access at a time."""
 MASKED = 16
@@ -121,6 +123,8 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions <= MOST_OF_SHORT else UNROLL
     most = UNROLL_OF_SHORT.get(positions, UNROLL)
+    if positions == ROW and task.itemsize == PAIR:
+        most = min(most, ceil2(-(-task.geometry.n_reduced // (vector * positions))))
     if vector > 1 and vector * task.itemsize < WIDEST:
         most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else DEEP)
     return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most

@@ -1,9 +1,11 @@
 """Bytes combined four at a time: sums of 8-bit integers, counts of bytes that are not zero, and whether any or all are.
 
 The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
-for each byte; where neighbours are results of their own, with a one for the byte of the result. A state of 32 bits is
-what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that are joined as they are; a
-scalar result is one comparison of what these are together.
+for each byte. Where neighbours are results of their own, the bytes of one place are brought together from the words of
+four accesses by ``prmt``, twelve instructions for sixteen bytes; a last access alone has a one for the byte of the
+result. A state of 32 bits is what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that
+are joined as they are; a scalar result is one comparison of what these are together. Counts of the accesses of a step
+fit in bytes: their words are added first.
 
 Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
 cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
@@ -26,6 +28,9 @@ from ._steps import walked
 _BYTES = 4
 _LOW, _HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
 _COUNT_BITS = 7
+_PAIR = 0x0101
+_BYTES_IN_TURN, _HALVES_IN_TURN = (0x5140, 0x7362), (0x5410, 0x7632)
+"""Selectors of ``prmt`` for the lower and the upper half of two words whose bytes, or halves, are taken in turn."""
 _NEUTRAL = {"arith.addi": 0, "arith.ori": 0, "arith.andi": 1}
 """The combines, with the number that all elements outside a mask are."""
 
@@ -126,13 +131,33 @@ def _totals(op: Any) -> Any:
 
     def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
         words = [_counting(x) for x in lifts]
+        if lifts[0].truth:
+            words = [[reduce(arith.addi, column) for column in zip(*words, strict=True)]]
         totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
-        for access in words:
-            totals = [_dot(lifts[0], access[j // _BYTES], 1 << (8 * (j % _BYTES)), t) for j, t in enumerate(totals)]
+        for k in range(0, len(words), _BYTES):
+            some = words[k : k + _BYTES]
+            each = [pair for column in zip(*some, strict=True) for pair in _by_place(list(column))]
+            totals = [_dot(lifts[0], word, ones, t) for (word, ones), t in zip(each, totals, strict=True)]
         added = fragment(totals)
         return [added if narrow else arith.addi(state[0], _widened(added, lifts[0], state[0].type))]
 
     return _loop(op, [op.operands[2]], "arith.addi", step)[0]
+
+
+def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
+    """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
+    if len(words) == 1:
+        return [(words[0], 1 << (8 * j)) for j in range(_BYTES)]
+    first = _mixed(*words[:2], _BYTES_IN_TURN)
+    if len(words) == 2:
+        return [(word, ones) for word in first for ones in (_PAIR, _PAIR << 16)]
+    second = _mixed(*words[2:], _BYTES_IN_TURN) if len(words) == _BYTES else _mixed(words[2], i32(0), _BYTES_IN_TURN)
+    return [(w, _ONES) for pair in zip(first, second, strict=True) for w in _mixed(*pair, _HALVES_IN_TURN)]
+
+
+def _mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
+    """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
+    return [llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(s)], [], []) for s in selectors]
 
 
 def _counting(lift: _Lift) -> list[Any]:
