@@ -36,7 +36,7 @@ IN_CLUSTERS = {
 def explain(request: Request, arch: str) -> None:
     """Prints the plan, its reasons, the plans rejected, the bytes and the Python lines."""
     ready = request.planned(arch)
-    geometry = ready.geometry
+    geometry = ready.task.geometry
     screen.show(f"{request.title()}, for {arch}")
     screen.show(f"collapsed to {geometry.n_kept:,} result(s) of {geometry.n_reduced:,} element(s) each")
     screen.show()
@@ -63,7 +63,7 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     program, plan, run = ready.program, ready.choice.plan, ready.choice.run
     shape, types, _ = request.kind()
     read = prod(shape) * sum(t.itemsize for t in types)
-    written = ready.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
+    written = ready.task.geometry.n_kept * sum(o.dtype.itemsize for o in program.outputs)
     speed, part = BANDWIDTH[ready.target.arch]
     state = sum(t.itemsize for t in program.monoid.state)
     partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0

@@ -103,8 +103,10 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
         kernel.role
     ]
     outputs = compiled.state if kernel.role == "init" else compiled.outputs
+    if left := ready.geometry.after:
+        n_kept, parts = left.n_kept, parts * left.n_reduced
     second = launch(kernel.plan, n_kept, parts)
-    return replace(task, run=second, n_reduced=parts, inputs=compiled.state, outputs=outputs)
+    return replace(task, run=second, n_kept=n_kept, n_reduced=parts, inputs=compiled.state, outputs=outputs)
 
 
 def _tile(g: Geometry, run: Launch, access: Sequence[str]) -> dict[str, Any]:

@@ -99,25 +99,26 @@ BUILT_IN: dict[str, Callable[[Array], Any]] = {
 """NumPy's own answers, independent of everything that warpfold traces; x is [results][reduced elements]."""
 
 
-def depth(plan: Plan, run: Launch, times: int = 1) -> int:
+def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     """The most combines that one element passes through: a thread's chain, then the trees above it.
 
     Of elements that a result has several ``times`` each round doubles a state, or joins it with what there is, after
-    which it is not doubled any more.
+    which it is not doubled any more. If so many states are ``left`` of a result, all threads of a CTA read them.
     """
     if times > 1:
-        return depth(plan, run) + (times - 1).bit_length()
+        return depth(plan, run, left=left) + (times - 1).bit_length()
     if plan.walk == "period":
         return _depth_of_periods(plan, run)
     across = plan.positions * plan.vector_reduced
     chain = -(-run.chunk // (across * plan.unroll))
     in_order = plan.positions if plan.cta == "serial" else 0
     above = (plan.unroll * across * plan.cluster).bit_length() + in_order
-    parts = plan.parts(run.split)
+    parts = plan.parts(run.split) * left
     if parts == 1:
         return chain + above
-    deep = plan.second_unroll
-    return chain + above + -(-parts // (plan.positions * deep)) + plan.positions.bit_length() + in_order + deep
+    deep, positions = plan.second_unroll, plan.threads if plan.fast == "both" else plan.positions
+    in_order = positions if plan.cta == "serial" else 0
+    return chain + above + -(-parts // (positions * deep)) + positions.bit_length() + in_order + deep
 
 
 def _depth_of_periods(plan: Plan, run: Launch) -> int:

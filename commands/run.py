@@ -143,12 +143,18 @@ def _check(request: Request, outcome: Outcome) -> None:
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
     evaluator = Evaluator(ready.program, inputs, axes)
-    levels_ = reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times)
+    levels_ = _depth(ready)
     got = [p for r in outcome.results for p in parts(r)]
     plain = len(inputs) == len(request.arrays) and not request.params
     name = request.what if plain else None
     checks = iter(reference.check(name, evaluator, request.arrays, axes, got, levels_))
     outcome.checks = [reference.worst([next(checks) for _ in parts(r)]) for r in outcome.results]
+
+
+def _depth(ready: Prepared) -> int:
+    """The most combines that an element of this reduction passes through."""
+    left = ready.geometry.after
+    return reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times, left.n_reduced if left else 1)
 
 
 def _save(f: Any, results: list[Array]) -> None:

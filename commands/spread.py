@@ -19,7 +19,7 @@ from ..compiler.errors import PlanError, error
 from ..compiler.geometry import normalize_axes
 from ..compiler.ladder import RUNGS, expand
 from ..compiler.ownership import Launch
-from ..compiler.plan import Determinism, Finish, Meeting, Plan
+from ..compiler.plan import Determinism, Fast, Finish, Meeting, Plan
 from ..compiler.programs import names
 from ..runtime.emulator_backend import EmulatorBackend
 from ..runtime.execute import Arrays, prepared, side_by_side
@@ -34,7 +34,7 @@ from .ulps import Apart, apart
 
 POWERS = ("1", "2", "4", "8", "16", "32")
 FIELDS: dict[str, Sequence[str]] = {
-    "fast": ("reduced", "kept"), "walk": ("interleaved", "blocked"), "vector": POWERS[:5], "unroll": POWERS[:4],
+    "fast": get_args(Fast), "walk": ("interleaved", "blocked"), "vector": POWERS[:5], "unroll": POWERS[:4],
     "lanes": POWERS, "warps": POWERS, "cluster": POWERS[:4], "cta": get_args(Meeting), "coarsening": ("0", *POWERS[:5]),
     "finish": get_args(Finish),
 }  # fmt: skip

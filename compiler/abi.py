@@ -191,21 +191,22 @@ def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
 
 
 def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
-    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept].
+    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept][reduced].
 
-    ``geometry`` is that of the first kernel's outputs alone. The reduced dim is there even for one part, since a kernel
-    compiled for partials has a parameter for its stride.
+    ``geometry`` is that of the first kernel's outputs alone, with what of each is left to reduce. The dim of the parts
+    is there even for one, since a kernel compiled for partials has a parameter for its stride.
     """
     n_outputs = len(geometry.offsets)
     stride = 1
-    kept: list[Dim] = []
-    for d in reversed(geometry.kept):
-        kept.insert(0, Dim(d.size, (stride,) * states + d.strides))
+    laid: list[Dim] = []
+    for d in reversed((*geometry.kept, *geometry.reduced)):
+        laid.insert(0, Dim(d.size, (stride,) * states + d.strides))
         stride *= d.size
-    reduced = Dim(split, (stride,) * states + (0,) * n_outputs)
+    kept, left = laid[: len(geometry.kept)], laid[len(geometry.kept) :]
+    parts = Dim(split, (stride,) * states + (0,) * n_outputs)
     again = geometry.copies
     copies = again and Dim(again.size, (0,) * states + again.strides)
-    return Geometry(tuple(kept), (reduced,), (0,) * states + geometry.offsets, times=geometry.times, copies=copies)
+    return Geometry(tuple(kept), (parts, *left), (0,) * states + geometry.offsets, times=geometry.times, copies=copies)
 
 
 def partial_program(program: Program) -> Program:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .abi import Facts, Kernel, partial_program, second_program
 from .artifact import Artifact, CompiledKernel, Role
+from .both import first
 from .dialect import load
 from .emit import emit
 from .errors import error
@@ -17,7 +18,7 @@ from .graph import Program
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, lowered, run
 from .plan import Access, Plan
-from .target import Target
+from .target import WARP, Target
 
 _context: list[Any] = []
 
@@ -39,11 +40,12 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
     the reduction of nothing.
     """
     name = _symbol(program.name)
-    main = Kernel(name, program, facts, plan)
+    main = Kernel(name, program, facts, first(plan))
     if plan.finish in ("cta", "last_block"):
         return [("main", main)]
     access: tuple[Access, ...] = tuple("strided" for _ in main.monoid.state)
-    rest = replace(facts, reduced_rank=0 if plan.finish == "atomic" else 1, access=access, store_vector=False)
+    left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
+    rest = replace(facts, reduced_rank=left, access=access, store_vector=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
@@ -61,7 +63,12 @@ def _symbol(name: str) -> str:
 
 
 def _second_plan(plan: Plan) -> Plan:
-    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
+    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors.
+
+    What is left of a result where lanes lay along both axes, [parts][kept][reduced], all threads of a CTA walk.
+    """
+    if plan.fast == "both":
+        plan = replace(plan, fast="reduced", lanes=WARP, warps=plan.threads // WARP, warps_kept=1)
     return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
 
 
@@ -86,7 +93,9 @@ def compile_program(
         module = emit([k for _, k in found], target)
         source = str(module)
         ptx = _ptx(lowered(steps, module))
-    compiled = tuple(CompiledKernel(k.name, role, k.plan, k.facts, k.params) for role, k in found)
+    compiled = tuple(
+        CompiledKernel(k.name, role, plan if role == "main" else k.plan, k.facts, k.params) for role, k in found
+    )
     outputs = tuple(o.dtype for o in program.outputs)
     provenance = {"bindings": f"{BINDINGS_NAME} {BINDINGS_VERSION}", "target": target.arch}
     monoid = found[0][1].monoid

@@ -53,6 +53,7 @@ class Geometry:
         index_base: the number of the element where the walk starts.
         times: how often the caller has each element in a result; see ``repeats.py``.
         copies: a kept dim along which all results are equal; None where there is none.
+        after: of a plan whose lanes lie along both axes, the results and what of each its second kernel reduces.
     """
 
     kept: tuple[Dim, ...]
@@ -61,6 +62,7 @@ class Geometry:
     index_base: int = 0
     times: int = 1
     copies: Dim | None = None
+    after: Geometry | None = None
 
     @cached_property
     def n_kept(self) -> int:
@@ -75,7 +77,7 @@ class Geometry:
     @property
     def count(self) -> int:
         """Elements that the caller reduces into each result."""
-        return self.n_reduced * self.times
+        return self.n_reduced * self.times * (self.after.n_reduced if self.after else 1)
 
     @property
     def repeats(self) -> bool:

@@ -13,6 +13,7 @@ from .ladder import expand
 from .target import WARP, Target
 
 Axis = Literal["reduced", "kept"]
+Fast = Literal["reduced", "kept", "both"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
@@ -48,7 +49,8 @@ class Plan:
     """Extents per level, and how the levels meet. Every extent is a power of two.
 
     Attributes:
-        fast: the axis along which neighbouring lanes, and the elements of one vector access, lie.
+        fast: the axis along which neighbouring lanes, and the elements of one vector access, lie: or ``both``, where
+            these follow each other, and a second kernel reduces what the first has kept (``both.py``).
         walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
             ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
             a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
@@ -74,7 +76,7 @@ class Plan:
         tree: the name of the combining tree, so that its bits can be promised.
     """
 
-    fast: Axis = "reduced"
+    fast: Fast = "reduced"
     walk: Walk = "interleaved"
     vector: int = 1
     unroll: int = 1
@@ -112,7 +114,7 @@ class Plan:
     @property
     def vector_kept(self) -> int:
         """Elements of one access along the kept axis; those of a period are of columns that other threads own."""
-        return self.vector if self.fast == "kept" and self.walk != "period" else 1
+        return self.vector if self.fast != "reduced" and self.walk != "period" else 1
 
     @property
     def slots(self) -> int:
@@ -215,7 +217,7 @@ def _check_extent(key: str, extent: int, shown: object) -> None:
 
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
 _CHOICES = {
-    "fast": ("reduced", "kept"),
+    "fast": get_args(Fast),
     "walk": get_args(Walk),
     "cta": get_args(Meeting),
     "exchange": ("shared", "global"),

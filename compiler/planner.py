@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from . import asked, columns, rows, staged, tiles, walks
+from . import asked, both, columns, rows, staged, tiles, walks
 from .abi import Facts
 from .access import access, large, nearest, planned, ranks, stores_vector
 from .dtypes import DType
@@ -46,6 +46,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF421 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
+    if split and (found := both.task_of(task, options)):
+        return _of_both(found, options, notes)
     plan = _own_plan(task, notes)
     if options and not asked.keeps_own(task, plan, options):
         notes = Notes()
@@ -62,6 +64,18 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs)
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def _of_both(task: Task, options: str, notes: Notes) -> Choice:
+    """The choice for the first kernel's ``task`` where lanes lie along both axes."""
+    plan = both.plan(task, notes)
+    parts = parts_of(task, plan, Notes())
+    if options:
+        plan, parts = asked.overridden(task, plan, parts, both.rest(options), notes)
+    check(plan, task.target, task.state_bytes)
+    run = launch_of(plan, task.geometry, parts, task.program.inputs)
+    reasons = [reason for reason, _ in notes.reasons]
+    return Choice(both.checked(plan), facts(task, plan), run, reasons, notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:

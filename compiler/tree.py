@@ -65,6 +65,8 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
     """
     if plan.finish not in ("cta", "last_block", "two_kernels"):
         return None
+    if plan.fast == "both":  # which elements a state of the first kernel has depends on the whole launch
+        return tuple(plan.to_dict().items()), run, n_reduced
     unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
     if plan.walk == "period":  # the tree depends on the rows, the columns and the address: so does the whole launch
         return unknown, run, plan.vector, plan.unroll, plan.warps_kept

@@ -2,10 +2,10 @@
 
 The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
 for each byte. Where neighbours are results of their own, the bytes of one place are brought together from the words of
-four accesses by ``prmt``, twelve instructions for sixteen bytes; a last access alone has a one for the byte of the
-result. A state of 32 bits is what ``dp4a`` adds to; to one of 64 the sum of a step is added. Truth values are words that
-are joined as they are; a scalar result is one comparison of what these are together. Counts of the accesses of a step
-fit in bytes: their words are added first.
+four accesses by ``prmt``: twelve instructions for sixteen bytes. A last access alone has a one for the byte of the
+result. A state of 32 bits is what ``dp4a`` adds to; to one of 64 the sum of a step is added. Counts of the accesses of
+a step fit in bytes: their words are added first. Truth values are words that are joined as they are; a scalar result is
+one comparison of what these are together.
 
 Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
 cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
@@ -148,11 +148,12 @@ def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
     """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
     if len(words) == 1:
         return [(words[0], 1 << (8 * j)) for j in range(_BYTES)]
-    first = _mixed(*words[:2], _BYTES_IN_TURN)
+    first = _mixed(words[0], words[1], _BYTES_IN_TURN)
     if len(words) == 2:
         return [(word, ones) for word in first for ones in (_PAIR, _PAIR << 16)]
-    second = _mixed(*words[2:], _BYTES_IN_TURN) if len(words) == _BYTES else _mixed(words[2], i32(0), _BYTES_IN_TURN)
-    return [(w, _ONES) for pair in zip(first, second, strict=True) for w in _mixed(*pair, _HALVES_IN_TURN)]
+    last = words[3] if len(words) == _BYTES else i32(0)
+    second = _mixed(words[2], last, _BYTES_IN_TURN)
+    return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in _mixed(a, b, _HALVES_IN_TURN)]
 
 
 def _mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:

@@ -11,6 +11,7 @@ from ..compiler import artifact as artifacts
 from ..compiler import planner, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
+from ..compiler.both import first, spread
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
@@ -124,6 +125,12 @@ class Compiled:
             inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
             ordered=a.plan.walk == "blocked", indexed=a.indexed,
         )  # fmt: skip
+        plan = first(a.plan)
+        if plan != a.plan:
+            left = spread(geometry, len(inputs))
+            if left is None:
+                raise self._mismatch("two dims around one kept one reduced, which with the inner is one run", "others")
+            geometry = left
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
@@ -131,17 +138,17 @@ class Compiled:
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
-        needed = planner.facts(task, a.plan)
+        needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
-        if a.most is not None and geometry.n_reduced > a.most:
-            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.n_reduced}")
+        if a.most is not None and geometry.count > a.most:
+            raise self._mismatch(f"at most {a.most} elements a result", f"{geometry.count}")
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = ctas(a.plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
-        return geometry, planner.launch_of(a.plan, geometry, parts, a.inputs)
+        parts = ctas(plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
+        return geometry, planner.launch_of(plan, geometry, parts, a.inputs)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
         return error("WF123", name=self.artifact.name, expected=expected, found=found)

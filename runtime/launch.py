@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
@@ -134,9 +134,11 @@ def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometr
     def outputs(d: Dim) -> Dim:
         return Dim(d.size, d.strides[inputs:])
 
-    kept, zeros = tuple(map(outputs, geometry.kept)), (0,) * (len(geometry.offsets) - inputs)
+    left = geometry.after or replace(geometry, reduced=())
+    kept, reduced = (tuple(map(outputs, dims)) for dims in (left.kept, left.reduced))
+    zeros = (0,) * (len(geometry.offsets) - inputs)
     copies = geometry.copies and outputs(geometry.copies)
-    return partial_geometry(Geometry(kept, (), zeros, times=geometry.times, copies=copies), states, parts)
+    return partial_geometry(Geometry(kept, reduced, zeros, times=geometry.times, copies=copies), states, parts)
 
 
 def _cells(g: Geometry, states: int) -> Geometry:

@@ -13,6 +13,7 @@ from math import prod
 
 from ..compiler import library, planner
 from ..compiler.artifact import Artifact
+from ..compiler.both import launched
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
@@ -86,10 +87,10 @@ class Prepared:
     task: Task
     choice: Choice
 
-    @property
+    @cached_property
     def geometry(self) -> Geometry:
-        """The collapsed iteration space."""
-        return self.task.geometry
+        """The collapsed iteration space that the kernels are launched with."""
+        return launched(self.task, self.choice.plan)
 
     @property
     def target(self) -> Target:

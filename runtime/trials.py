@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.artifact import Artifact
+from ..compiler.both import launched
 from ..compiler.task import Choice, Task
 from ..compiler.tree import unordered
 from . import cache, finds
@@ -49,7 +50,7 @@ class Trials:
         """
         words = finds.words(choice.plan)
         if words not in self._made:
-            backend, stream, geometry = self.backend, self.arrays.stream, self.task.geometry
+            backend, stream, geometry = self.backend, self.arrays.stream, launched(self.task, choice.plan)
             compiled = self._compiled(choice)
             layout = scratch(compiled, geometry, choice.run)
             space = backend.workspace(layout.nbytes, layout.counters, stream)

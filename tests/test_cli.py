@@ -311,17 +311,18 @@ def test_a_tile_is_a_level_before_all_others() -> None:
 def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     text = call("explain", "sum", "--shape", "1000000x9", "--axis", "0").stdout
     assert re.search(r"^register +20 +4 +1 +fold.thread_reduce ", text, re.MULTILINE)
-    assert re.search(r"^cta +112 +256 +256 +fold.period_reduce +lower-period-reduce ", text, re.MULTILINE)
-    assert "112 rows of 9 columns are a period of 256 threads: each reads 4 element(s) an access" in text
+    assert re.search(r"^cta +224 +512 +512 +fold.period_reduce +lower-period-reduce ", text, re.MULTILINE)
+    assert "224 rows of 9 columns are a period of 512 threads: each reads 4 element(s) an access" in text
     assert "walk=interleaved: lanes along so few columns would read in pieces" in text
     assert "fold.warp_reduce" not in text
 
 
 def test_staggered_warps_say_whose_columns_their_lanes_own() -> None:
     text = call("explain", "sum", "--shape", "4000x20001", "--axis", "0").stdout
+    assert re.search(r"^register +500 +2 +1 +fold.thread_reduce ", text, re.MULTILINE)
     assert re.search(r"^lane +1 +31 +32 +none: nothing to combine$", text, re.MULTILINE)
     assert re.search(r"^warp +8 +1 +256 +fold.shared_store ", text, re.MULTILINE)
-    assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 4 element(s)" in text
+    assert "each of 8 warps reads every 8th row, from the boundary before the CTA's columns on: 2 element(s)" in text
     assert "walk=interleaved: columns that begin anywhere take two accesses for one" in text
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import columns, period, rows, split, staged, staggered
-from warpfold.compiler.access import MANY
+from warpfold.compiler import columns, limits, period, rows, split, staged, staggered, tiles
+from warpfold.compiler.access import MANY, WIDEST
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
 
@@ -27,6 +28,7 @@ FIRST_RUN = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
 _TIME = re.compile(r"[\d.]+ (us|ms|s) \(")
 _COMMAND = r"\$ warpfold (explain [^\n]*|check [^\n]*|compile [^\n]* --emit program)\n(.*?)\n(?=\n\$ )"
 SHOWN = sorted(set(re.findall(_COMMAND, FIRST_RUN, re.DOTALL)))
+Steps = tuple[tuple[float, int], ...]
 BLOCKS = re.findall(r"```mlir ([\w-]+)\n(.*?)```", DESIGN, re.DOTALL)
 
 
@@ -56,40 +58,110 @@ def test_the_ir_in_the_design_is_what_the_compiler_prints(stage: str, block: str
         at, skipping = found + 1, False
 
 
-def test_the_classes_of_the_design_are_those_of_the_planner() -> None:
-    def row(name: str, *pairs: Any) -> str:
-        most, threads = (", ".join(str(pair[i]) for pair in pairs) for i in (0, 1))
-        return f"| reduced | {name} | {threads} threads | rows of up to {most}"
+def listed(values: Iterable[Any]) -> str:
+    return ", ".join(map(str, values))
 
-    long = rows.THREADS_A_ROW_OF_LONG[rows.LONG_COMBINE]
+
+def by_bytes(found: dict[int, Any], words: str = "") -> str:
+    """Numbers of which each is for elements of so many bytes."""
+    return f"{listed(found.values())} {words}for elements of {listed(found)} bytes"
+
+
+def row(name: str, steps: Steps, how: str = "") -> str:
+    """How the table's row begins of a class whose rows get so many threads, if they are at most so long."""
+    most, threads = zip(*steps, strict=True)
+    return f"| reduced | {name} | {listed(threads)} threads{how} | rows of up to {listed(most)}"
+
+
+def of_accesses() -> tuple[str, ...]:
+    each = (limits.STATE_LIMIT // 2, limits.STATE_LIMIT // 4)
+    least, shifted = (limits.NARROWEST["reduced"], limits.NARROWEST["kept"]), limits.SHIFTED
+    return (
+        f"Along rows they take {limits.STATE_LIMIT} registers at most, and accesses are halved, "
+        f"down to {least[0]} bytes, until the states of {limits.DEEP} of them take {limits.VALUES_LIMIT}: ",
+        f"states take {each[0]} registers, or {each[1]} where each has {columns.SEVERAL} or more",
+        f"of {least[0]} bytes at least; along columns, or where several dims are reduced, of {least[1]}.",
+        f"in rows of fewer than {by_bytes(shifted, 'accesses ')}, which would not pay for the masks ",
+        f"Staggered warps have up to {by_bytes(staggered.IN_FLIGHT)}, and {staggered.OF_TRUTHS} for truth values",
+        f"A *wide* access is one of {WIDEST} bytes",
+        f"One for an array of {MANY >> 20} Mi elements or more with one reduced dim has just its dims",
+    )
+
+
+def of_rows() -> tuple[str, ...]:
+    long, wide = rows.THREADS_A_ROW_OF_LONG, " wide accesses |"
+    by_halves = f", by {rows.HALF} bytes at a time"
     kib = (split.CLUSTER_FROM >> 10, split.CLUSTER_TO >> 10)
-    for text in (
-        row("thread, a few lanes, warp, four warps", *rows.THREADS_A_ROW) + " wide accesses |",
-        row("single elements", *rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
-        f"of up to {rows.ONE}, {rows.FOUR} accesses for each element of one, {rows.MOST_OF_A_WARP} in all |",
+    return (
+        row("thread, a few lanes, warp, four warps", rows.THREADS_A_ROW) + wide,
+        row("pairs of bytes", rows.THREADS_A_ROW_OF_PAIRS) + wide,
+        f"those of more than {rows.THREADS_A_ROW[3][0]} and up to {rows.OF_ONE_WARP} wide accesses, but of bytes |",
+        row(f"accesses of {rows.LONG_COMBINE} operations or more", long[1]) + wide,
+        row(f"combines of {rows.LONG_COMBINE} operations or more", long[rows.LONG_COMBINE]) + wide,
+        row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",
+        row("narrow, shifted", rows.THREADS_OF_SHIFTED_HALVES, by_halves) + " bytes that begin anywhere, ",
+        f"; a warp up to {rows.TRUTHS} truth values ",
+        row("single elements", rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
+        f"| shifted | 1, 4, {WARP}, {rows.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
+        f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; ",
         f"| CTA | {split.THREADS} threads, ",
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
-        f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | ",
-        f"| rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
-        f"; arrays of {staged.TILES} copies an SM and more |",
-        f"One for an array of {MANY >> 20} Mi elements or more with one reduced dim has just its dims",
         f"| several dims | {rows.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
-        f"| up to {columns.SHORT} elements a result, ",
-        f"of elements of at most {columns.WRITTEN} times a result's bytes |",
-        f"| all threads of a CTA, of {period.WARPS[0][1]}, {period.WARPS[1][1]} or {period.FEWEST} warps | ",
-        f"rows without gaps of up to {period.WARPS[0][0]}, {period.COLUMNS} columns ",
-        f"; arrays of {period.LEAST >> 20} MiB and more |",
-        row(f"accesses of {rows.LONG_COMBINE} operations or more", *rows.THREADS_A_ROW_OF_LONG[1]) + " wide accesses |",
-        row(f"combines of {rows.LONG_COMBINE} operations or more", *long) + " wide accesses |",
+    )
+
+
+def of_tiles() -> tuple[str, ...]:
+    steps = [zip(*found[:-1], strict=True) for found in staged.WIDTHS.values()]  # the last is for all longer rows
+    of_bytes, of_pairs = (f"of up to {listed(most)} bytes by {listed(width)} at a time" for most, width in steps)
+    return (
+        f"so a copy that is read so has {tiles.BEYOND} bytes more, which are zeros",
+        f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | "
+        f"rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
+        f"; arrays of {staged.TILES} copies an SM and more |",
+        f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
+        f"bytes that are added, and truth values, {of_bytes}, pairs of bytes {of_pairs}, "
+        f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
+        f"other bytes by {staged.WORD}, from {staged.IN_WORDS} on |",
+    )
+
+
+def of_columns() -> tuple[str, ...]:
+    kib = [n >> 10 for n in columns.LONG_ROWS.values()]
+    return (
+        f"| short | 1 thread | up to {columns.SHORT} elements a result, ",
+        f"| written | 1 thread, for as many results as {WIDEST} bytes hold | "
+        f"the same, of elements of at most {columns.WRITTEN} times a result's bytes; ",
+        f"they are read by {columns.HALF} bytes at most, or two at a time |",
         f"| few rows | 1 thread, for as many results as {columns.WRITES} bytes hold | "
         f"short ones of up to {columns.FEW_ROWS} elements, ",
         f"; bytes, and up to {columns.FEW_ROWS} elements that begin anywhere, "
-        f"are read by {columns.HALF} bytes at most |",
-        f"| staggered | {split.THREADS // WARP} warps, for up to {staggered.WIDEST} results a lane | ",
-        f" have accesses for {staggered.LANES} lanes, of at least {staggered.STEPS} unrolled steps; "
-        f"arrays of {MANY >> 20} Mi elements and more |",
+        f"are read by {columns.HALF} bytes at most; ",
+        f"| crowded | {columns.SHARING} warps, for up to {columns.CROWDED} results a thread | "
+        f"short ones of middle axes, of at least {columns.CROWD} rows of up to {columns.CROWD} bytes |",
+        f"| long | {split.THREADS // WARP} warps, and more CTAs ",
+        f"; lanes side by side read {columns.LINE} bytes, or are {columns.ACROSS} at least in large arrays ",
+        f"by {columns.HALF} bytes at a time | rows of {kib[0]} KiB of bytes and {kib[1]} KiB of pairs of them, ",
         f"of those that take within {split.UNEVEN - 1:.0%} of the least time".replace("%", " %"),
-    ):
+    )
+
+
+def of_walks() -> tuple[str, ...]:
+    lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
+    return (
+        f"| all threads of a CTA, of {period.WARPS[False]}, {period.WARPS[True]} or {period.FEWEST} warps | "
+        f"rows without gaps of up to {period.COLUMNS} columns ",
+        f"; {period.WARPS[True]} warps at most for up to {period.FEW} columns of bytes; of a middle axis "
+        f"no more than leave each thread {period.EACH_OF_WIDER} accesses, {period.EACH[1]} of bytes; ",
+        f"; arrays of {period.LEAST >> 20} MiB and more |",
+        f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
+        f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values, "
+        f"of at least {staggered.STEPS} unrolled steps; arrays of {MANY >> 20} Mi elements and more |",
+    )
+
+
+@pytest.mark.parametrize("texts", [of_accesses, of_rows, of_tiles, of_columns, of_walks])
+def test_the_classes_of_the_design_are_those_of_the_planner(texts: Callable[[], tuple[str, ...]]) -> None:
+    for text in texts():
         assert text in DESIGN or text in " ".join(DESIGN.split())
 
 

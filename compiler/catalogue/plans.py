@@ -72,5 +72,10 @@ ROWS: Rows = {
             "vector={vector} elements of {item} bytes are {bytes} bytes: an access takes at most {widest}",
             "lower vector",
         ),
+        "WF422": (
+            "fast=both reads rows of kept and reduced elements as columns, and a second kernel reduces these: {found}",
+            "reduce two dims around one kept one, which with the inner is one run in memory, with walk=interleaved, "
+            "finish=two_kernels, cluster=1 and tile_bytes=0; or choose fast=reduced or fast=kept",
+        ),
     },
 }

@@ -228,7 +228,7 @@ func.func @bytes_that_are_set(%begin: i32, %end: i32, %x: vector<4xi8>) -> i64 {
   return %s : i64
 }
 
-// Side by side they are results of their own: each takes its byte of the word.
+// Side by side they are results of their own: of an access alone each takes its byte of the word.
 // CHECK-LABEL: func.func @columns_of_bytes
 func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
   // CHECK:      %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W:.*]], %c1_i32, %c0_i32)
@@ -249,6 +249,51 @@ func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<
     "fold.yield"(%c) : (i64) -> ()
   }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> vector<4xi64>
   return %s : vector<4xi64>
+}
+
+// Those of two accesses lie in turn after two permutations (0x5140, 0x7362), a half of a word for each place.
+// CHECK-LABEL: func.func @columns_of_two_rows
+func.func @columns_of_two_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
+  // CHECK:      %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.prmt"(%[[A:.*]], %[[B:.*]], %c20800_i32)
+  // CHECK-NEXT: %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.prmt"(%[[A]], %[[B]], %c29538_i32)
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[LOW]], %c257_i32, %{{.*}})
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[LOW]], %c16842752_i32, %{{.*}})
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[HIGH]], %c257_i32, %{{.*}})
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[HIGH]], %c16842752_i32, %{{.*}})
+  %zeros = arith.constant dense<0> : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<4xi8> to vector<4xi32>
+    "fold.yield"(%wide) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 1, unroll = 2} : (i32, i32, vector<4xi32>) -> vector<4xi32>
+  return %s : vector<4xi32>
+}
+
+// Those of four fill a word for each place, after as many permutations more, of halves (0x5410, 0x7632).
+// CHECK-LABEL: func.func @columns_of_four_rows
+func.func @columns_of_four_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
+  // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.prmt"
+  // CHECK-DAG:     %[[FIRST:.*]] = llvm.call_intrinsic "llvm.nvvm.prmt"(%{{.*}}, %{{.*}}, %c21520_i32)
+  // CHECK-DAG:     llvm.call_intrinsic "llvm.nvvm.prmt"(%{{.*}}, %{{.*}}, %c30258_i32)
+  // CHECK:         llvm.call_intrinsic "llvm.nvvm.idp4a.u.u"(%[[FIRST]], %c16843009_i32, %{{.*}})
+  // CHECK-COUNT-3: llvm.call_intrinsic "llvm.nvvm.idp4a.u.u"(%{{.*}}, %c16843009_i32, %{{.*}})
+  // CHECK-NOT:     llvm.call_intrinsic
+  // CHECK:         scf.yield
+  %zeros = arith.constant dense<0> : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %wide = arith.extui %x : vector<4xi8> to vector<4xi32>
+    "fold.yield"(%wide) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 1, unroll = 4} : (i32, i32, vector<4xi32>) -> vector<4xi32>
+  return %s : vector<4xi32>
 }
 
 // A state of 32 bits is what the bytes are added to, without a sum of the step.

@@ -182,16 +182,29 @@ def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8"])
-def test_a_byte_of_a_column_costs_one_instruction(dtype: str) -> None:
-    """The main loop: loads of 16 bytes, a ``dp4a`` for each byte, and addresses."""
-    ptx = wf.compile("sum", (131072, 1024), dtype, axis=0).ptx
+@pytest.mark.parametrize(("options", "sums", "mixed"), [("vector=16,unroll=2", 16, 8), ("vector=8,unroll=4", 8, 16)])
+def test_bytes_of_columns_are_taken_apart_together(dtype: str, options: str, sums: int, mixed: int) -> None:
+    """The main loop: loads, three quarters of an instruction for each byte, and addresses."""
+    ptx = wf.compile("sum", (131072, 1024), dtype, axis=0, plan=options).ptx
     loop = next(block for block in re.split(r"^\$\w+:$", ptx, flags=re.MULTILINE) if "dp4a" in block)
     found = re.findall(r"^\t(?:@!?%p\d+ )?\t?([a-z]\w*)\.?", loop, re.MULTILINE)
-    loads, sums = found.count("ld"), found.count("dp4a")
-    assert loop.count("ld.global.nc.v4.b32") == loads == 2
-    assert sums == 16 * loads
-    assert not [name for name in found if name in ("cvt", "shr", "prmt", "and", "bfe")][loads:]  # one an address
-    assert len([name for name in found if name not in ("dp4a", "mov")]) <= 8 * loads
+    loads = found.count("ld")
+    assert (loads, found.count("dp4a"), found.count("prmt")) == (int(options[-1]), sums, mixed)
+    assert not [name for name in found if name in ("cvt", "shr", "and", "bfe")][loads:]  # one an address
+    assert len([name for name in found if name not in ("dp4a", "mov", "prmt")]) <= 8 * loads
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 4, 8, 16, 32])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+def test_columns_of_any_number_of_accesses(dtype: str, unroll: int) -> None:
+    x = drawn(dtype, (1000, 64), 0.9)
+    for walk in ("vector=4,lanes=1", "vector=8,lanes=4,warps=2,warps_kept=1", "walk=period,vector=8"):
+        got = (
+            wf.count_nonzero(x, axis=0, plan=f"{walk},unroll={unroll}"),
+            wf.sum(x, axis=0, plan=f"{walk},unroll={unroll}"),
+        )
+        np.testing.assert_array_equal(got[0], np.count_nonzero(x, axis=0))
+        np.testing.assert_array_equal(got[1], x.sum(axis=0))
 
 
 def test_bytes_that_are_true_have_any_value() -> None:

@@ -1,4 +1,8 @@
-"""Sizes and strides are run-time arguments: a thousand arrays of one function and type cause few compilations."""
+"""Sizes and strides are run-time arguments: a thousand arrays of one function and type cause few compilations.
+
+How many follows from the classes of the planner. Narrow elements have more of them, since they are also read by half an
+access, and by the word in a copy. The limits leave room for two or three more: a class that costs many is seen here.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,6 @@ import warpfold as wf
 from warpfold.runtime import cache
 from warpfold.runtime.emulator_backend import EmulatorBackend
 
-MOST = 40
-
 
 def arrays(count: int) -> Any:
     """Arrays of ranks 1 to 6 and up to 2^20 elements, and axes."""
@@ -26,8 +28,10 @@ def arrays(count: int) -> Any:
         yield shape, tuple(order), axes, source.choice([0, 0, 0, 1, 3])
 
 
-@pytest.mark.parametrize(("name", "kind"), [("sum", np.float32), ("argmax", np.float16)])
-def test_a_thousand_arrays_cause_few_compilations(name: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "kind", "most"), [("sum", np.float32, 58), ("argmax", np.float16, 70)])
+def test_a_thousand_arrays_cause_few_compilations(
+    name: str, kind: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kernels are compiled as ever; only their launches are left out."""
     made: list[str] = []
     put = cache.put
@@ -40,5 +44,5 @@ def test_a_thousand_arrays_cause_few_compilations(name: str, kind: Any, monkeypa
         laid = [shape[a] for a in order]
         x = memory[start : start + int(np.prod(laid))].reshape(laid).transpose(np.argsort(order))
         getattr(wf, name)(x, axes, device="emulator")
-    assert 1 < len(made) <= MOST, f"{len(made)} compilations"
+    assert 1 < len(made) <= most, f"{len(made)} compilations"
     assert len(set(made)) == len(made)

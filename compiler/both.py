@@ -1,0 +1,120 @@
+"""Both axes: lanes along rows of kept and reduced elements, as the channels and pixels of an image follow each other.
+
+The elements of a result then lie in short runs, and between them those of other results; runs that begin anywhere can
+only be read element by element. So the first kernel takes the innermost reduced dim for a kept one and reads columns of
+all, in whole accesses. The second reduces what these left of each result, together with the states of several CTAs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .access import large, planned
+from .columns import plan as plan_of_columns
+from .errors import error
+from .geometry import Dim, Geometry, merged
+from .ladder import expand
+from .limits import STATE_LIMIT, widest_of
+from .plan import Plan
+from .split import WORKSPACE
+from .task import Notes, Task
+
+LEAST = 8
+"""Bytes of an aligned access to the rows at least: with less they are read no faster than the runs."""
+OFTEN = 16
+"""Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
+_KEYS = frozenset(("fast", "walk", "finish", "cluster", "tile_bytes"))
+"""The fields of a plan that say whether lanes lie along both axes."""
+
+
+def spread(g: Geometry, inputs: int) -> Geometry | None:
+    """What the first kernel sees of ``g``, with what the second does ``after``; None where rows are not of both axes.
+
+    Args:
+        g: one kept dim between two reduced ones, whose elements follow each other in all inputs.
+        inputs: how many operands are read.
+    """
+    if len(g.kept) != 1 or len(g.reduced) != 2 or g.repeats:
+        return None
+    (kept,), (outer, inner) = g.kept, g.reduced
+    zeros = (0,) * (len(g.offsets) - inputs)
+    row = merged((Dim(kept.size, kept.strides[:inputs] + zeros), inner))
+    if len(row) != 1:
+        return None
+    return replace(g, kept=row, reduced=(outer,), after=Geometry((kept,), (inner,), g.offsets))
+
+
+def launched(task: Task, plan: Plan) -> Geometry:
+    """The geometry that the kernels of ``plan`` are launched with."""
+    found = spread(task.geometry, len(task.program.inputs)) if plan.fast == "both" else None
+    return found or task.geometry
+
+
+def first(plan: Plan) -> Plan:
+    """``plan`` as the first kernel is compiled for it."""
+    return replace(plan, fast="kept") if plan.fast == "both" else plan
+
+
+def task_of(task: Task, options: str) -> Task | None:
+    """What the first kernel does, where lanes are to lie along both axes: as ``options`` ask, or since it is faster.
+
+    Raises:
+        PlanError: WF422 where options ask for it and the layout is another.
+    """
+    keys = expand(options)
+    asked = keys.get("fast") == "both"
+    if not asked and _KEYS & keys.keys():
+        return None
+    left = spread(task.geometry, len(task.program.inputs)) if task.monoid.commutative else None
+    if left is None:
+        if asked:
+            raise error("WF422", found="the layout or the combine is another")
+        return None
+    found = replace(task, geometry=left)
+    return found if asked or _is_faster(task, found) else None
+
+
+def _is_faster(task: Task, found: Task) -> bool:
+    """Whether runs would be read by single elements, rows are not, and the states left are few."""
+    runs, columns = widest_of(task, STATE_LIMIT), widest_of(task, STATE_LIMIT // 2)
+    if not large(task.geometry) or any(planned(task, "reduced", n) == {"aligned"} for n in _from(runs, task)):
+        return False
+    whole = any(planned(found, "kept", n) == {"aligned"} for n in _from(columns, task))
+    left = found.geometry.n_kept * task.state_bytes
+    return whole and left <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
+
+
+def _from(widest: int, task: Task) -> list[int]:
+    """Elements of an access of ``widest`` and fewer, to LEAST bytes, or of two elements."""
+    widths = [widest >> k for k in range(widest.bit_length() - 1)]
+    return [n for n in widths if n * task.itemsize >= min(LEAST, 2 * task.itemsize)]
+
+
+def plan(task: Task, notes: Notes) -> Plan:
+    """The plan for what ``task_of`` gives, before options: that of columns, and a second kernel."""
+    found = replace(plan_of_columns(task, notes), finish="two_kernels")
+    after = task.geometry.after
+    assert after is not None
+    words = f"rows of {after.n_kept} results, {after.n_reduced} elements of each, are read as columns"
+    notes.because(f"{words}: a second kernel reduces what is left of a result", "fast", "finish")
+    notes.rejected.append(("fast=reduced", "such short runs begin anywhere: they would be read by single elements"))
+    return found
+
+
+def rest(options: str) -> str:
+    """``options`` for the first kernel's plan, which another one follows."""
+    keys = {"finish": "two_kernels"} | {key: value for key, value in expand(options).items() if key != "fast"}
+    return ",".join(f"{key}={value}" for key, value in keys.items())
+
+
+def checked(plan: Plan) -> Plan:
+    """The plan of both kernels, from that of the first.
+
+    Raises:
+        PlanError: WF422 where it has another walk or finish than the second kernel can follow.
+    """
+    wanted = {"walk": "interleaved", "finish": "two_kernels", "cluster": 1, "tile_bytes": 0}
+    other = [f"{key}={getattr(plan, key)}" for key, value in wanted.items() if getattr(plan, key) != value]
+    if other:
+        raise error("WF422", found=f"the plan has {', '.join(other)}")
+    return replace(plan, fast="both")

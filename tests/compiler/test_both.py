@@ -1,0 +1,156 @@
+"""Lanes along both axes: which layouts have such rows, when they are chosen, and that the results are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.commands.ideals import ideals
+from warpfold.compiler.both import spread
+from warpfold.compiler.errors import ArgumentError, PlanError
+from warpfold.compiler.geometry import collapse
+from warpfold.runtime import api, prepare
+
+IMAGES = (120, 16, 7, 7)
+"""Images, channels and pixels; of each channel 49, which begin anywhere."""
+RNG = np.random.default_rng(5)
+
+
+def images(dtype: str, shape: tuple[int, ...] = IMAGES) -> np.ndarray[Any, Any]:
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return RNG.random(shape) < 0.001
+    if kind.kind in "iu":
+        return RNG.integers(np.iinfo(kind).min, np.iinfo(kind).max, shape, kind, endpoint=True)
+    return RNG.standard_normal(shape).astype(kind)
+
+
+def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(np.prod(shape[i + 1 :])) for i in range(len(shape)))
+
+
+# --- which layouts ---------------------------------------------------------------------------------------------------
+def test_the_first_kernel_keeps_what_the_second_reduces() -> None:
+    g = collapse(IMAGES, (0, 2, 3), [strides(IMAGES)], [(1,)])
+    found = spread(g, 1)
+    assert found is not None
+    assert [(d.size, d.strides) for d in found.kept] == [(16 * 49, (1, 0))]
+    assert [(d.size, d.strides) for d in found.reduced] == [(120, (16 * 49, 0))]
+    assert found.after is not None
+    assert [(d.size, d.strides) for d in found.after.kept] == [(16, (49, 1))]
+    assert [(d.size, d.strides) for d in found.after.reduced] == [(49, (1, 0))]
+    assert found.count == g.count == 120 * 49
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "of"),
+    [
+        ((120, 16, 49), (0,), (784, 49, 1)),  # one reduced dim
+        ((120, 16, 49), (0, 2), (800, 50, 1)),  # a gap after each run
+        ((120, 3, 16, 49), (0, 3), (4000, 1000, 49, 1)),  # two kept dims
+        ((120, 16, 49), (0, 2), (784, 49, 0)),  # the same element again and again
+    ],
+)
+def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int, ...], of: tuple[int, ...]) -> None:
+    assert spread(collapse(shape, axes, [of], [(1,) * (len(shape) - len(axes))]), 1) is None
+
+
+# --- when ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("shape", "dtype", "fast"),
+    [
+        ((21399, 64, 7, 7), "bf16", "both"),
+        ((42799, 64, 7, 7), "i8", "both"),
+        ((10699, 64, 7, 7), "f32", "both"),
+        ((10699, 64, 8, 8), "f32", "reduced"),  # runs of whole accesses
+        ((600, 64, 7, 7), "f32", "reduced"),  # no large array
+        ((10699, 65, 7, 7), "bf16", "reduced"),  # rows that begin anywhere, too
+        ((30, 2048, 27, 27), "f32", "reduced"),  # more states than the workspace holds
+        ((12, 4096, 7, 7), "i8", "reduced"),  # a state for every twelve bytes
+    ],
+)
+def test_runs_that_begin_anywhere_are_read_as_rows(shape: tuple[int, ...], dtype: str, fast: str) -> None:
+    choice = api.plan_for("sum", shape, dtype, axis=(0, 2, 3)).choice
+    assert (choice.plan.fast, choice.plan.finish == "two_kernels") == (fast, fast == "both")
+
+
+def test_what_is_asked_for_decides() -> None:
+    def fast(options: str, what: str = "sum") -> str:
+        return api.plan_for(what, (21399, 64, 7, 7), "bf16", axis=(0, 2, 3), plan=options).choice.plan.fast
+
+    assert fast("vector=4,unroll=2") == "both"
+    assert fast("fast=reduced") == fast("finish=last_block") == fast("walk=blocked") == "reduced"
+    assert fast("", "argmax") == "reduced"  # its elements are numbered as the caller has them
+
+
+def test_a_printed_plan_gives_itself() -> None:
+    own = api.plan_for("sum", (21399, 64, 7, 7), "bf16", axis=(0, 2, 3)).choice
+    words = ",".join(f"{key}={value}" for key, value in own.plan.to_dict().items() if key != "tree")
+    again = api.plan_for("sum", (21399, 64, 7, 7), "bf16", axis=(0, 2, 3), plan=words).choice
+    assert (again.plan, again.run, again.facts) == (own.plan, own.run, own.facts)
+
+
+@pytest.mark.parametrize(
+    ("what", "shape", "options", "found"),
+    [
+        ("sum", (120, 16, 49), "fast=both,finish=last_block", "the plan has finish=last_block"),
+        ("sum", (120, 16, 49), "fast=both,walk=blocked", "the plan has walk=blocked"),
+        ("argmax", (120, 16, 49), "fast=both", "the layout or the combine is another"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(what: str, shape: tuple[int, ...], options: str, found: str) -> None:
+    with pytest.raises(PlanError, match=f"(?s)WF422.*{found}.*choose fast=reduced or fast=kept"):
+        api.plan_for(what, shape, "f32", axis=(0, 2), plan=options)
+
+
+# --- what comes out --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
+@pytest.mark.parametrize("what", ["sum", "max", "mean", "mean_var", "logsumexp"])
+@pytest.mark.parametrize("options", ["", ",vector=1,unroll=2,lanes=4", ",vector=2,warps=2,warps_kept=4", ",cta=serial"])
+def test_the_results_are_those_of_runs(dtype: str, what: str, options: str) -> None:
+    x = images(dtype)
+    both, runs = (
+        getattr(wf, what)(x, axis=(0, 2, 3), plan=plan, device="emulator")
+        for plan in ("fast=both" + options, "fast=reduced")
+    )
+    pairs = zip(both if isinstance(both, tuple) else (both,), runs if isinstance(runs, tuple) else (runs,), strict=True)
+    for mine, theirs in pairs:
+        np.testing.assert_allclose(
+            mine.astype(np.float64), theirs.astype(np.float64), rtol=2e-3 if x.itemsize == 2 else 1e-5, atol=1e-5
+        )
+
+
+def test_masks_strides_and_places_of_results() -> None:
+    """Every second image, its rows from the last on, a mask that lies as the images do, and results with gaps."""
+    x = images("float32", (240, *IMAGES[1:]))[::2, :, ::-1, ::-1]
+    where = (RNG.random((240, *IMAGES[1:])) < 0.7)[::2, :, ::-1, ::-1]
+    out = np.full(32, -1, np.float32)
+    wf.sum(x, axis=(0, 2, 3), where=where, plan="fast=both", out=out[::2], device="emulator")
+    np.testing.assert_allclose(out[::2], x.sum(axis=(0, 2, 3), where=where, dtype=np.float64), rtol=1e-4, atol=1e-4)
+    assert (out[1::2] == -1).all()
+
+
+def test_a_compiled_kernel_serves_other_images(tmp_path: Path) -> None:
+    k = wf.compile("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,vector=4")
+    k.save(tmp_path / "k.wf")
+    for shape in (IMAGES, (33, 8, 5, 5), (200, 4, 3, 3)):
+        x = images("float32", shape)
+        got = wf.load(tmp_path / "k.wf")(x, device="emulator")
+        np.testing.assert_allclose(got, x.sum(axis=(0, 2, 3), dtype=np.float64), rtol=1e-4, atol=1e-3)
+    apart = images("float32", (33, 16, 5, 5))[:, ::2]
+    with pytest.raises(ArgumentError, match=r"(?s)WF123.*two dims around one kept one"):
+        k(apart, device="emulator")
+
+
+def test_each_kernel_is_told_what_it_does() -> None:
+    """The first by the profiler's least counts: as many states as the rows have elements; the second takes them in."""
+    ready = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,vector=4")
+    made = prepare.artifact(ready)
+    assert [(k.role, k.plan.fast) for k in made.kernels] == [("main", "both"), ("second", "reduced")]
+    first, second = ideals(ready, made)
+    assert first["global load"] == 120 * 16 * 49 * 4 // 512
+    assert second["global load"] == -(-ready.choice.run.split * 16 * 49 * 4 // 512)
