@@ -15,12 +15,12 @@ from .errors import error
 from .geometry import Dim, Geometry, merged
 from .ladder import expand
 from .limits import STATE_LIMIT, widest_of
-from .plan import Plan
+from .plan import Axis, Plan
 from .split import WORKSPACE
 from .task import Notes, Task
 
-LEAST = 8
-"""Bytes of an aligned access to the rows at least: with less they are read no faster than the runs."""
+WIDE = 8
+"""Bytes of an aligned access from which on runs are read as fast as rows, without what is left."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
 _KEYS = frozenset(("fast", "walk", "finish", "cluster", "tile_bytes"))
@@ -75,19 +75,18 @@ def task_of(task: Task, options: str) -> Task | None:
 
 
 def _is_faster(task: Task, found: Task) -> bool:
-    """Whether runs would be read by single elements, rows are not, and the states left are few."""
-    runs, columns = widest_of(task, STATE_LIMIT), widest_of(task, STATE_LIMIT // 2)
-    if not large(task.geometry) or any(planned(task, "reduced", n) == {"aligned"} for n in _from(runs, task)):
-        return False
-    whole = any(planned(found, "kept", n) == {"aligned"} for n in _from(columns, task))
-    left = found.geometry.n_kept * task.state_bytes
-    return whole and left <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
+    """Whether rows are read in wide accesses, runs are not, and the states left are few."""
+    states = found.geometry.n_kept * task.state_bytes
+    few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
+    wide = _is_wide(found, "kept", STATE_LIMIT // 2) and not _is_wide(task, "reduced", STATE_LIMIT)
+    return few and wide and large(task.geometry)
 
 
-def _from(widest: int, task: Task) -> list[int]:
-    """Elements of an access of ``widest`` and fewer, to LEAST bytes, or of two elements."""
+def _is_wide(task: Task, axis: Axis, registers: int) -> bool:
+    """Whether aligned accesses of WIDE bytes or more lie along ``axis``, for the states that so many registers hold."""
+    widest = widest_of(task, registers)
     widths = [widest >> k for k in range(widest.bit_length() - 1)]
-    return [n for n in widths if n * task.itemsize >= min(LEAST, 2 * task.itemsize)]
+    return any(n * task.itemsize >= WIDE and planned(task, axis, n) == {"aligned"} for n in widths)
 
 
 def plan(task: Task, notes: Notes) -> Plan:

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import columns, limits, period, rows, split, staged, staggered, tiles
+from warpfold.compiler import both, columns, limits, period, rows, split, staged, staggered, tiles
 from warpfold.compiler.access import MANY, WIDEST
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
@@ -128,6 +128,8 @@ def of_tiles() -> tuple[str, ...]:
 def of_columns() -> tuple[str, ...]:
     kib = [n >> 10 for n in columns.LONG_ROWS.values()]
     return (
+        f"have aligned accesses of {both.WIDE} bytes and more in rows of both, ",
+        f"; large arrays that have {both.OFTEN} bytes for each of a state, ",
         f"| short | 1 thread | up to {columns.SHORT} elements a result, ",
         f"| written | 1 thread, for as many results as {WIDEST} bytes hold | "
         f"the same, of elements of at most {columns.WRITTEN} times a result's bytes; ",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.target import WARP
 from warpfold.compiler.tree import same_bits
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
@@ -127,6 +129,21 @@ def tree_v2(
     return cta(np.array(parts, np.float32), plan, len(parts), 1, unroll), plan.finish
 
 
+def both_axes(x: Row, options: str) -> Row:
+    """Paragraph 10: the sums of ``x`` over the first and the last axis."""
+    choice = plan_for("sum", x.shape, axis=(0, 2), plan=options).choice
+    plan, run = choice.plan, choice.run
+    assert plan.fast == "both"
+
+    def part(p: int, column: Row) -> Any:
+        return cta(column[p * run.chunk : (p + 1) * run.chunk], plan, run.chunk, 1, plan.unroll)
+
+    second = replace(plan, lanes=WARP, warps=plan.threads // WARP)
+    left = [[part(p, x[:, i, j]) for p in range(run.split) for j in range(x.shape[2])] for i in range(x.shape[1])]
+    sums = [cta(np.array(row, np.float32), second, len(row), 1, min(4, plan.unroll)) for row in left]
+    return np.array(sums, np.float32)
+
+
 def places(y: Row, lead: int, period: int, v: int, unroll: int) -> Row:
     """Paragraph 9: the states of the places of a period, for elements ``y`` that begin ``lead`` past a boundary."""
     states = np.zeros(period, np.float32)
@@ -218,6 +235,20 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
     vector = plan_for("sum", shape, axis=1, plan=options).choice.plan.vector_reduced
     rows = [tree_v2(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
     assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((700, 8, 12), ""),
+        ((700, 8, 7), "vector=4,unroll=2,lanes=4,warps=2,warps_kept=1"),
+        ((300, 3, 5), "vector=1,unroll=8"),
+        ((300, 8, 6), "cta=sequential,warps=4,warps_kept=2"),
+    ],
+)
+def test_sums_over_both_axes(shape: tuple[int, ...], options: str) -> None:
+    x, plan = random(*shape), ",".join(filter(None, ("fast=both", options)))
+    assert wf.sum(x, axis=(0, 2), plan=plan, device="emulator").tobytes() == both_axes(x, plan).tobytes()
 
 
 @pytest.mark.parametrize("start", [0, 1, 6])
