@@ -69,7 +69,7 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 
 def _is_long(task: Task) -> bool:
-    """Whether rows of narrow elements are so long that each result has but few of its CTAs beside it."""
+    """Whether rows of narrow elements are so long that there are few CTAs, or one, for the reduced axis of each."""
     kept = task.geometry.kept
     nbytes = kept[-1].size * task.itemsize if kept else 0
     return nbytes >= LONG_ROWS.get(task.itemsize, nbytes + 1) and large(task.geometry)

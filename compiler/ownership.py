@@ -110,7 +110,7 @@ def position(plan: Plan, place: Place) -> int:
 def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: int = 0) -> tuple[int, int, int]:
     """(begin, end, step) of a thread's accesses; each covers ``vector_reduced`` elements, clipped to [first, end).
 
-    ``first`` is the chunk's start. With a ``lead`` (how far the row's start lies past a 16-byte boundary, in
+    ``first`` is the chunk's start. With a ``lead`` (how far the row's start lies past a boundary, in
     elements) accesses start that much earlier, so that all of them are aligned.
     """
     first = place.part * run.chunk

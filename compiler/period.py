@@ -31,7 +31,7 @@ each of which has its rows to itself: while some CTAs begin or meet, others read
 STEPS = 4
 """Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
 FEWEST = 2
-"""Warps of a CTA at least; in between there are 8, so that there are few kernels."""
+"""Warps of a CTA at least. Where there are too few periods for many, it gets 8 or these, so that kernels are few."""
 SECTORS, WORD = 64, 8
 """Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
 BYTES, SHORT, LONG = 128, 256, 1 << 18

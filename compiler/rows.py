@@ -43,8 +43,8 @@ would spend their time on what they do once, which is to join these and to meet.
 THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (512, 8), (4096, WARP))}
 """THREADS_A_ROW where that is so, by the operations of one combine."""
 HALF = 8
-"""Bytes of an access to rows of bytes, and to shifted ones of pairs of them, that are not long: a thread then has few
-elements to mask and to join, and there are more threads."""
+"""Bytes of an access to rows of bytes, and to those of pairs of them that have no wide aligned ones, if they are not
+long: a thread then has few elements to mask and to join, and there are more threads."""
 THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, WARP))
 THREADS_OF_SHIFTED_HALVES = ((60, 1), (88, 2), (600, 4), *THREADS_OF_HALVES[3:])
 """(bytes, threads): rows that are read so get so many threads."""
@@ -92,11 +92,12 @@ def _in_halves(task: Task, widest: int) -> bool:
     if not narrow or _few(task) or ranks(g)[1] > 1:
         return False
     aligned = planned(task, "reduced", widest) == {"aligned"}
-    of_bytes = TRUTHS if operation(task.monoid) in ("and", "or") else THREADS_OF_HALVES[-1][0]
-    if aligned:
-        most = ALIGNED_HALVES if task.itemsize == 1 else 0
-    else:
-        most = of_bytes if task.itemsize == 1 else THREADS_OF_HALVES[-1][0]
+    most = THREADS_OF_HALVES[-1][0]
+    if task.itemsize == 1:
+        truths = operation(task.monoid) in ("and", "or")
+        most = ALIGNED_HALVES if aligned else TRUTHS if truths else most
+    elif aligned:
+        return False
     return g.n_reduced * task.itemsize <= most
 
 

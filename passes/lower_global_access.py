@@ -6,15 +6,15 @@ last one reads, and ``fold.live`` leaves it out. Where a combine is long they fo
 reduced elements that the end of the row cuts is read element by element, at clamped indices. A piece of one step at
 most is marked ``once``: it needs no loop.
 
-Rows that begin between two 16-byte boundaries (``shifted``) are read in aligned accesses all the same. Those that a row
-begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave the
-array's memory, its elements are read one by one. Vectors along the kept axis that begin anywhere (``unaligned``) are
-taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the columns;
-the first and the last element of the reduced axis, where both might leave the array's memory, are read one by one. So
-nothing outside the array is ever touched. Of rows that are read as one (``period``) an access at most of a thread
-begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in shared memory
-(``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end cuts, since the
-copy can be read beyond its elements.
+Rows that begin between two boundaries of an access (``shifted``) are read in aligned accesses all the same. Those that
+a row begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave
+the array's memory, its elements are read one by one. Vectors along the kept axis that begin anywhere (``unaligned``)
+are taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the
+columns; the first and the last element of the reduced axis, where both might leave the array's memory, are read one by
+one. So nothing outside the array is ever touched. Of rows that are read as one (``period``) an access at most of a
+thread begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in shared
+memory (``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end cuts, since
+the copy can be read beyond its elements.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 

@@ -8,8 +8,9 @@ import pytest
 from tasks import MANY, simple, sliced
 
 from warpfold.compiler.access import WIDEST, ceil2
-from warpfold.compiler.columns import FEW_ROWS, HALF, SEVERAL, SHORT, WRITES, WRITTEN
+from warpfold.compiler.columns import ADDED, FEW_ROWS, HALF, SEVERAL, SHORT, WRITES, WRITTEN
 from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.geometry import collapse
 from warpfold.compiler.limits import STATE_LIMIT, floor2
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.planner import choose
@@ -32,12 +33,13 @@ def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
     for rows in (1, 2, 3, most):
         choice = columns(what, t, rows)
         assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", vector, True)
-        assert choice.plan.unroll == (max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows))
+        unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows)
+        assert choice.plan.unroll == (min(unroll, ADDED) if dtype(t).itemsize == 1 else unroll)
     assert columns(what, t, most + 1).plan.vector > vector
     assert columns(what, t, 2, 1 << 12).plan.vector > vector
 
 
-@pytest.mark.parametrize(("rows", "vector", "unroll"), [(64, 4, 8), (100_000, 16, 2)])
+@pytest.mark.parametrize(("rows", "vector", "unroll"), [(64, 4, 4), (100_000, 16, 2)])
 def test_columns_of_bytes_are_read_by_16_at_a_time_or_as_many_as_a_thread_writes(
     rows: int, vector: int, unroll: int
 ) -> None:
@@ -45,6 +47,18 @@ def test_columns_of_bytes_are_read_by_16_at_a_time_or_as_many_as_a_thread_writes
     assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("aligned",))
     assert choice.facts.store_vector == (choice.plan.positions == 1)
     assert vector == 16 or vector * choice.plan.positions * dtype("i64").itemsize == WRITES
+
+
+@pytest.mark.parametrize(("t", "beside", "vector", "unroll"), [("i8", 4, 16, 2), ("bool", 8, 16, 2), ("f32", 4, 4, 4)])
+def test_results_that_lie_apart_do_not_make_accesses_narrower(t: str, beside: int, vector: int, unroll: int) -> None:
+    """An array of 100 x 20000 x 64 over the 100: of it results of 20000 x 64 lie side by side, of 64 x 20000 apart."""
+    what, strides = "any" if t == "bool" else "sum", ((1280000, 64, 1),)
+    for results, width in (((64, 1), beside), ((1, 20000), vector)):
+        task = simple(what, (100, 20000, 64), (0,), t)
+        geometry = collapse((100, 20000, 64), (0,), strides, [results])
+        plan = choose(replace(task, geometry=geometry, program=narrowed(task.program)[0])).plan
+        assert (plan.fast, plan.vector) == ("kept", width)
+        assert plan.unroll == unroll or width != vector
 
 
 @pytest.mark.parametrize(

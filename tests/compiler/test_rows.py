@@ -185,3 +185,12 @@ def test_short_combines_have_the_threads_of_all_others(what: str, t: str) -> Non
     code = operations(simple(what, (4, 4), (1,), t).monoid)
     assert code * WIDEST // dtype(t).itemsize < LONG_COMBINE
     assert [positions(what, t, int(most)) for most, _ in steps_of(t)] == [threads for _, threads in steps_of(t)]
+
+
+@pytest.mark.parametrize(
+    ("t", "n", "unroll"), [("bf16", 2048, 2), ("f16", 1848, 2), ("bf16", 2056, 4), ("f32", 1024, 4), ("f32", 4096, 4)]
+)
+def test_pairs_of_bytes_have_no_accesses_in_vain(t: str, n: int, unroll: int) -> None:
+    """Of rows of 128 threads; to take such an access apart costs as much as it does of one that finds something."""
+    plan = choose(simple("sum", (1 << 15, n), (1,), t)).plan
+    assert (plan.lanes * plan.warps, plan.unroll) == (ROW, unroll)
