@@ -47,7 +47,8 @@ HALF = 8
 long: a thread then has few elements to mask and to join, and there are more threads."""
 THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, WARP))
 THREADS_OF_SHIFTED_HALVES = ((60, 1), (88, 2), (600, 4), *THREADS_OF_HALVES[3:])
-"""(bytes, threads): rows that are read so get so many threads."""
+THREADS_OF_SHIFTED_TRUTHS = (*THREADS_OF_SHIFTED_HALVES[:3], (2300, 8), *THREADS_OF_HALVES[4:])
+"""(bytes, threads): rows that are read so get so many threads. Truth values take the fewest instructions an element."""
 ALIGNED_HALVES, TRUTHS = 4096, 40960
 """Bytes of aligned rows of bytes up to which they are; and of shifted ones of truth values, which then get a warp."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
@@ -94,11 +95,15 @@ def _in_halves(task: Task, widest: int) -> bool:
     aligned = planned(task, "reduced", widest) == {"aligned"}
     most = THREADS_OF_HALVES[-1][0]
     if task.itemsize == 1:
-        truths = operation(task.monoid) in ("and", "or")
-        most = ALIGNED_HALVES if aligned else TRUTHS if truths else most
+        most = ALIGNED_HALVES if aligned else TRUTHS if _of_truths(task) else most
     elif aligned:
         return False
     return g.n_reduced * task.itemsize <= most
+
+
+def _of_truths(task: Task) -> bool:
+    """Whether a result is whether any element of a byte is true, or all are."""
+    return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
 def _few(task: Task) -> bool:
@@ -142,7 +147,8 @@ def _threads_a_row(task: Task, vector: int) -> int:
         return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
     if _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
         aligned = planned(task, "reduced", vector) == {"aligned"}
-        halves = THREADS_OF_HALVES if aligned else THREADS_OF_SHIFTED_HALVES
+        shifted = THREADS_OF_SHIFTED_TRUTHS if _of_truths(task) else THREADS_OF_SHIFTED_HALVES
+        halves = THREADS_OF_HALVES if aligned else shifted
         return _first((*halves, (TRUTHS, WARP)), nbytes)
     return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
 

@@ -36,6 +36,9 @@ HALF, OF_HALVES, SHORT = 8, 88, {1: 288, 2: 144}
 nothing is gained by a copy; and the most bytes, by those of an element, of one that is aligned for whole accesses."""
 SINGLE = {2: (28, 39), 4: (14, 40), 8: (14, 40)}
 """Bytes of rows, from and to, by those of an element, that are as fast by single elements where they are."""
+GAP = {8: 9 / 8}
+"""Times its bytes that a row is from the next one, by those of an element, from which on a copy would hold too much
+that nobody reads: single elements so wide fill sectors anyway."""
 WORD = 4
 """Bytes that a bank of shared memory gives at once."""
 OF_RESULT, OF_MEETING, OF_ACCESS = 120, 8, 5
@@ -79,6 +82,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     single = tiles.results(g) == 1
     longest = (ROW_OF_NARROW if own.vector > 1 else ROW) if single else ROWS
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
+        return None
+    if single and unit.stride >= GAP.get(task.itemsize, unit.stride + 1) * unit.span:
         return None
     if operations(task.monoid) >= LONG_COMBINE or _direct(task) or _few_lines(g, task.itemsize):
         return None

@@ -100,7 +100,7 @@ def of_rows() -> tuple[str, ...]:
         row(f"combines of {rows.LONG_COMBINE} operations or more", long[rows.LONG_COMBINE]) + wide,
         row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",
         row("narrow, shifted", rows.THREADS_OF_SHIFTED_HALVES, by_halves) + " bytes that begin anywhere, ",
-        f"; a warp up to {rows.TRUTHS} truth values ",
+        f"; of truth values 8 threads up to {rows.THREADS_OF_SHIFTED_TRUTHS[3][0]}, and a warp up to {rows.TRUTHS} ",
         row("single elements", rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
         f"| shifted | 1, 4, {WARP}, {rows.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
         f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; ",
@@ -117,7 +117,8 @@ def of_tiles() -> tuple[str, ...]:
         f"so a copy that is read so has {tiles.BEYOND} bytes more, which are zeros",
         f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | "
         f"rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
-        f"; arrays of {staged.TILES} copies an SM and more |",
+        f", but for elements of {listed(staged.GAP)} bytes in rows with gaps of an eighth and more; "
+        f"arrays of {staged.TILES} copies an SM and more |",
         f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
         f"bytes that are added, and truth values, {of_bytes}, pairs of bytes {of_pairs}, "
         f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "

@@ -32,6 +32,7 @@ from warpfold.compiler.rows import (
     THREADS_OF_BYTES,
     THREADS_OF_HALVES,
     THREADS_OF_SHIFTED_HALVES,
+    THREADS_OF_SHIFTED_TRUTHS,
     TRUTHS,
     WARP_TO,
 )
@@ -79,6 +80,7 @@ def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
 def test_narrow_elements_are_read_half_an_access_at_a_time(t: str) -> None:
     """In rows that begin anywhere, and in all of bytes that are not long."""
     item = dtype(t).itemsize
+    assert THREADS_OF_SHIFTED_TRUTHS[3][1] == plan(THREADS_OF_SHIFTED_TRUTHS[3][0] - 1, "bool").positions
     for (most, threads), (_, above) in pairwise(THREADS_OF_SHIFTED_HALVES):
         found = [plan(n // item | 1, t) for n in (most - 2 * item, most + item)]
         assert [p.positions for p in found] == [threads, above], most

@@ -344,3 +344,13 @@ def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
     assert (inner.plan.fast, inner.run.tiles) == ("reduced", 3)
     narrow = simple("sum", (40_000, 300, 9), (1,))
     assert [choose(narrow, options).plan.walk for options in ("", "tile_bytes=16384")] == ["period", "interleaved"]
+
+
+@pytest.mark.parametrize(("t", "gap", "copied"), [("f64", 7, True), ("f64", 8, False), ("f32", 16, True)])
+def test_rows_with_gaps_are_copied_but_for_wide_elements(t: str, gap: int, copied: bool) -> None:
+    """Of 64 elements: a copy holds the gaps as well, and single elements of 8 bytes fill sectors without one."""
+    count = MANY // ((64 + gap) * item(t))
+    task = simple("sum", (count, 64), (1,), t)
+    geometry = collapse((count, 64), (1,), [(64 + gap, 1)], [(1,)])
+    found = choose(replace(task, geometry=geometry, addresses=(8, 0))).plan
+    assert (found.tile_bytes > 0) is copied
