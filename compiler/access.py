@@ -74,8 +74,8 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
 
     Elements of 8 bytes are read one by one: a warp's then fill whole sectors, and nothing is gained. Vectors stay in
-    the array's memory but for the first and the last element of the reduced axis, as long as others lie one access
-    apart.
+    the array's memory but for some of the first and the last element of the reduced axis, as long as others lie one
+    access apart.
     """
     g, item = task.geometry, task.operand_type(operand).itemsize
     if task.determinism == "portable":  # the first and the last element stand alone in the tree
@@ -93,16 +93,19 @@ def check_width(task: Task, vector: int, widest: int) -> None:
         raise error("WF421", vector=vector, item=task.itemsize, bytes=nbytes, widest=widest)
 
 
-def stores_vector(task: Task, operand: int, plan: Plan) -> bool:
+def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> bool:
     """Whether a thread's results along the kept axis can be written at once, or WIDEST bytes at a time.
 
-    Several such stores are for threads that have results of their own: else results are few.
+    Several such stores are for threads that have results of their own: else results are few. Where the last vector may
+    be cut (``bounded``), the kernel looks at each.
     """
     vector = plan.vector_kept
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
-    if not dims or dims[-1].size % vector:  # one result of a kernel that was compiled for many, or a cut vector
+    if not dims or (
+        dims[-1].size % vector and not bounded
+    ):  # one result of a kernel that was compiled for many, or a cut vector
         return False
     nbytes = vector * item
     copies = task.geometry.copies

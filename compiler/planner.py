@@ -125,12 +125,12 @@ def facts(task: Task, plan: Plan) -> Facts:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     several = ranks(g)[0] > 1
     flat = several and all(_in_one_run(g, o) for o in outputs)
-    vectors = plan.vector_kept > 1 and (flat or not several) and not {"unaligned", "staggered"} & set(accesses)
+    vectors = plan.vector_kept > 1 and (flat or not several) and "staggered" not in accesses
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         accesses,
-        vectors and all(stores_vector(task, o, plan) for o in outputs),
+        vectors and all(stores_vector(task, o, plan, bounded="unaligned" in accesses) for o in outputs),
         repeats=g.repeats,
         flat=flat,
     )

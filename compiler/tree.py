@@ -61,7 +61,7 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
         run: how many CTAs share them.
         n_reduced: how many there are.
         cut: ``shifted`` where accesses begin before the row, so that its address decides which are cut; ``unaligned``
-            where the first and the last element are read alone.
+            where the first and the last element stand alone.
     """
     if plan.finish not in ("cta", "last_block", "two_kernels"):
         return None

@@ -209,17 +209,35 @@ def lower_live(op: Any, window: Window | None) -> None:
 
 
 def lower_store(op: Any) -> None:
-    """A branch around a store for every 16 bytes, or one an element; a fragment never goes past the innermost dim."""
+    """A branch around a store for every 16 bytes, or one an element; a fragment never goes past the innermost dim.
+
+    One that may reach beyond the kept axis is stored as a whole where it does not.
+    """
     value, base, kept, on = list(op.operands)[:4]
+    vector, bounded = boolean(op, "vector"), "bounded" in op.attributes
     with before(op):
         branch = scf.IfOp(on)
         with ir.InsertionPoint(branch.then_block):
-            if boolean(op, "vector"):
+            if vector and bounded:
+                fits = scf.IfOp(_is_kept(op, width(value.type) - 1), has_else=True)
+                with ir.InsertionPoint(fits.then_block):
+                    store(value, base, offset(op, kept, kept, 4))
+                    scf.YieldOp([])
+                with ir.InsertionPoint(fits.else_block):
+                    _store_elements(op, value, base, kept)
+                    scf.YieldOp([])
+            elif vector:
                 store(value, base, offset(op, kept, kept, 4))
             else:
                 _store_elements(op, value, base, kept)
             scf.YieldOp([])
         replace(op, [])
+
+
+def _is_kept(op: Any, j: int) -> Any:
+    """Whether element ``j`` of a store's fragment lies before the end of the kept axis."""
+    kept, n_kept = op.operands[2], op.operands[len(op.operands) - 1]
+    return arith.cmpi(arith.CmpIPredicate.slt, arith.addi(kept, integer(kept.type, j)), n_kept)
 
 
 def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
@@ -232,8 +250,7 @@ def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
         if not bounded or not j:
             store(x, base, at)
             continue
-        within = arith.addi(kept, integer(kept.type, j))
-        branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, within, op.operands[len(op.operands) - 1]))
+        branch = scf.IfOp(_is_kept(op, j))
         with ir.InsertionPoint(branch.then_block):
             store(x, base, at)
             scf.YieldOp([])

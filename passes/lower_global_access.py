@@ -10,11 +10,12 @@ Rows that begin between two boundaries of an access (``shifted``) are read in al
 a row begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave
 the array's memory, its elements are read one by one. Vectors along the kept axis that begin anywhere (``unaligned``)
 are taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the
-columns; the first and the last element of the reduced axis, where both might leave the array's memory, are read one by
-one. So nothing outside the array is ever touched. Of rows that are read as one (``period``) an access at most of a
-thread begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in shared
-memory (``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end cuts, since
-the copy can be read beyond its elements.
+columns. Both might leave the array's memory in the first and the last element of the reduced axis, which are read one
+by one; as vectors, all the same, by threads whose ``unaligned`` accesses do not leave it. So nothing outside the array
+is ever touched. Of rows that are read as one (``period``) an access at
+most of a thread begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in
+shared memory (``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end
+cuts, since the copy can be read beyond its elements.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 
@@ -86,6 +87,8 @@ func.func @access(%x: !llvm.ptr<1>, %kept: i32, %begin: i32, %end: i32, %one: i3
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from ..compiler.build import address, before, bytes_of, find, integer, memory_type, replace
@@ -96,6 +99,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
 from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._funnel import ALIGNED
 from ._steps import apart
 
 HEAVY = 12
@@ -122,16 +126,18 @@ def _peel(op: Any) -> None:
     """Cuts one thread_reduce into a chain of simpler ones."""
     body = [o.operation for o in op.regions[0].blocks[0].operations]
     live = next((o for o in body if o.name == "fold.live"), None)
-    loads = {string(o, "access", ACCESS): o for o in body if o.name == "fold.load"}
+    loads: dict[str, list[Any]] = {}
+    for o in (o for o in body if o.name == "fold.load"):
+        loads.setdefault(string(o, "access", ACCESS), []).append(o)
     begin, end, state = list(op.operands)[:3]
     with before(op):
         pieces = _Pieces(op, state, live)
         if live and len(op.operands) > 3:
             pieces.period(begin, end)
         elif live and "shifted" in loads:
-            pieces.shifted(begin, end, loads["shifted"])
+            pieces.shifted(begin, end, *loads["shifted"])
         elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
-            pieces.unaligned(begin, end, columns)
+            pieces.columns(begin, end, columns)
         else:
             pieces.walk(begin, end)
         replace(op, pieces.close(op.results[0].type))
@@ -159,6 +165,28 @@ class _Edges:
         low = arith.cmpi(arith.CmpIPredicate.sge, arith.addi(row, boundary), zero)
         high = arith.cmpi(arith.CmpIPredicate.sle, after, load.operands[len(load.operands) - 1])
         self.inside = arith.andi(low, high)
+
+
+def _inside(loads: Sequence[Any], reduced: Any) -> Any:
+    """Whether a thread's accesses to element ``reduced`` of the reduced axis lie in the memory of all arrays.
+
+    That is whether all elements between the boundaries around them do, of the widest access.
+    """
+    found = []
+    for load in loads:
+        t, kept, n_kept = load.operands[1].type, load.operands[1], load.operands[len(load.operands) - 2]
+        one, vector = integer(t, 1), load.results[0].type
+        around = integer(t, ALIGNED // bytes_of(memory_type(element(vector))) - 1)
+        last = offset(load, arith.addi(kept, integer(t, width(vector) - 1)), reduced, 3)
+        greatest = offset(load, arith.subi(n_kept, one), arith.subi(_n_reduced(load), one), 3)
+        found.append(arith.cmpi(arith.CmpIPredicate.sge, offset(load, kept, reduced, 3), around))
+        found.append(arith.cmpi(arith.CmpIPredicate.sle, arith.addi(last, around), greatest))
+    return reduce(arith.andi, found)
+
+
+def _n_reduced(load: Any) -> Any:
+    """The size of the reduced axis, which such a load is told."""
+    return load.operands[len(load.operands) - 1]
 
 
 def _short(combine: Any) -> bool:
@@ -243,21 +271,27 @@ class _Pieces:
         self.add(begin, apart, 1, Window(window.first, window.end))
         return after
 
-    def unaligned(self, begin: Any, end: Any, load: Any) -> None:
-        """The same for vectors along the kept axis that begin anywhere.
-
-        Of the first and the last element of the reduced axis they might lie partly outside the array's memory: those
-        are read one by one.
-        """
+    def columns(self, begin: Any, end: Any, loads: Sequence[Any]) -> None:
+        """The same for vectors along the kept axis that begin anywhere: the ends of the reduced axis stand alone."""
         t = begin.type
         zero, one = integer(t, 0), integer(t, 1)
-        window = Window(self.live.operands[1], end)
+        final = arith.subi(_n_reduced(loads[0]), one)
+        staggered = string(loads[0], "access", ACCESS) == "staggered"
+        low, high = (None if staggered else _inside(loads, r) for r in (zero, final))
         first = arith.cmpi(arith.CmpIPredicate.eq, begin, zero)
-        self.add(begin, arith.minsi(arith.select(first, one, begin), end), 1, window, once=True)
+        self.alone(begin, arith.minsi(arith.select(first, one, begin), end), low)
         begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
-        bound = arith.minsi(end, arith.subi(load.operands[len(load.operands) - 1], one))
-        self.walk(begin, bound, staggered=string(load, "access", ACCESS) == "staggered")
-        self.add(_after(begin, bound, self.step), end, 1, window, once=True)
+        bound = arith.minsi(end, final)
+        self.walk(begin, bound, staggered=staggered)
+        self.alone(_after(begin, bound, self.step), end, high)
+
+    def alone(self, begin: Any, end: Any, inside: Any) -> None:
+        """Appends the access at ``begin``, if that is before ``end``: a whole one ``inside``, else one an element."""
+        window = Window(self.live.operands[1], end)
+        if inside is not None:
+            self.add(begin, arith.select(inside, end, begin), 1, once=True)
+            end = arith.select(inside, begin, end)
+        self.add(begin, end, 1, window, once=True)
 
     def period(self, begin: Any, end: Any) -> None:
         """The same for rows that are read as one, in accesses a period apart; both their ends may cut one."""

@@ -147,23 +147,36 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 }
 
 // Columns that begin anywhere, four a thread: a vector lies in two aligned accesses, and its words are taken out of them
-// by its place in the first (its address modulo 16). Such accesses also hold what lies beside the vector; for the first and
-// the last element of the reduced axis that may be outside the array, and these are read one by one. Four pieces:
-//   the first element of the axis, if this thread has it:  one by one
+// by its place in the first (its address modulo 16). Such accesses also hold what lies beside the vector, up to three
+// elements on either side; for the first and the last element of the reduced axis that may be outside the array, and by
+// the threads for which it is these are read one by one. Six pieces:
+//   the first element of the axis, if this thread has it:  a vector, if all around it is of the array
+//   the same                                               one by one, if not
 //   pairs                                                  before the last element of the axis
 //   what is left of these
-//   the last element of the axis, if this thread has it:   one by one
+//   the last element of the axis, if this thread has it:   a vector, or one by one
 // CHECK-LABEL: func.func @unaligned_columns
-// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[PITCH:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
+// CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
+// CHECK:      %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+// CHECK:      %[[LAST_ROW:.*]] = arith.muli %[[BEFORE_LAST]], %[[PITCH]] : i32
+// CHECK-NEXT: %[[GREATEST:.*]] = arith.addi %[[LAST]], %[[LAST_ROW]] : i32
+// CHECK-NEXT: %[[BEGINS:.*]] = arith.cmpi sge, %[[KEPT]], %c3_i32 : i32
+// CHECK-NEXT: %[[AROUND:.*]] = arith.addi %[[KEPT]], %c6_i32 : i32
+// CHECK-NEXT: %[[ENDS:.*]] = arith.cmpi sle, %[[AROUND]], %[[GREATEST]] : i32
+// CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[BEGINS]], %[[ENDS]] : i1
 // CHECK:      %[[HAS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0_i32 : i32
-// CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[FIRST]], %{{.*}}, %cst) ({
+// CHECK:      %[[WHOLE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[FIRST]] : i32
+// CHECK-NEXT: %[[ONE:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[WHOLE]], %cst) ({
+// CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
+// CHECK:      %[[APART:.*]] = arith.select %[[INSIDE]], %[[FIRST]], %{{.*}} : i32
+// CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[APART]], %[[ONE]]) ({
 // Columns beyond the last one are that one again; they are never stored.
-// CHECK:        %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
-// CHECK-NEXT:   arith.minsi %[[KEPT]], %[[LAST]] : i32
+// CHECK:        arith.minsi %[[KEPT]], %[[LAST]] : i32
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
-// CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
-// CHECK-NEXT: arith.minsi %[[END]], %[[BEFORE_LAST]] : i32
+// CHECK:      arith.minsi %[[END]], %[[BEFORE_LAST]] : i32
 // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
 // CHECK:        arith.andi %{{.*}}, %c-16_i64 : i64
 // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
@@ -179,7 +192,10 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK:      {step = 8 : i64, unroll = 2 : i64}
 // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
 // CHECK:      {chain = true, once = true, step = 8 : i64, unroll = 2 : i64}
-// CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
+// CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[REST]]) ({
+// CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
+// CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[TAIL]]) ({
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
 func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %one: i32, %pitch: i32, %n_kept: i32,
@@ -433,6 +449,21 @@ func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: 
   return
 }
 
+// The same of results that lie side by side: a thread whose vector ends before the axis does stores it as one.
+// CHECK-LABEL: func.func @whole_or_some_results
+// CHECK-SAME:    (%[[V:.*]]: vector<2xf32>, %{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %{{.*}}: i1, %{{.*}}: i32, %[[N_KEPT:.*]]: i32)
+// CHECK:         %[[SECOND:.*]] = arith.addi %[[KEPT]], %c1_i32 : i32
+// CHECK-NEXT:    %[[FITS:.*]] = arith.cmpi slt, %[[SECOND]], %[[N_KEPT]] : i32
+// CHECK-NEXT:    scf.if %[[FITS]] {
+// CHECK:           llvm.store %[[V]], %{{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<1>
+// CHECK:         } else {
+// CHECK:           llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+func.func @whole_or_some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %one: i32, %n_kept: i32) {
+  "fold.store"(%v, %out, %kept, %on, %one, %n_kept) {kept_rank = 1, reduced_rank = 0, vector = true, bounded = true}
+    : (vector<2xf32>, !llvm.ptr<1>, i32, i1, i32, i32) -> ()
+  return
+}
+
 // Staggered rows, four columns an access, two rows in flight. An access may begin before the first column and end behind
 // the last one: what it holds of the rows before and after does no harm where there are such rows. Four pieces:
 //   the first row, if it is this thread's:   one by one, at columns that there are
@@ -443,6 +474,7 @@ func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: 
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[START:.*]]: i32, %[[BEGIN:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[ROW:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N:.*]]: i32)
 func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %end: i32, %one: i32, %row: i32,
                      %n_kept: i32, %n: i32) -> vector<4xf32> {
+  // CHECK:      %[[BEFORE:.*]] = arith.subi %[[N]], %c1_i32 : i32
   // CHECK:      %[[IS_FIRST:.*]] = arith.cmpi eq, %[[BEGIN]], %c0_i32 : i32
   // CHECK:      %[[HEAD:.*]] = "fold.thread_reduce"(%[[BEGIN]], %{{.*}}, %cst{{.*}}) ({
   // CHECK:        %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
@@ -451,8 +483,7 @@ func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %e
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
   // CHECK:      %[[NEXT:.*]] = arith.select %[[IS_FIRST]], %{{.*}}, %[[BEGIN]] : i32
-  // CHECK:      %[[BEFORE:.*]] = arith.subi %[[N]], %c1_i32 : i32
-  // CHECK-NEXT: %[[BOUND:.*]] = arith.minsi %[[END]], %[[BEFORE]] : i32
+  // CHECK:      %[[BOUND:.*]] = arith.minsi %[[END]], %[[BEFORE]] : i32
   // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%[[NEXT]], %{{.*}}, %[[HEAD]]) ({
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK-NEXT:   "fold.yield"

@@ -13,7 +13,8 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.access import WIDEST
 from warpfold.compiler.artifact import Artifact
-from warpfold.runtime.emulator_backend import EmulatorBackend
+from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator_backend import EmulatorBackend, emulator
 
 LENGTHS = range(2, 71)
 """A row of one element is no row to the planner, and read as such."""
@@ -89,3 +90,26 @@ def test_columns_that_begin_anywhere(t: type[Any], accesses: set[str]) -> None:
             found = wf.reduce(placed(values, offset), "max", axis=0, plan=plan, device="emulator")
             np.testing.assert_array_equal(found, values.max(axis=0), f"{offset} {values.shape} {plan}")
     assert "unaligned" in accesses
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_few_rows_that_begin_anywhere_are_read_and_written_in_whole_accesses(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the threads at the array's ends read or write single elements.
+
+    A vector of 8 bytes lies in one or two accesses of 16, of which a warp asks for both: 8 sectors hold its 256 bytes,
+    9 where they begin inside one.
+    """
+    columns, vector = 10_007, 8
+    x = placed(np.random.default_rng(rows).integers(0, 2, (rows, columns)).astype(bool), 0)
+    plan = f"fast=kept,vector={vector},lanes=1,warps=1,warps_kept=8,unroll=1,finish=cta,walk=interleaved"
+    tool = Profiler()
+    monkeypatch.setattr(emulator(), "tool", tool)
+    found = wf.reduce(x, "any", axis=0, plan=plan, device="emulator")
+    np.testing.assert_array_equal(found, x.any(axis=0))
+    warps, seen = -(-columns // (32 * vector)), total(tool.profiles)
+    loads, stores = seen.traffic("global load"), seen.traffic("global store")
+    assert 2 * rows * warps < loads.requests <= 2 * rows * warps + 2 * 2 * vector
+    assert loads.sectors <= 2 * (rows * (columns / 32 + warps)) + 2 * 2 * vector
+    assert stores.requests <= warps + vector
