@@ -19,7 +19,7 @@ from .task import Notes, Task
 
 def keeps_own(task: Task, plan: Plan, options: str) -> bool:
     """Whether ``options`` leave a plan what its layout needs: what they did not ask for gives way to all else."""
-    chosen, keys = plan.with_options(options), _keys(options)
+    chosen, keys = plan.with_options(options), named(options)
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
@@ -39,14 +39,14 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     changes = differing(plan, chosen)
     notes.forget({*changes, *(["parts"] if shared != parts else [])})
     keys = expand(options)
-    for words, named in (("asked for", True), ("so also", False)):
-        if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == named]:
+    for words, given in (("asked for", True), ("so also", False)):
+        if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == given]:
             notes.because(f"{words}: {', '.join(own)}")
     notes.rejected += later.rejected
     return chosen, shared
 
 
-def _keys(options: str) -> set[str]:
+def named(options: str) -> set[str]:
     """The fields of a plan that ``options`` name; those of a rung give way where its name alone is given."""
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
@@ -54,7 +54,7 @@ def _keys(options: str) -> set[str]:
 def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     """``plan`` with ``options`` in it; what was not asked for gives way."""
     chosen = plan.with_options(options)
-    asked = _keys(options)
+    asked = named(options)
     if chosen.tile_bytes:
         chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in asked})
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:

@@ -10,21 +10,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import large, planned
+from .asked import named
 from .columns import plan as plan_of_columns
+from .columns import registers
 from .errors import error
 from .geometry import Dim, Geometry, merged
 from .ladder import expand
 from .limits import STATE_LIMIT, widest_of
 from .plan import Axis, Plan
 from .split import WORKSPACE
+from .target import WARP
 from .task import Notes, Task
 
 WIDE = 8
 """Bytes of an aligned access from which on runs are read as fast as rows, without what is left."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
-_KEYS = frozenset(("fast", "walk", "finish", "cluster", "tile_bytes"))
-"""The fields of a plan that say whether lanes lie along both axes."""
+WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
+"""The fields of a plan that the second kernel leaves no choice."""
 
 
 def spread(g: Geometry, inputs: int) -> Geometry | None:
@@ -38,10 +41,22 @@ def spread(g: Geometry, inputs: int) -> Geometry | None:
         return None
     (kept,), (outer, inner) = g.kept, g.reduced
     zeros = (0,) * (len(g.offsets) - inputs)
-    row = merged((Dim(kept.size, kept.strides[:inputs] + zeros), inner))
+    own = Dim(kept.size, kept.strides[:inputs] + zeros)
+    row = merged([d for d in (own, inner) if d.size != 1] or [own])
     if len(row) != 1:
         return None
     return replace(g, kept=row, reduced=(outer,), after=Geometry((kept,), (inner,), g.offsets))
+
+
+def spread_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
+    """The same for arrays of other sizes than a kernel was compiled for, with dims of size 1 where none are left."""
+    one = Dim(1, (0,) * len(g.offsets))
+    missing = (one,) * (2 - len(g.reduced))
+    for reduced in ((*missing, *g.reduced), (*g.reduced, *missing)):
+        found = spread(replace(g, kept=g.kept or (one,), reduced=reduced), inputs)
+        if found and (found.n_kept or not g.n_kept):
+            return found
+    return None
 
 
 def launched(task: Task, plan: Plan) -> Geometry:
@@ -63,22 +78,41 @@ def task_of(task: Task, options: str) -> Task | None:
     """
     keys = expand(options)
     asked = keys.get("fast") == "both"
-    if not asked and _KEYS & keys.keys():
+    if not asked and keys.keys() & {"fast", *WANTED}:
         return None
+    if asked and (
+        other := [f"{key}={keys[key]}" for key in WANTED.keys() & named(options) if keys[key] != WANTED[key]]
+    ):
+        raise error("WF422", found=f"the plan has {', '.join(sorted(other))}")
     left = spread(task.geometry, len(task.program.inputs)) if task.monoid.commutative else None
     if left is None:
         if asked:
-            raise error("WF422", found="the layout or the combine is another")
+            raise error("WF422", found=_unfit(task))
         return None
     found = replace(task, geometry=left)
     return found if asked or _is_faster(task, found) else None
+
+
+def _unfit(task: Task) -> str:
+    """Why lanes cannot lie along both axes, in words."""
+    g = task.geometry
+    if not task.monoid.commutative:
+        return f"{task.monoid.name} is not commutative, and they would not keep its order"
+    if task.program.uses_index:
+        return f"{task.program.name} numbers the elements, and they would be numbered as they lie in memory"
+    if g.repeats:
+        return "an input repeats its elements"
+    if (len(g.kept), len(g.reduced)) != (1, 2):
+        dims = f"{len(g.kept)} kept and {len(g.reduced)} reduced dim(s)"
+        return f"the array has {dims}, once those that follow each other are one and those of size 1 are gone"
+    return "the kept dim and the inner reduced one do not follow each other in every input"
 
 
 def _is_faster(task: Task, found: Task) -> bool:
     """Whether rows are read in wide accesses, runs are not, and the states left are few."""
     states = found.geometry.n_kept * task.state_bytes
     few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
-    wide = _is_wide(found, "kept", STATE_LIMIT // 2) and not _is_wide(task, "reduced", STATE_LIMIT)
+    wide = _is_wide(found, "kept", registers(found)) and not _is_wide(task, "reduced", STATE_LIMIT)
     return few and wide and large(task.geometry)
 
 
@@ -89,20 +123,33 @@ def _is_wide(task: Task, axis: Axis, registers: int) -> bool:
     return any(n * task.itemsize >= WIDE and planned(task, axis, n) == {"aligned"} for n in widths)
 
 
-def plan(task: Task, notes: Notes) -> Plan:
-    """The plan for what ``task_of`` gives, before options: that of columns, and a second kernel."""
+def plan(task: Task, options: str, notes: Notes) -> Plan:
+    """The plan for what ``task_of`` gives, before ``options``: that of columns, and a second kernel."""
     found = replace(plan_of_columns(task, notes), finish="two_kernels")
     after = task.geometry.after
     assert after is not None
     words = f"rows of {after.n_kept} results, {after.n_reduced} elements of each, are read as columns"
     notes.because(f"{words}: a second kernel reduces what is left of a result", "fast", "finish")
-    notes.rejected.append(("fast=reduced", "such short runs begin anywhere: they would be read by single elements"))
+    if expand(options).get("fast") == "both":
+        notes.because("asked for: fast=both")
+    else:
+        notes.rejected.append(("fast=reduced", "such short runs begin anywhere: they would be read by single elements"))
     return found
+
+
+def second(plan: Plan) -> Plan:
+    """The plan of the second kernel: all threads of a CTA walk what is left of a result, [parts][kept][reduced]."""
+    walking = replace(plan, fast="reduced", vector=1, lanes=WARP, warps=plan.threads // WARP, warps_kept=1)
+    return replace(walking, finish="cta", cluster=1, coarsening=0, unroll=plan.second_unroll)
 
 
 def rest(options: str) -> str:
     """``options`` for the first kernel's plan, which another one follows."""
-    keys = {"finish": "two_kernels"} | {key: value for key, value in expand(options).items() if key != "fast"}
+    given = named(options)
+    own = {
+        key: value for key, value in expand(options).items() if key != "fast" and (key in given or key not in WANTED)
+    }
+    keys = {"finish": "two_kernels"} | own
     return ",".join(f"{key}={value}" for key, value in keys.items())
 
 
@@ -112,8 +159,7 @@ def checked(plan: Plan) -> Plan:
     Raises:
         PlanError: WF422 where it has another walk or finish than the second kernel can follow.
     """
-    wanted = {"walk": "interleaved", "finish": "two_kernels", "cluster": 1, "tile_bytes": 0}
-    other = [f"{key}={getattr(plan, key)}" for key, value in wanted.items() if getattr(plan, key) != value]
+    other = [f"{key}={getattr(plan, key)}" for key, value in WANTED.items() if str(getattr(plan, key)) != value]
     if other:
         raise error("WF422", found=f"the plan has {', '.join(other)}")
     return replace(plan, fast="both")

@@ -43,10 +43,10 @@ WRITES = 32
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns, of which neighbouring lanes read neighbours."""
     g = task.geometry
-    widest = widest_of(task, STATE_LIMIT // (4 if task.state_registers >= SEVERAL else 2))
+    widest = widest_of(task, registers(task))
     if _is_short(task, widest):
         widest = _widest_of_short(task, widest)
-    elif _is_long(task):
+    elif _has_long_rows(task):
         widest = min(widest, HALF // task.itemsize)
     vector = vector_of(task, "kept", widest, notes)
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
@@ -58,21 +58,29 @@ def plan(task: Task, notes: Notes) -> Plan:
     lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
     if alone:
         lanes_kept, warps = WARP, SHARING if _is_crowded(g, task.itemsize) else 1
-        unroll = (
-            min(unroll, max(1, ceil2(g.n_reduced) // (2 if g.n_reduced > 3 else 1))) if large(g) else unroll
-        )  # the rest is read, too
+        unroll = min(unroll, _in_flight(g.n_reduced)) if large(g) else unroll
     elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
-    results = f"{lanes_kept * vector} result(s) a warp, {warps} warp(s) share the reduced axis"
-    notes.because(results, "fast", "vector", "lanes", "warps")
+    results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
+    notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
 
 
-def _is_long(task: Task) -> bool:
+def registers(task: Task) -> int:
+    """Registers of states that a thread may hold."""
+    return STATE_LIMIT // (4 if task.state_registers >= SEVERAL else 2)
+
+
+def _has_long_rows(task: Task) -> bool:
     """Whether rows of narrow elements are so long that there are few CTAs, or one, for the reduced axis of each."""
     kept = task.geometry.kept
     nbytes = kept[-1].size * task.itemsize if kept else 0
     return nbytes >= LONG_ROWS.get(task.itemsize, nbytes + 1) and large(task.geometry)
+
+
+def _in_flight(rows: int) -> int:
+    """Accesses in flight at most of a thread that walks so few rows alone: what is left over is read all the same."""
+    return max(1, ceil2(rows) // (2 if rows > 3 else 1))
 
 
 def _is_crowded(g: Geometry, item: int) -> bool:
@@ -88,12 +96,10 @@ def _are_beside(g: Geometry, inputs: int) -> bool:
 def _lanes_kept(task: Task, vector: int) -> int:
     """Lanes along the kept axis where warps share the reduced one."""
     g = task.geometry
-    if vector == 1:
+    if vector == 1 or _has_long_rows(task):
         return WARP
     pitches = [abs(d.strides[0]) * task.itemsize for d in g.reduced]
     across = large(g) and any(pitch % LINE and pitch > 2 * LINE for pitch in pitches)
-    if _is_long(task):
-        return WARP
     return min(WARP, max(ACROSS if across else 1, LINE // (vector * task.itemsize)))
 
 

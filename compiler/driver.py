@@ -11,6 +11,7 @@ from typing import Any
 from .abi import Facts, Kernel, partial_program, second_program
 from .artifact import Artifact, CompiledKernel, Role
 from .both import first
+from .both import second as rest_of_both
 from .dialect import load
 from .emit import emit
 from .errors import error
@@ -18,7 +19,7 @@ from .graph import Program
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, lowered, run
 from .plan import Access, Plan
-from .target import WARP, Target
+from .target import Target
 
 _context: list[Any] = []
 
@@ -63,12 +64,9 @@ def _symbol(name: str) -> str:
 
 
 def _second_plan(plan: Plan) -> Plan:
-    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors.
-
-    What is left of a result where lanes lay along both axes, [parts][kept][reduced], all threads of a CTA walk.
-    """
+    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
     if plan.fast == "both":
-        plan = replace(plan, fast="reduced", lanes=WARP, warps=plan.threads // WARP, warps_kept=1)
+        return rest_of_both(plan)
     return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
 
 

@@ -4,9 +4,9 @@ Rules, with the reason beside each number. Nothing here reads a device; ``sms`` 
 of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
 
 Here are the order of the questions and the facts that follow. ``rows.py`` and ``columns.py`` have the lanes, warps and
-accesses of a result, ``staged.py``, ``period.py`` and ``staggered.py`` those of layouts with a way of their own;
-``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many CTAs share a result,
-and ``asked.py`` has what a user asks for.
+accesses of a result, ``both.py``, ``staged.py``, ``period.py`` and ``staggered.py`` those of layouts with a way of
+their own; ``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many CTAs share
+a result, and ``asked.py`` has what a user asks for.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         split: whether several CTAs may share one result.
 
     Raises:
-        PlanError: WF402 to WF421 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF422 when ``options`` ask for what cannot be served.
     """
     notes = Notes()
     if split and (found := both.task_of(task, options)):
@@ -68,11 +68,12 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
 
 def _of_both(task: Task, options: str, notes: Notes) -> Choice:
     """The choice for the first kernel's ``task`` where lanes lie along both axes."""
-    plan = both.plan(task, notes)
+    plan = both.plan(task, options, notes)
     parts = parts_of(task, plan, Notes())
     if options:
         plan, parts = asked.overridden(task, plan, parts, both.rest(options), notes)
-    check(plan, task.target, task.state_bytes)
+    for each in (plan, both.second(plan)):
+        check(each, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs)
     reasons = [reason for reason, _ in notes.reasons]
     return Choice(both.checked(plan), facts(task, plan), run, reasons, notes.rejected)
@@ -111,7 +112,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     inputs = range(len(task.program.inputs))
     # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
-    reach = [abs(bound - start) for i, start in enumerate(g.offsets) for bound in g.span(i)]
+    seen = [g] if g.after is None else [g, g.after]  # results are the second kernel's
+    reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
     partials = g.n_kept * coarsened(plan, g.n_reduced, g.columns) if plan.coarsening else 0
     largest = max(g.n_kept, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))

@@ -175,6 +175,7 @@ def _one_row(g: Geometry) -> Geometry:
 
 def _checked(task: Task, found: Plan) -> Plan:
     for key, value, wanted in (
+        ("fast", found.fast, "kept" if found.fast == "kept" else "reduced"),
         ("vector", found.vector, 1),
         ("tile_bytes", found.tile_bytes, 0),
         ("cluster", found.cluster, 1),

@@ -11,7 +11,7 @@ from ..compiler import artifact as artifacts
 from ..compiler import planner, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
-from ..compiler.both import first, spread
+from ..compiler.both import first, spread_of_any_size
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
@@ -127,9 +127,11 @@ class Compiled:
         )  # fmt: skip
         plan = first(a.plan)
         if plan != a.plan:
-            left = spread(geometry, len(inputs))
+            left = spread_of_any_size(geometry, len(inputs))
             if left is None:
-                raise self._mismatch("two dims around one kept one reduced, which with the inner is one run", "others")
+                dims = f"{len(geometry.kept)} kept and {len(geometry.reduced)} reduced dims"
+                words = "two dims around one kept one reduced, which with the inner is one run"
+                raise self._mismatch(words, f"another plan, since its {dims} do not lie so")
             geometry = left
         stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
@@ -140,6 +142,8 @@ class Compiled:
             raise self._mismatch(words, "another plan")
         needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
+        if geometry.n_reduced == 0:  # nothing is read
+            needed = replace(needed, access=a.main.facts.access)
         if not _serves(a.main.facts, needed):
             raise self._mismatch(_words(a.main.facts), _words(needed))
         if a.most is not None and geometry.count > a.most:
@@ -160,7 +164,8 @@ def _names(types: Sequence[Any]) -> str:
 
 def _words(f: Facts) -> str:
     ranks = f"{f.kept_rank} kept and {f.reduced_rank} reduced dims"
-    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access"
+    results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
+    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}"
 
 
 _AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
@@ -176,6 +181,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and own.index_bits >= needed.index_bits
         and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in access)
         and (not own.store_vector or needed.store_vector)
+        and (not own.flat or needed.flat or needed.kept_rank == 1)
     )
 
 

@@ -74,7 +74,8 @@ def placed(cells: int, types: Sequence[DType], start: int = 0) -> tuple[tuple[in
 
 def _exchanged(artifact: Artifact, geometry: Geometry, run: Launch) -> int:
     """States in global memory that the CTAs of the largest kernel exchange: each has its own."""
-    runs = [run if k.role == "main" else launch(k.plan, geometry.n_kept, 1) for k in artifact.kernels]
+    n_kept = (geometry.after or geometry).n_kept
+    runs = [run if k.role == "main" else launch(k.plan, n_kept, 1) for k in artifact.kernels]
     pairs = zip(artifact.kernels, runs, strict=True)
     return max(k.plan.global_states * r.tiles * r.split for k, r in pairs)
 

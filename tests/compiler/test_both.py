@@ -14,6 +14,7 @@ from warpfold.compiler.both import spread
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.geometry import collapse
 from warpfold.runtime import api, prepare
+from warpfold.runtime.launch import scratch
 
 IMAGES = (120, 16, 7, 7)
 """Images, channels and pixels; of each channel 49, which begin anywhere."""
@@ -31,6 +32,12 @@ def images(dtype: str, shape: tuple[int, ...] = IMAGES) -> np.ndarray[Any, Any]:
 
 def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(np.prod(shape[i + 1 :])) for i in range(len(shape)))
+
+
+@wf.monoid(identity=0, commutative=False)
+def SHOWN(a: Any, b: Any) -> Any:  # noqa: N802
+    """The last element that is not zero."""
+    return wf.where(b != 0, b, a)
 
 
 # --- which layouts ---------------------------------------------------------------------------------------------------
@@ -68,6 +75,7 @@ def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int
         ((10699, 64, 7, 7), "f32", "both"),
         ((10699, 64, 8, 8), "f32", "reduced"),  # runs of whole accesses
         ((600, 64, 7, 7), "f32", "reduced"),  # no large array
+        ((10699, 64, 7, 7), "f64", "both"),
         ((10699, 65, 7, 7), "bf16", "reduced"),  # rows that begin anywhere, too
         ((30, 2048, 27, 27), "f32", "reduced"),  # more states than the workspace holds
         ((12, 4096, 7, 7), "i8", "reduced"),  # a state for every twelve bytes
@@ -76,6 +84,31 @@ def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int
 def test_runs_that_begin_anywhere_are_read_as_rows(shape: tuple[int, ...], dtype: str, fast: str) -> None:
     choice = api.plan_for("sum", shape, dtype, axis=(0, 2, 3)).choice
     assert (choice.plan.fast, choice.plan.finish == "two_kernels") == (fast, fast == "both")
+
+
+@pytest.mark.parametrize(("dtype", "fast"), [("f32", "both"), ("f64", "reduced"), ("bf16", "reduced")])
+def test_states_that_leave_room_for_narrow_accesses_only_are_not_read_so(dtype: str, fast: str) -> None:
+    choice = api.plan_for("mean_var", (10699, 64, 7, 7), dtype, axis=(0, 2, 3)).choice
+    assert choice.plan.fast == fast
+    assert fast != "both" or choice.facts.access == ("aligned",)
+
+
+def test_a_rung_gives_way() -> None:
+    """What the user named himself does not."""
+    plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="serial,fast=both").choice.plan
+    assert (plan.fast, plan.finish, plan.lanes) == ("both", "two_kernels", 1)
+
+
+def test_the_second_kernel_has_room_for_its_states() -> None:
+    many = ("mean_var", "sum", "prod", "max", "min", "logsumexp")
+    options = "fast=both,cta=serial,lanes=1,warps=1,warps_kept=32,vector=1"
+    with pytest.raises(PlanError, match=r"WF405.*73728 bytes"):
+        api.plan_for(many, IMAGES, "f64", axis=(0, 2, 3), plan=options)
+
+
+def test_segments_are_not_read_so() -> None:
+    with pytest.raises(ArgumentError, match=r"(?s)WF146.*fast=both does not fit"):
+        wf.segment_reduce(images("float32"), [0, 3, 120], wf.SUM, axis=0, plan="fast=both", device="emulator")
 
 
 def test_what_is_asked_for_decides() -> None:
@@ -99,7 +132,10 @@ def test_a_printed_plan_gives_itself() -> None:
     [
         ("sum", (120, 16, 49), "fast=both,finish=last_block", "the plan has finish=last_block"),
         ("sum", (120, 16, 49), "fast=both,walk=blocked", "the plan has walk=blocked"),
-        ("argmax", (120, 16, 49), "fast=both", "the layout or the combine is another"),
+        ("sum", (120, 16, 49), "fast=both,walk=period,finish=atomic", "the plan has finish=atomic, walk=period"),
+        ("argmax", (120, 16, 49), "fast=both", "argmax numbers the elements"),
+        (SHOWN, (120, 16, 49), "fast=both", "SHOWN is not commutative"),
+        ("sum", (120, 1, 49), "fast=both", r"the array has 0 kept and 1 reduced dim\(s\)"),
     ],
 )
 def test_what_cannot_be_served_is_refused(what: str, shape: tuple[int, ...], options: str, found: str) -> None:
@@ -137,13 +173,45 @@ def test_masks_strides_and_places_of_results() -> None:
 def test_a_compiled_kernel_serves_other_images(tmp_path: Path) -> None:
     k = wf.compile("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,vector=4")
     k.save(tmp_path / "k.wf")
-    for shape in (IMAGES, (33, 8, 5, 5), (200, 4, 3, 3)):
+    sizes = (IMAGES, (33, 8, 5, 5), (200, 4, 3, 3), (1, 16, 7, 7), (0, 16, 7, 7), (120, 4, 1, 1), (120, 1, 6, 6))
+    for shape in sizes:
         x = images("float32", shape)
         got = wf.load(tmp_path / "k.wf")(x, device="emulator")
         np.testing.assert_allclose(got, x.sum(axis=(0, 2, 3), dtype=np.float64), rtol=1e-4, atol=1e-3)
     apart = images("float32", (33, 16, 5, 5))[:, ::2]
-    with pytest.raises(ArgumentError, match=r"(?s)WF123.*two dims around one kept one"):
+    with pytest.raises(
+        ArgumentError, match=r"(?s)WF123.*two dims around one kept one.*its 1 kept and 2 reduced dims do"
+    ):
         k(apart, device="emulator")
+
+
+def test_results_that_lie_far_apart() -> None:
+    """They are the second kernel's: its offsets have 64 bits although the first one's would not need them."""
+    x, out = images("int8"), np.zeros((16, 1 << 28), np.int8)[:, 0]
+    wf.max(x, axis=(0, 2, 3), out=out, plan="fast=both", device="emulator")
+    np.testing.assert_array_equal(out, x.max(axis=(0, 2, 3)))
+
+
+@pytest.mark.parametrize("options", ["", ",vector=4"])
+def test_portable_bits_do_not_depend_on_the_address(options: str) -> None:
+    x, found = images("float32"), set()
+    for offset in (0, 1, 3):
+        placed = np.empty(x.size + 4, np.float32)[offset : offset + x.size].reshape(x.shape)
+        placed[...] = x
+        how = {"plan": "fast=both" + options, "determinism": "portable", "device": "emulator"}
+        found.add(wf.sum(placed, axis=(0, 2, 3), **how).tobytes())
+    assert len(found) == 1
+
+
+def test_states_that_are_exchanged_in_global_memory_are_those_of_the_results() -> None:
+    """And not of the columns that the first kernel keeps."""
+    ready = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,cta=serial,exchange=global")
+    made = prepare.artifact(ready)
+    first, second = made.kernels
+    layout = scratch(made, ready.geometry, ready.choice.run)
+    ctas = ready.choice.run.tiles * ready.choice.run.split
+    most = 4 * max(first.plan.global_states * ctas, second.plan.global_states * 16)
+    assert layout.nbytes - layout.exchange[0] == most
 
 
 def test_each_kernel_is_told_what_it_does() -> None:

@@ -50,6 +50,18 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("case", ["flipped", "gaps", "transposed"])
+def test_results_that_do_not_follow_each_other_are_refused(case: str) -> None:
+    """A kernel for results at one stride would write them to other places."""
+    x = np.random.default_rng(1).standard_normal((8, 16, 31)).astype(np.float32)
+    k = wf.compile("sum", x.shape, "f32", axis=1)
+    np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
+    out = {"gaps": np.full((8, 40), -1, np.float32)[:, :31], "transposed": np.full((31, 8), -1, np.float32).T}.get(case)
+    with pytest.raises(ValueError, match=r"WF123: .* results at one stride: the array needs 2 kept and 1 reduced"):
+        k(x[::-1] if case == "flipped" else x, out=out, device="emulator")
+    assert out is None or (out == -1).all()
+
+
 @pytest.mark.parametrize("plan", ["coarsening=4", "walk=period,coarsening=2", "walk=staggered", "tile_bytes=4096"])
 def test_a_compiled_reduction_runs_under_every_kind_of_plan(plan: str, tmp_path: Path) -> None:
     """Other arrays than it was compiled for, and from its file."""
