@@ -113,7 +113,7 @@ def convert(x: Any, t: DType) -> Any:
         return x if isinstance(x, Complex) and x.dtype == t else to_complex(x, t)
     if t == BOOL:
         return x != 0
-    raise error("WF206", op=f"cast to {t.name}", dtype=x.dtype.name, where=caller())
+    raise error("WF230", to=t.name, dtype=x.dtype.name, where=caller())
 
 
 def choose(condition: Sym, a: Any, b: Any) -> Complex:

@@ -57,6 +57,10 @@ class TraceError(WarpfoldError, TypeError):
     """A combine, lift or finish function that cannot be traced into a graph."""
 
 
+class TraceAttributeError(TraceError, AttributeError):
+    """An attribute that a symbolic value does not have, for Python to ask for as it asks any object."""
+
+
 class CompileError(WarpfoldError, RuntimeError):
     """IR that does not verify, or a pass that failed."""
 

@@ -108,7 +108,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
         TraceError: WF210 for a wrong count of values, WF211 when they are reduced already.
     """
     if not isinstance(m, Monoid):
-        raise error("WF130", kind=type(m).__name__, where=caller())
+        raise error("WF130", kind=f"a {type(m).__name__}", expected="a monoid", where=caller())
     found = count_of(m.identity)
     if found is not None and found != len(values):
         raise error("WF210", name=m.name, found=found, expected=len(values), where=m.location if m.lift else caller())

@@ -128,14 +128,14 @@ def UNION(a: Any, b: Any) -> Any:
 
 
 # --- what the functions share --------------------------------------------------------------------------------------
-def _real(x: Any) -> Any:
-    """``x``, which must have an order.
+def _real(x: Any, lack: str = "order") -> Any:
+    """``x``, which must be real to have an order, or what else complex numbers ``lack`` here.
 
     Raises:
         TraceError: WF225 for complex numbers.
     """
     if foreign(x):
-        raise error("WF225", dtype=x.dtype.name)
+        raise error("WF225", dtype=x.dtype.name, lack=lack)
     return x
 
 
@@ -144,8 +144,9 @@ def _kind(dtype: object, default: DType) -> DType:
 
 
 def _widened(x: Any, dtype: object, accumulate: object) -> Any:
-    """``x`` in the type in which it is added up."""
-    return cast(x, _wide(_kind(dtype, x.dtype), accumulate, pair=foreign(x)))
+    """``x`` in the type in which it is added up: of truth values that were asked for, whether it is not zero."""
+    t = _kind(dtype, x.dtype)
+    return cast(cast(x, BOOL) if t == BOOL else x, _wide(t, accumulate, pair=foreign(x)))
 
 
 def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
@@ -311,7 +312,7 @@ def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any,
     So the mean is a sum over the count, and the squares are then NaN.
     """
     _plain(name, accumulate)
-    result = _kind(dtype, floating(_real(x).dtype))
+    result = _kind(dtype, floating(_real(x, name).dtype))
     wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
     n = count(wide.dtype)
     _, m, squares = fold(WELFORD, 1, wide, 0)

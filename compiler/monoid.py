@@ -20,6 +20,8 @@ from .outside import outside
 from .storage import Value, join, parts, split
 from .trace import Sym, caller, cast, constant, foreign
 
+REDUCING = "a monoid, a function, a name, or a tuple of them"
+"""What a caller may reduce with, as messages say it."""
 Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool
 
 
@@ -138,7 +140,7 @@ def _parameters(function: Any) -> Collection[inspect.Parameter]:
         return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
     except (TypeError, ValueError):  # a number; a built-in function such as max
         kind = getattr(function, "__name__", type(function).__name__)
-        raise error("WF130", kind=kind, where=caller()) from None
+        raise error("WF130", kind=f"a {kind}", expected=REDUCING, where=caller()) from None
 
 
 def monoid(

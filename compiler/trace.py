@@ -102,6 +102,15 @@ class Sym(Symbolic):
         """The element type."""
         return self.expr.dtype
 
+    def __getattr__(self, name: str) -> Any:
+        """Only what is not there is asked for here: users write ``x.sum()`` or ``x.T``; Python and NumPy look, too."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise error("WF229", name=name, where=caller())
+
+    def __matmul__(self, other: object) -> Sym:
+        raise error("WF206", op="@", dtype=self.dtype.name, where=caller())
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Operators with a NumPy scalar on the left come here; NumPy's own functions are no functions of symbols."""
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)

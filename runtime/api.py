@@ -17,6 +17,7 @@ from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.geometry import normalize_axes
+from ..compiler.monoid import REDUCING
 from ..compiler.target import DEFAULT, target
 from . import finds
 from .arrays import from_numpy, view
@@ -82,7 +83,7 @@ def reduce(
     """
     if what is None:
         if len(xs) < 2:
-            raise error("WF130", kind="NoneType")
+            raise error("WF130", kind="nothing", expected=REDUCING)
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
     usual = not params and builtins.all(map(is_, how.values(), _USUAL))

@@ -16,6 +16,7 @@ from typing import Any
 from ..compiler import planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.geometry import normalize_axes
+from ..compiler.monoid import REDUCING
 from ..compiler.plan import Determinism
 from ..compiler.programs import Nan
 from ..compiler.task import Choice, Task
@@ -108,7 +109,7 @@ def autotune(
     """
     if what is None:
         if len(xs) < 2:
-            raise error("WF130", kind="NoneType")
+            raise error("WF130", kind="nothing", expected=REDUCING)
         *xs, what = xs  # type: ignore[assignment]
     search = Search.of(xs, what, axis, where, nan, determinism, params)
     return search.run(seconds)

@@ -18,7 +18,7 @@ from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
-from ..compiler.monoid import Monoid
+from ..compiler.monoid import REDUCING, Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
@@ -144,7 +144,7 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
         ArgumentError: WF104 when an empty reduction has no value.
     """
     if not hashable(request.what):
-        raise error("WF130", kind=type(request.what).__name__)
+        raise error("WF130", kind=f"a {type(request.what).__name__}", expected=REDUCING)
     n_reduced = prod(shape[a] for a in request.axes)
     wide = n_reduced >= MANY
     found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)

@@ -14,6 +14,7 @@ import numpy as np
 from ..compiler.dtypes import BOOL
 from ..compiler.errors import error
 from ..compiler.geometry import normalize_axes
+from ..compiler.monoid import Monoid
 from ..compiler.programs import Traced
 from ..compiler.ragged import Rows
 from .api import check_options, plan_text
@@ -64,7 +65,7 @@ def segment_reduce(
         An array in x's library and on its device, with the segments in the place of the axis; or a tuple of them.
 
     Raises:
-        DTypeError: WF140 for offsets that are no integers.
+        DTypeError: WF140 or WF154 for offsets that are no integers.
         ArgumentError: WF141 to WF143 for other offsets that cut no axis, WF144 for an empty segment without a value,
             WF145 for an axis that is not one, WF146 for a plan that segments cannot have.
         TraceError, PlanError, CompileError, BackendError: as ``reduce``.
@@ -93,6 +94,8 @@ def _axis(axis: Any, rank: int) -> int:
 
 def _bounds(offsets: Any, size: int) -> np.ndarray[Any, Any]:
     """The offsets on the host, checked."""
+    if isinstance(offsets, Monoid | str) or callable(offsets):
+        raise error("WF154", kind=type(offsets).__name__)
     v = view(offsets)
     if len(v.shape) != 1 or v.shape[0] == 0:
         raise error("WF141", shape=v.shape)

@@ -10,9 +10,9 @@ from typing import Any, Union
 from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
-from ..compiler.errors import error, near
+from ..compiler.errors import DTypeError, error, near
 from ..compiler.fold import fold, uses, within
-from ..compiler.monoid import Monoid, defined, keywords, positional, variadic
+from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
 from ..compiler.programs import named
 from ..compiler.trace import cast
 
@@ -26,17 +26,30 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
 
     Raises:
         ArgumentError: WF128 for a value that cannot be baked in.
+        ArgumentError: WF153 for what nothing can be added up in.
         DTypeError: WF105 for what is no element type.
     """
     found = []
     for name, value in sorted(params.items()):
         if not hashable(value):
             raise error("WF128", parameter=name, name=label(what), kind=type(value).__name__)
-        if name in ("dtype", "accumulate") and value not in (None, "compensated"):
+        if name == "accumulate":
+            value = _accumulated_in(value)
+        elif name == "dtype" and value is not None:
             value = as_dtype(value)
         if value is not None or name not in ("dtype", "accumulate", "initial"):
             found.append((name, value, repr(value)))
     return tuple(found)
+
+
+def _accumulated_in(value: Any) -> Any:
+    """The type that ``accumulate=`` names, or the word for compensation."""
+    if value in (None, "compensated"):
+        return value
+    try:
+        return as_dtype(value)
+    except DTypeError:
+        raise error("WF153", value=value) from None
 
 
 def hashable(value: object) -> bool:
@@ -71,7 +84,8 @@ def function_of(what: What) -> Callable[..., Any]:
     if isinstance(what, Monoid):
         return library.OF_MONOID.get(what) or _folding(what)
     if isinstance(what, tuple) or not callable(what):
-        raise error("WF130", kind=type(what).__name__)
+        kind = "an empty tuple" if isinstance(what, tuple) else f"a {type(what).__name__}"
+        raise error("WF130", kind=kind, expected=REDUCING)
     return what
 
 
@@ -164,12 +178,15 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     try:
         accepted = inspect.signature(function).parameters.values()
     except ValueError:  # a built-in type or function that does not tell
-        raise error("WF130", kind=type(function).__name__) from None
+        raise error("WF130", kind=f"a {type(function).__name__}", expected=REDUCING) from None
     named = {p.name: p.default for p in accepted if p.kind is p.KEYWORD_ONLY}
     found: dict[str, Any] = {}
     for key, value, _ in params:
         if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
-            raise error("WF127", name=name, parameter=key, known=" ".join(named) or "none")
+            array = any(p.name == key for p in accepted)
+            remedy = f"write it behind a *: def {name}(x, *, {key}=...)" if array else "leave it out or correct it"
+            known = " ".join(named) or ("none by name" if array else "none")
+            raise error("WF127", name=name, parameter=key, known=known, remedy=remedy)
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():
         if default is inspect.Parameter.empty and key not in found:

@@ -47,13 +47,13 @@ ROWS: Rows = {
             "the inputs do not broadcast to one shape: {shapes}",
             "sizes along an axis must be equal, or 1",
         ),
-        "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "leave it out or correct it"),
+        "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
         "WF128": (
             "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
             "parameters are baked into the kernel; pass arrays as inputs",
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
-        "WF130": ("cannot reduce with a {kind}: expected a monoid, a function or a name", "see wf.monoid"),
+        "WF130": ("cannot reduce with {kind}: expected {expected}", "see wf.monoid"),
         "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
         "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
         "WF133": ("{name} has no identity: where= may leave a result without elements", "{remedy}"),
@@ -100,6 +100,11 @@ ROWS: Rows = {
             "elements of type {dtype} cannot be added up in {accumulate}",
             "give a float type for floats, a complex one for complex numbers",
         ),
+        "WF153": (
+            "accumulate={value!r} is no type to add up in: expected an element type, such as f64, or 'compensated'",
+            "leave accumulate= away for the usual one",
+        ),
+        "WF154": ("offsets are a {kind}: expected integers", "write wf.segment_reduce(x, offsets, what)"),
     },
     DTypeError: {
         "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "pass axis=1 or axis=(0, 2)"),

@@ -60,7 +60,7 @@ ROWS: Rows = {
             "set fast=reduced, walk=interleaved, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
         ),
         "WF418": (
-            "tile_bytes={tile_bytes} hold no result's elements: they lie too far apart, or not in one run of memory",
+            "tile_bytes={tile_bytes} holds no result's elements: they lie too far apart, or not in one run of memory",
             "set tile_bytes={remedy}",
         ),
         "WF419": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import Rows, TraceError
+from ..errors import Rows, TraceAttributeError, TraceError
 
 ROWS: Rows = {
     TraceError: {
@@ -29,8 +29,8 @@ ROWS: Rows = {
         ),
         "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
         "WF207": (
-            "combine function {name} takes {count} required arguments: expected 2, the left and the right state",
-            "write def {name}(a, b); states of several values are tuples",
+            "combine function {name} takes {count} required argument(s): expected 2, the left and the right state",
+            "write two parameters, a and b; states of several values are tuples",
         ),
         "WF208": (
             "combine function {name} returns {found} value(s): expected {expected}, one per value of the state",
@@ -85,7 +85,7 @@ ROWS: Rows = {
             "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
             "rename it",
         ),
-        "WF225": ("{dtype} has no order", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
+        "WF225": ("{dtype} has no {lack}", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
         "WF226": (
             "the finish of {name} takes {found} value(s): expected {expected}, one per value of the state",
             "write one parameter per value of the state",
@@ -94,6 +94,16 @@ ROWS: Rows = {
             "the identity of {name} holds a {kind}: expected numbers of the state's types",
             "give one number per value of the state",
         ),
+        "WF230": (
+            "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
+            "take x.real, x.imag or abs(x)",
+        ),
         "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
+    },
+    TraceAttributeError: {
+        "WF229": (
+            "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
+            "fold elements with wf.fold, convert one with wf.cast(x, dtype); wf has the functions of one value",
+        ),
     },
 }

@@ -191,7 +191,7 @@ def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
 @pytest.mark.parametrize("t", [C64, C128], ids=str)
 def test_every_reduction_of_complex_numbers_is_numpys_or_refused(name: str, t: DType) -> None:
     if name in UNORDERED:
-        with pytest.raises(TraceError, match=rf"WF225: {t.name} has no order"):
+        with pytest.raises(TraceError, match=rf"WF225: {t.name} has no (order|{name})\n"):
             program(library.FUNCTIONS[name], (t,))
         return
     compare(name, t)

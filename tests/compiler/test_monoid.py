@@ -162,7 +162,7 @@ def caught(code: str, action: Any, inside: Any = None) -> WarpfoldError:
 )
 def test_a_combine_takes_two_states(function: Any, required: int) -> None:
     made = caught("WF207", lambda: monoid(identity=0)(function), function)
-    assert f"combine function <lambda> takes {required} required arguments: expected 2" in made.message
+    assert f"combine function <lambda> takes {required} required argument(s): expected 2" in made.message
 
 
 @pytest.mark.parametrize(

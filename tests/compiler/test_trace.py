@@ -327,6 +327,23 @@ def test_bf16_scalars_are_those_of_ml_dtypes() -> None:
     assert BF16.numpy == np.dtype(ml_dtypes.bfloat16)
 
 
+@pytest.mark.parametrize("name", ["sum", "T", "astype", "shape"])
+def test_an_element_is_no_array(name: str) -> None:
+    x = sym(F32)
+    with pytest.raises(
+        TraceError, match=f"(?s)WF229: an element of an array has no attribute {name}.*wf.fold"
+    ) as found:
+        getattr(x, name)
+    assert isinstance(found.value, AttributeError)
+    assert found.value.location is not None
+    assert not hasattr(x, name)
+
+
+def test_elements_have_no_matrix_product() -> None:
+    with pytest.raises(TraceError, match="WF206: operator @ is not defined for"):
+        sym(F32) @ sym(F32, 1)
+
+
 @pytest.mark.parametrize(
     "call", [np.exp, lambda x: np.maximum(x, 1), lambda x: np.add.reduce(x), lambda x: np.where(x > 0, x, 0), np.sum]
 )

@@ -117,7 +117,7 @@ def test_parameters(name: str) -> None:
     if name not in ACCUMULATE:
         fails("WF127", name, x, accumulate="f64")
     else:
-        fails("WF105", name, x, accumulate="f31")
+        fails("WF153", name, x, accumulate="f31")
         fails("WF152", name, x, accumulate="i64")
         fails("WF152", name, x, accumulate="bool")
         fails("WF152", name, x, accumulate="c64")

@@ -82,7 +82,7 @@ def test_several_take_the_parameters_that_are_theirs() -> None:
     [
         ("sums", 1, "WF120: no reduction is called 'sums'"),
         (("sum", "sums"), 1, "WF120: no reduction is called 'sums'"),
-        ((), 1, "WF130: cannot reduce with a tuple"), (("sum", 3), 1, "WF130: cannot reduce with a int"),
+        ((), 1, "WF130: cannot reduce with an empty tuple"), (("sum", 3), 1, "WF130: cannot reduce with a int"),
         (int, 1, "WF130: cannot reduce with a type"), (None, 1, "WF130: cannot reduce with a NoneType"),
         ("sum", 2, r"WF124: sum takes 1 input array\(s\), got 2"),
         ("dot", 1, r"WF124: dot takes 2 input array\(s\), got 1"),
@@ -139,7 +139,7 @@ def test_values_take_the_type_of_their_default(parameter: str, value: Any, expec
         ("sum", {"initial": (1, [2])}, "WF128: parameter 'initial' of sum is a tuple"),
         ("sum", {"initial": np.zeros(2)}, "WF128: parameter 'initial' of sum is a ndarray"),
         ("sum", {"dtype": "compensated"}, "WF105: no rule for elements of type compensated"),
-        ("sum", {"accumulate": "wide"}, "WF105: no rule for elements of type wide"),
+        ("sum", {"accumulate": "wide"}, "WF153: accumulate='wide' is no type to add up in: .* or 'compensated'"),
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(what: Any, params: dict[str, Any], text: str) -> None:
