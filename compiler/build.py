@@ -43,9 +43,14 @@ def integer(t: Any, value: int) -> Any:
     return arith.constant(t, ir.IntegerAttr.get(t, value))
 
 
+def word_type() -> Any:
+    """The type of a word: an i32."""
+    return ir.IntegerType.get_signless(32)
+
+
 def i32(value: int) -> Any:
     """An i32 constant."""
-    return integer(ir.IntegerType.get_signless(32), value)
+    return integer(word_type(), value)
 
 
 def splat(x: Any, width: int) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, ceil2, large, planned, ranks
-from .atomic import operation
 from .geometry import Geometry
-from .limits import FEW, IN_FLIGHT, STATE_LIMIT, calm, kind, unroll_of, vector_of, widest_of
+from .limits import FEW, IN_FLIGHT, STATE_LIMIT, adds_bytes, calm, kind, unroll_of, vector_of, widest_of
 from .plan import Plan
 from .split import THREADS
 from .target import WARP
@@ -52,7 +51,7 @@ def plan(task: Task, notes: Notes) -> Plan:
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
     alone = _is_short(task, vector)
     if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
-        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if operation(task.monoid) == "add" else unroll)
+        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if adds_bytes(task) else unroll)
     few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
@@ -122,8 +121,9 @@ def wide(task: Task, found: Plan) -> Plan:
     if task.itemsize == 1 and task.state_registers > 1:
         vector = min(vector, widest_of(task, STATE_LIMIT // 2))
     unroll = IN_FLIGHT // (vector * task.itemsize)
-    bytes_added = task.itemsize == 1 and operation(task.monoid) == "add"
-    return replace(found, vector=vector, unroll=unroll if bytes_added else min(unroll, unroll_of(task, "kept", vector)))
+    if not adds_bytes(task):
+        unroll = min(unroll, unroll_of(task, "kept", vector))
+    return replace(found, vector=vector, unroll=unroll)
 
 
 def _widest_of_short(task: Task, widest: int) -> int:

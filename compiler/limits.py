@@ -81,11 +81,21 @@ def calm(task: Task, vector: int) -> int:
 
     Bytes that are added have one state for all.
     """
-    if task.itemsize == 1 and operation(task.monoid) == "add":
+    if adds_bytes(task):
         return vector
     while vector * task.state_registers * DEEP > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
         vector //= 2
     return vector
+
+
+def adds_bytes(task: Task) -> bool:
+    """Whether elements are bytes that are added: those of a word are, together."""
+    return task.itemsize == 1 and operation(task.monoid) == "add"
+
+
+def joins_truths(task: Task) -> bool:
+    """Whether a result is whether any element of a byte is true, or all are: those of a word are joined together."""
+    return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:

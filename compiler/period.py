@@ -19,13 +19,13 @@ from .task import Notes, Task
 
 COLUMNS = 256
 """Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
-FEW, WARPS = 32, {True: 8, False: 16}
+FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
 """Columns of bytes up to which a CTA has fewer warps. The more columns there are, the more states the CTAs bring to the
 last one: then few large CTAs are better."""
 LEAST = 1 << 20
 """Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
 which an access has one, gain nothing either."""
-EACH, EACH_OF_WIDER = {1: 64}, 32
+EACH_OF_BYTES, EACH = 64, 32
 """Accesses of a thread at least, of elements of a byte and of wider ones, where there are several tiles of columns,
 each of which has its rows to itself: while some CTAs begin or meet, others read."""
 STEPS = 4
@@ -85,7 +85,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     )
     if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
-    warps = WARPS[task.itemsize == 1 and g.columns <= FEW]
+    warps = WARPS_OF_FEW if task.itemsize == 1 and g.columns <= FEW else WARPS
     vector = wide.vector
     if len(g.kept) > 1:
         vector = vector // 2 if task.itemsize == 1 else vector
@@ -109,7 +109,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 def _of_many_tiles(task: Task, vector: int, most: int) -> int:
     """Warps of a CTA whose rows are not shared with others: as many as make enough accesses each."""
     g = task.geometry
-    threads = g.n_reduced * g.columns // (vector * EACH.get(task.itemsize, EACH_OF_WIDER))
+    threads = g.n_reduced * g.columns // (vector * (EACH_OF_BYTES if task.itemsize == 1 else EACH))
     return max(FEWEST, min(most, floor2(threads // WARP)))
 
 

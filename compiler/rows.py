@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .access import WIDEST, ceil2, planned, ranks
-from .atomic import operation
 from .cost import operations
-from .limits import FEW, STATE_LIMIT, UNROLL, calm, floor2, kind, unroll_of, vector_of, widest_of
+from .limits import FEW, STATE_LIMIT, UNROLL, calm, floor2, joins_truths, kind, unroll_of, vector_of, widest_of
 from .plan import Plan
 from .split import THREADS, clustered
 from .target import WARP
@@ -95,15 +94,10 @@ def _in_halves(task: Task, widest: int) -> bool:
     aligned = planned(task, "reduced", widest) == {"aligned"}
     most = THREADS_OF_HALVES[-1][0]
     if task.itemsize == 1:
-        most = ALIGNED_HALVES if aligned else TRUTHS if _of_truths(task) else most
+        most = ALIGNED_HALVES if aligned else TRUTHS if joins_truths(task) else most
     elif aligned:
         return False
     return g.n_reduced * task.itemsize <= most
-
-
-def _of_truths(task: Task) -> bool:
-    """Whether a result is whether any element of a byte is true, or all are."""
-    return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
 def _few(task: Task) -> bool:
@@ -147,7 +141,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
         return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
     if _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
         aligned = planned(task, "reduced", vector) == {"aligned"}
-        shifted = THREADS_OF_SHIFTED_TRUTHS if _of_truths(task) else THREADS_OF_SHIFTED_HALVES
+        shifted = THREADS_OF_SHIFTED_TRUTHS if joins_truths(task) else THREADS_OF_SHIFTED_HALVES
         halves = THREADS_OF_HALVES if aligned else shifted
         return _first((*halves, (TRUTHS, WARP)), nbytes)
     return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)

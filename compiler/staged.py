@@ -1,8 +1,9 @@
 """When a CTA copies the elements of its results into shared memory, and how its threads then read them there.
 
 A copy is read from memory in whole aligned accesses, wherever rows begin and however they lie. In shared memory a
-thread then walks a row of its own, element by element; lanes share one only where too few rows fit the copy, or where
-rows lie so that lanes would wait for each other at the banks.
+thread then walks a row of its own, element by element, or by up to 16 bytes where elements are narrower than a word;
+lanes share one only where too few rows fit the copy, or where rows lie so that lanes would wait for each other at the
+banks.
 """
 
 from __future__ import annotations

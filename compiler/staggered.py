@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .atomic import operation
+from .limits import joins_truths
 from .plan import Plan
 from .split import THREADS
 from .target import WARP
@@ -52,11 +52,10 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan with staggered warps and the accesses of ``wide``, where ``plan`` has none that are aligned."""
     g = task.geometry
     vector = min(wide.vector, widest(task), max(2, WIDTH // task.itemsize))
-    truths = operation(task.monoid) in ("and", "or")
-    most = OF_TRUTHS if truths and task.itemsize == 1 else IN_FLIGHT[task.itemsize]
+    most = OF_TRUTHS if joins_truths(task) else IN_FLIGHT[task.itemsize]
     unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
-    lanes = LANES_OF_BYTES if task.itemsize == 1 and not truths else LANES
+    lanes = LANES_OF_BYTES if task.itemsize == 1 and not joins_truths(task) else LANES
     short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < lanes * vector
     if short or not task.monoid.commutative or not serves(task, found):
         return plan

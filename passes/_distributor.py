@@ -10,7 +10,7 @@ from typing import Any
 from ..compiler import attributes, tiles
 from ..compiler.abi import POINTERS, params
 from ..compiler.attributes import target_of
-from ..compiler.build import bytes_of, memory_type
+from ..compiler.build import bytes_of, memory_type, word_type
 from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, gpu, ir, scf
@@ -63,7 +63,7 @@ class Distributor(Repeats):
                 self.reduce_one()
             gpu.ReturnOp([])
         if least := self.resident():
-            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), least)
+            f.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
 
     def resident(self) -> int:
         """CTAs that an SM must be able to hold; 0 leaves it to the assembler."""

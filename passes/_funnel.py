@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ..compiler.build import address, bytes_of, from_memory, i32, integer, load, memory_type
+from ..compiler.build import address, bytes_of, from_memory, i32, integer, load, memory_type, word_type
 from ..compiler.combine import width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
@@ -29,7 +29,7 @@ def unaligned(first: Any, last: Any, t: Any) -> Any:
     i64 = ir.IntegerType.get_signless(64)
     start = llvm.ptrtoint(i64, first)
     words = _words(start, first.type) + _words(llvm.ptrtoint(i64, last), first.type)
-    place = arith.trunci(ir.IntegerType.get_signless(32), start)
+    place = arith.trunci(word_type(), start)
     wanted = width(t) * bytes_of(scalar) // 4
     words = _from(words, place, 8, 2, wanted + 2)
     if bytes_of(scalar) < 8:
@@ -44,16 +44,11 @@ def copied(base: Any, place: Any, t: Any) -> Any:
     A copy begins at a boundary, and can be read a word beyond the last element that is wanted.
     """
     scalar, wanted = memory_type(element(t)), width(t) * bytes_of(memory_type(element(t))) // 4
-    place = place if place.type.width == 32 else arith.trunci(i32_type(), place)
+    place = place if place.type.width == 32 else arith.trunci(word_type(), place)
     first = arith.muli(place, i32(bytes_of(scalar)))
     word = address(base, arith.andi(first, i32(-4)), ir.IntegerType.get_signless(8))
-    words = [load(word, i32(k), i32_type()) for k in range(wanted + 1)]
+    words = [load(word, i32(k), word_type()) for k in range(wanted + 1)]
     return _fragment(_shifted(words, first), scalar, t)
-
-
-def i32_type() -> Any:
-    """The type of a word."""
-    return ir.IntegerType.get_signless(32)
 
 
 def _shifted(words: list[Any], place: Any) -> list[Any]:
@@ -64,14 +59,14 @@ def _shifted(words: list[Any], place: Any) -> list[Any]:
 
 def _fragment(words: list[Any], scalar: Any, t: Any) -> Any:
     """The fragment of type ``t`` whose elements, in memory of type ``scalar``, fill these words."""
-    whole = vector.from_elements(ir.VectorType.get([len(words)], i32_type()), words)
+    whole = vector.from_elements(ir.VectorType.get([len(words)], word_type()), words)
     return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
 
 
 def _words(at: Any, pointer: Any) -> list[Any]:
     """The four words around the address ``at``."""
     boundary = llvm.inttoptr(pointer, arith.andi(at, integer(at.type, -ALIGNED)))
-    four = llvm.load(with_shape(i32_type(), WORDS), boundary, alignment=ALIGNED, invariant=True)
+    four = llvm.load(with_shape(word_type(), WORDS), boundary, alignment=ALIGNED, invariant=True)
     return [vector.extract(four, [], [k]) for k in range(WORDS)]
 
 

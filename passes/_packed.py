@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..compiler.build import bytes_of, i32, integer
+from ..compiler.build import bytes_of, i32, integer, word_type
 from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
@@ -177,7 +177,7 @@ def _sum(lift: _Lift) -> Any:
 def _dot(lift: _Lift, word: Any, ones: int, total: Any) -> Any:
     """``total`` plus the bytes of ``word`` for which there is a one."""
     name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
-    return llvm.call_intrinsic(ir.IntegerType.get_signless(32), name, [word, i32(ones), total], [], [])
+    return llvm.call_intrinsic(word_type(), name, [word, i32(ones), total], [], [])
 
 
 def _widened(total: Any, lift: _Lift, t: Any) -> Any:
@@ -223,7 +223,7 @@ def _is_set(source: Any) -> Any:
 # --- words and what they are made of ---------------------------------------------------------------------------------
 def _as_words(source: Any) -> list[Any]:
     count = width(source.type) // _BYTES
-    words = vector.bitcast(ir.VectorType.get([count], ir.IntegerType.get_signless(32)), source)
+    words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
     return [vector.extract(words, [], [i]) for i in range(count)]
 
 
@@ -232,7 +232,7 @@ def _mask_words(mask: Any, count: int) -> list[Any]:
     if _is(mask, "vector.broadcast"):
         return _mask_words(mask.owner.operands[0], count)
     if width(mask.type) == 1:
-        return [arith.extsi(ir.IntegerType.get_signless(32), mask)] * count
+        return [arith.extsi(word_type(), mask)] * count
     if _is(mask, "arith.andi"):
         return [arith.andi(a, b) for a, b in zip(*(_mask_words(m, count) for m in mask.owner.operands), strict=True)]
     if (
@@ -262,7 +262,7 @@ def _below(bound: Any, first: int) -> Any:
     t = bound.type
     count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + _BYTES))
     out = arith.subi(integer(t, 4 * (first + _BYTES)), arith.muli(count, integer(t, 4)))
-    out = out if t.width == 32 else arith.trunci(ir.IntegerType.get_signless(32), out)
+    out = out if t.width == 32 else arith.trunci(word_type(), out)
     return arith.shrui(arith.shrui(i32(-1), out), out)
 
 

@@ -26,6 +26,10 @@ WIDE_OFFSETS = 768
 """Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
 spills to keep these full, too. So many have enough bytes in flight."""
 MANY = 2048
+"""Threads of an SM that are enough to hide what memory takes, with a few accesses each in flight."""
+PART = 3 / 4
+"""Of the threads that an SM would hold, those that are asked for where half of its threads, or all on SMs of fewer than
+MANY, are just too many for their registers."""
 LARGE = 512
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
 FEW, HELD, FULL = 8, 16, 32
@@ -92,7 +96,7 @@ def _of_columns(plan: Plan, facts: Facts, state: Any, added: str | None, half: i
     taken_apart = item < (4 if whole else 2) and state.width > 1
     compared = whole and state.width == 32 and added != "arith.addi"
     tight = taken_apart or compared or facts.index_bits == 64 or plan.vector * plan.unroll > MOST
-    return max(1, half * 3 // 4) if tight else half
+    return max(1, int(half * PART)) if tight else half
 
 
 def _is_crowded(plan: Plan, facts: Facts, states: list[Any]) -> bool:
@@ -123,5 +127,5 @@ def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str
     if plan.vector * (plan.unroll + 1) not in SNUG:
         return 0
     if facts.index_bits == 32:
-        return (threads if threads >= MANY else threads * 3 // 4) // plan.threads
+        return (threads if threads >= MANY else int(threads * PART)) // plan.threads
     return WIDE_OFFSETS // plan.threads if threads < MANY else 0

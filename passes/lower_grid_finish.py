@@ -38,7 +38,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.build import address, barrier, before, bytes_of, find, i32, integer, replace, shared_buffer, store
+from ..compiler.build import (
+    address,
+    barrier,
+    before,
+    bytes_of,
+    find,
+    i32,
+    integer,
+    replace,
+    shared_buffer,
+    store,
+    word_type,
+)
 from ..compiler.combine import elements, single_op, unpack
 from ..compiler.dialect.base import string
 from ..compiler.dialect.stages import GRID_FINISHES
@@ -89,7 +101,7 @@ def _atomic(op: Any, v: Any, pointer: Any, start: Any) -> None:
 
 def _last_block(op: Any, counters: Any, parts: Any) -> None:
     """Runs the region ``last`` in the CTA that takes the last ticket of its tile."""
-    word = ir.IntegerType.get_signless(32)
+    word = word_type()
     barrier()
     flag = shared_buffer(op, "ticket", 1, word)
     leader = arith.cmpi(arith.CmpIPredicate.eq, arith.index_cast(word, gpu.thread_id(gpu.Dimension.x)), i32(0))
@@ -114,7 +126,7 @@ def _last_block(op: Any, counters: Any, parts: Any) -> None:
 
 
 def _word(x: Any) -> Any:
-    word = ir.IntegerType.get_signless(32)
+    word = word_type()
     return x if x.type == word else arith.trunci(word, x)
 
 

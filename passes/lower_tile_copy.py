@@ -114,7 +114,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.build import address, before, find, integer, load, replace, shared_buffer, store
+from ..compiler.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
@@ -143,7 +143,7 @@ class _Copy:
         self.beyond = attribute(op, "beyond") if "beyond" in op.attributes else 0
         self.end = arith.minsi(arith.addi(self.begin, length), self.extent)
         self.origin = arith.subi(self.begin, self._lead())
-        word = ir.IntegerType.get_signless(32)
+        word = word_type()
         self.vector = ir.VectorType.get([ACCESS // 4], word)
         self.copy = shared_buffer(op, "tile", size // 4, word)
 
@@ -155,7 +155,7 @@ class _Copy:
         """How many elements the run begins after a boundary of ``ACCESS`` bytes; none in a run of no elements."""
         i64 = ir.IntegerType.get_signless(64)
         start = llvm.ptrtoint(i64, address(self.base, self.begin, self.element))
-        place = arith.trunci(ir.IntegerType.get_signless(32), start)
+        place = arith.trunci(word_type(), start)
         within = arith.andi(place, integer(place.type, ACCESS - 1))
         lead = arith.shrui(within, integer(place.type, self.item.bit_length() - 1))
         lead = lead if self.index.width == 32 else arith.extui(self.index, lead)

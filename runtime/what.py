@@ -83,9 +83,10 @@ def function_of(what: What) -> Callable[..., Any]:
         return library.FUNCTIONS[what]
     if isinstance(what, Monoid):
         return library.OF_MONOID.get(what) or _folding(what)
-    if isinstance(what, tuple) or not callable(what):
-        kind = "an empty tuple" if isinstance(what, tuple) else f"a {type(what).__name__}"
-        raise error("WF130", kind=kind, expected=REDUCING)
+    if isinstance(what, tuple):
+        raise error("WF130", kind="an empty tuple", expected=REDUCING)
+    if not callable(what):
+        raise error("WF130", kind=f"a {type(what).__name__}", expected=REDUCING)
     return what
 
 

@@ -151,10 +151,10 @@ def of_columns() -> tuple[str, ...]:
 def of_walks() -> tuple[str, ...]:
     lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
     return (
-        f"| all threads of a CTA, of {period.WARPS[False]}, {period.WARPS[True]} or {period.FEWEST} warps | "
+        f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
         f"rows without gaps of up to {period.COLUMNS} columns ",
-        f"; {period.WARPS[True]} warps at most for up to {period.FEW} columns of bytes; of a middle axis "
-        f"no more than leave each thread {period.EACH_OF_WIDER} accesses, {period.EACH[1]} of bytes; ",
+        f"; {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns of bytes; of a middle axis "
+        f"no more than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
         f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values, "

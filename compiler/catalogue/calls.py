@@ -104,7 +104,10 @@ ROWS: Rows = {
             "accumulate={value!r} is no type to add up in: expected an element type, such as f64, or 'compensated'",
             "leave accumulate= away for the usual one",
         ),
-        "WF154": ("offsets are a {kind}: expected integers", "write wf.segment_reduce(x, offsets, what)"),
+        "WF154": (
+            "a {kind} in the place of the offsets: expected integers",
+            "write wf.segment_reduce(x, offsets, what)",
+        ),
     },
     DTypeError: {
         "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "pass axis=1 or axis=(0, 2)"),

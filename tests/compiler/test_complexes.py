@@ -124,13 +124,20 @@ def test_casts() -> None:
         (lambda z: z < 1, "<, <=, > or >="), (lambda z: 1 >= z, "<, <=, > or >="), (lambda z: z**2, r"\*\*"),
         (lambda z: 2**z, r"\*\*"), (lambda z: z // 2, "//"), (lambda z: 2 % z, "%"), (lambda z: z & 1, "&"),
         (lambda z: 1 | z, r"\|"), (lambda z: z ^ z, r"\^"), (lambda z: ~z, "~"), (lambda z: z << 1, "<<"),
-        (lambda z: 1 >> z, ">>"), (lambda z: cast(z, F32), "cast to f32"), (sqrt, "of this kind"),
+        (lambda z: 1 >> z, ">>"), (sqrt, "of this kind"),
         (lambda z: maximum(z, z), "of this kind"), (isnan, "of this kind"), (lambda z: param(F32) // z, "of this kind"),
     ],
 )  # fmt: skip
 def test_an_operator_without_a_meaning_is_refused(mistake: Callable[..., Any], op: str) -> None:
     with pytest.raises(TraceError, match=f"WF206: operator {op} is not defined for c64"):
         mistake(param(C64))
+
+
+def test_no_cast_leads_to_a_real_type() -> None:
+    with pytest.raises(
+        TraceError, match=r"(?s)WF230: c64 is not cut to its real part.*take x.real, x.imag or abs\(x\)"
+    ):
+        cast(param(C64), F32)
 
 
 @pytest.mark.parametrize(

@@ -253,8 +253,8 @@ def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
         n = min(most, 1100) // WIDEST * WIDEST - WIDEST
         layout = Layout((MANY // n, n // item(t)), (1,), (((n + WIDEST) // item(t), 1),), ((1,),))
         plan = choose(task_of(traced("sum", dtype(t)), layout, (1, 0), DEFAULT, DEFAULT.sms)).plan
-        if plan.tile_bytes:
-            assert plan.lanes == max(lanes, ((n + WIDEST) & -(n + WIDEST)) // HALF)
+        assert plan.tile_bytes
+        assert plan.lanes == max(lanes, ((n + WIDEST) & -(n + WIDEST)) // HALF)
 
 
 def test_enough_threads_read_a_copy() -> None:
