@@ -187,7 +187,10 @@ def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Wo
 @of_what
 @seed_option
 @click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
-@click.option("--output", metavar="FILE", help="Write the result to a .npy file: whole or not at all.")
+@click.option(
+    "--output", metavar="FILE",
+    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array.",
+)  # fmt: skip
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
     help="auto is CUDA where a driver and a device are, else the emulator.",

@@ -125,6 +125,27 @@ def test_bf16_results_are_written_as_f32(tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npy").dtype == np.float32
 
 
+def test_several_results_are_written_as_fields_of_their_own_types(tmp_path: Path) -> None:
+    """No common type holds them: float64 would lose the last digits of great integers."""
+    x = np.array([2**60 + 1, 3, -(2**62) - 1])
+    np.save(tmp_path / "x.npy", x)
+    words = ("--input", tmp_path / "x.npy", "--output", tmp_path / "out.npy", "--device", "emulator")
+    call("run", "describe", *words)
+    found = np.load(tmp_path / "out.npy")
+    assert [found.dtype[name].str for name in ("count", "min", "argmax", "mean")] == ["<i8", "<i8", "<i8", "<f8"]
+    assert (found.shape, found["min"], found["max"], found["count"]) == ((), x.min(), x.max(), 3)
+
+
+def test_results_of_one_type_are_fields_with_the_names_on_the_screen(tmp_path: Path) -> None:
+    words = (*SMALL, "--axis", "1", "--keepdims", "--dtype", "bf16", "--output", tmp_path / "out.npy")
+    shown = call("run", "minmax", *words).stdout
+    found = np.load(tmp_path / "out.npy")
+    assert re.findall(r"^result (\S+)", shown, re.MULTILINE) == list(found.dtype.names)
+    assert (found.shape, found.dtype) == ((8, 1), [("min", "<f4"), ("max", "<f4")])
+    x = inputs.from_seed((8, 40), (dtype("bf16"),), 0)[0].astype(np.float32)
+    np.testing.assert_array_equal(found["max"], x.max(axis=1, keepdims=True))
+
+
 def test_a_wrong_result_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(reference.BUILT_IN, "sum", lambda x: x.astype(np.float64).sum(axis=1) + 1)
     result = call("run", "sum", *SMALL, "--axis", "1", "--output", tmp_path / "out.npy", code=1)
