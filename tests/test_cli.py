@@ -404,6 +404,20 @@ def test_version() -> None:
         ),
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
         (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
+        (("run", "sum", "--shape", "x".join("1" * 65)), "1x1' is not a shape: it has 65 sizes, expected at most 64\n"),
+        (("profile", "sum", "--shape", "x".join("1" * 65)), "WF802: '1x1x"),
+        (
+            ("run", "sum", "--shape", f"0x{'9' * 20}", "--axis", "0"),
+            "WF802: '0x99999999999999999999' is not a shape: expected fewer than 2^63 elements\n  help: write whole",
+        ),
+        (("run", "sum", "--shape", "0x4611686018427387904x2"), "is not a shape: expected fewer than 2^63 elements"),
+        (("explain", "sum", "--shape", "99999999999999999999x4"), "is not a shape: expected fewer than 2^63 elements"),
+        (("compile", "sum", "--shape", "3037000500x3037000500"), "is not a shape: expected fewer than 2^63 elements"),
+        (("run", "sum", "--shape", "9" * 5000), "is not a shape: expected fewer than 2^63 elements"),
+        (
+            ("run", "sum", "--shape", "0x1000000000000000", "--axis", "0"),
+            "WF811: arrays of shape 0x1000000000000000 and their results take 3638 TiB: this machine has ",
+        ),
         (("run", "sum", "--axis", "rows"), "WF803: 'rows' names no axes"),
         (("run", "sum", "--axis", ""), "WF803: '' names no axes"),
         (("run", "sum", *SMALL, "--axis", "2"), "WF101: axis 2 is out of range for an array of rank 2"),
@@ -435,6 +449,13 @@ def test_version() -> None:
 )
 def test_bad_requests(words: tuple[str, ...], text: str) -> None:
     assert text in fails(*words)
+
+
+def test_the_largest_shapes_are_taken() -> None:
+    assert "f32 9223372036854775807 over all axes" in call("explain", "sum", "--shape", str(2**63 - 1)).stdout
+    assert "result   f32[]" in call("run", "sum", "--shape", "x".join("2" + "1" * 63), "--device", "emulator").stdout
+    empty = call("run", "sum", "--shape", "0x3", "--axis", "0", "--device", "emulator").stdout
+    assert "value    [0. 0. 0.]" in empty
 
 
 def _npy(tmp_path: Path, kind: str) -> Path:

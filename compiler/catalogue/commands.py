@@ -11,7 +11,7 @@ ROWS: Rows = {
             "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; "
             "unique and segment_reduce are there in Python alone",
         ),
-        "WF802": ("{text!r} is not a shape", "write whole sizes with x between them: --shape 4096x1024"),
+        "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
         "WF806": (
             "{path} has no monoid or function called {name!r}{near}: it has {known}",
