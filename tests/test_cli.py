@@ -613,7 +613,11 @@ def test_cuda_without_cuda_is_refused() -> None:
     cuda_backend = pytest.importorskip("warpfold.runtime.cuda_backend")
     if cuda_backend.find():
         pytest.skip("there is a CUDA device")
-    assert "WF60" in fails("run", "sum", "--shape", "4", "--device", "cuda")
+    message = fails("run", "sum", "--shape", "4", "--device", "cuda")
+    assert re.match("WF60[45]: ", message)
+    assert message.endswith("or run on the emulator: device='emulator' (--device emulator)\n")
+    said = " ".join(call("doctor").stdout.split())
+    assert "or run on the emulator: device='emulator' (--device emulator), the default where no device is" in said
 
 
 # --- files, pipes and interruptions ------------------------------------------------------------------------------

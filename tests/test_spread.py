@@ -158,6 +158,10 @@ def test_orders_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) 
         (("sum", "--shape", "3x0"), "WF816: an array of shape 3x0 has no elements"),
         (("summ",), "WF801: "),
         (("sum", "--shape", "3000", "--plan", "finish=atomic"), "WF408: "),
+        (
+            ("sum", "--shape", "3000", "--plan", "finish=atomic"),
+            'finish=two_kernels, or determinism="none" in Python (--determinism none of spread)\n',
+        ),
         (("sum", "--seeds", "0"), "Invalid value for '--seeds'"),
     ],
 )

@@ -72,7 +72,7 @@ ROWS: Rows = {
             "name the array where it is made, x:f32[1024], and write --output x=FILE",
         ),
         "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),
-        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30"),
+        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30 (--seconds 30)"),
         "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
         "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
