@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,10 +106,12 @@ def _module(path: str) -> ModuleType:
 def users_code(path: str, code: str = "WF810") -> Iterator[None]:
     """Turns what the user's code raises into the error ``code``, with the user's lines and no others.
 
+    What that code prints goes to standard error: standard output is warpfold's answer, which a program may read.
     Exceptions that never passed through the user's code are warpfold's own faults, and go on as they are.
     """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except WarpfoldError:
         raise
     except SyntaxError as e:
