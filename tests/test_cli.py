@@ -794,6 +794,27 @@ def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
     assert check.passed is passes
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i32"])
+@pytest.mark.parametrize("name", ["describe", "minmax", "max", "nanmin"])
+def test_extremes_must_be_equal_beside_whatever_results(name: str, kind: str) -> None:
+    found = json.loads(call("run", name, *SMALL, "--axis", "1", "--dtype", kind, "--json").stdout)
+    extremes = [r for r in found["results"] if r["name"] in ("", "min", "max", "argmin", "argmax", "nonzero", "count")]
+    assert [(r["name"], r["exact"], r["allowed"]) for r in extremes] == [(r["name"], True, 0) for r in extremes]
+
+
+def test_an_extreme_is_checked_where_sums_overflow(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([3.4028e38, -3.4028e38, 1], np.float32))
+    words = ("--input", tmp_path / "x.npy", "--device", "emulator")
+    assert "check    passed: equal to NumPy's" in call("run", "max", *words).stdout
+    shown = call("run", "describe", *words).stdout
+    for name in ("count", "nonzero", "min", "max", "argmin", "argmax"):
+        assert re.search(rf"^check {name} +passed: equal to NumPy's$", shown, re.MULTILINE), shown
+    for name in ("mean", "var", "std"):
+        assert re.search(
+            rf"^check {name} +passed: partial results overflow their type, so nothing", shown, re.MULTILINE
+        )
+
+
 def test_nan_and_infinity_must_be_where_numpy_has_them() -> None:
     x = np.array([[1, np.nan], [np.inf, 1], [1, 2]], np.float32)
     evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (1,))
