@@ -486,7 +486,7 @@ def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str
     from .commands.bench import grid as command
 
     if listing:
-        command.listed(only, dtypes)
+        command.listed(only, dtypes, {"--out": out, "--plot": plot, "--against": against})
         return
     end = command.grid(only=only, dtypes=dtypes, out=out, plot=plot, against=against)
     click.get_current_context().exit({"passed": 0, "missed": WRONG, "interrupted": INTERRUPTED}[end])

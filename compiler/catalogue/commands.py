@@ -35,7 +35,7 @@ ROWS: Rows = {
         ),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
-        "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
+        "WF814": ("{first} and {option} cannot be given together", "{remedy}"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
