@@ -375,8 +375,9 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
     """Run OP under many schedules and orders of combines, on the emulator, and say how far its answers lie apart.
 
     Schedules are those of the plan asked for. Orders are the plans one step away from it: one field at another value,
-    or a rung of the ladder; fields that --plan names stay. Exits with 1 when the schedule alone changes an answer whose
-    plan promises that it does not, with 2 when the request is wrong.
+    or a rung of the ladder; fields that --plan names stay. Least and greatest are of one element, that whose answers
+    lie farthest apart. Exits with 1 when the schedule alone changes an answer whose plan promises that it does not,
+    with 2 when the request is wrong.
     """
     from .commands.spread import spread as command
 
