@@ -187,7 +187,10 @@ def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Wo
 @of_what
 @seed_option
 @click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
-@click.option("--output", metavar="FILE", help="Write the result to a .npy file: whole or not at all.")
+@click.option(
+    "--output", metavar="FILE",
+    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array.",
+)  # fmt: skip
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
     help="auto is CUDA where a driver and a device are, else the emulator.",
@@ -372,8 +375,9 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
     """Run OP under many schedules and orders of combines, on the emulator, and say how far its answers lie apart.
 
     Schedules are those of the plan asked for. Orders are the plans one step away from it: one field at another value,
-    or a rung of the ladder; fields that --plan names stay. Exits with 1 when the schedule alone changes an answer whose
-    plan promises that it does not, with 2 when the request is wrong.
+    or a rung of the ladder; fields that --plan names stay. Least and greatest are of one element, that whose answers
+    lie farthest apart. Exits with 1 when the schedule alone changes an answer whose plan promises that it does not,
+    with 2 when the request is wrong.
     """
     from .commands.spread import spread as command
 
@@ -483,7 +487,7 @@ def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str
     from .commands.bench import grid as command
 
     if listing:
-        command.listed(only, dtypes)
+        command.listed(only, dtypes, {"--out": out, "--plot": plot, "--against": against})
         return
     end = command.grid(only=only, dtypes=dtypes, out=out, plot=plot, against=against)
     click.get_current_context().exit({"passed": 0, "missed": WRONG, "interrupted": INTERRUPTED}[end])

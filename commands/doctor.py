@@ -59,7 +59,7 @@ def _cuda() -> list[Finding]:
         try:
             backend(0)
         except WarpfoldError as e:
-            return [("CUDA device", False, e.message, f"{e.remedy} (the default where no device is)")]
+            return [("CUDA device", False, e.message, f"{e.remedy}, the default where no device is")]
     return [_device(d.number, backend) for d in devices]
 
 

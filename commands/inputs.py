@@ -16,6 +16,10 @@ from .operation import What, input_count, label
 from .screen import size
 
 DEFAULT_SHAPE = "1024x1024"
+MOST_SIZES = 64
+"""Sizes of a NumPy array at most."""
+MOST_DIGITS = 19
+"""Digits of the greatest number below 2^63; ``int`` refuses to read some thousands."""
 Array = np.ndarray[Any, Any]
 
 
@@ -23,12 +27,21 @@ def shape_of(text: str) -> tuple[int, ...]:
     """``4096x1024`` as sizes.
 
     Raises:
-        ArgumentError: WF802.
+        ArgumentError: WF802 for what is no sizes, or more of them or greater ones than an array can have.
     """
-    sizes = text.lower().split("x")
-    if not all(s.strip().isdecimal() for s in sizes):
-        raise error("WF802", text=text)
-    return tuple(int(s) for s in sizes)
+    words = [s.strip() for s in text.lower().split("x")]
+    if not all(s.isdecimal() for s in words):
+        raise error("WF802", text=text, reason="")
+    if len(words) > MOST_SIZES:
+        raise error("WF802", text=text, reason=f": it has {len(words)} sizes, expected at most {MOST_SIZES}")
+    if max(map(len, words)) > MOST_DIGITS or places(tuple(map(int, words))) >= 2**63:
+        raise error("WF802", text=text, reason=": expected fewer than 2^63 elements")
+    return tuple(int(s) for s in words)
+
+
+def places(shape: tuple[int, ...]) -> int:
+    """The elements of an array, a size of 0 taken for 1: its results may be as many, and NumPy's limit counts so."""
+    return prod(n or 1 for n in shape)
 
 
 def axis_of(text: str | None) -> tuple[int, ...] | None:
@@ -107,12 +120,13 @@ def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> li
     """Random arrays: standard normal floats, small integers, coin flips for bool.
 
     Raises:
-        ArgumentError: WF811 when they cannot fit in this machine's memory.
+        ArgumentError: WF811 when they, or the results of empty ones, cannot fit in this machine's memory.
     """
-    needed = prod(shape) * sum(t.itemsize for t in types)
+    needed = places(shape) * sum(t.itemsize for t in types)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
-        raise error("WF811", shape="x".join(map(str, shape)), needed=size(needed), memory=size(memory))
+        shown = "x".join(map(str, shape)) + (" and their results" if 0 in shape else "")
+        raise error("WF811", shape=shown, needed=size(needed), memory=size(memory))
     rng = np.random.default_rng(seed)
     return [random(rng, shape, t) for t in types]
 

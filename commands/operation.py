@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ from ..compiler.monoid import Monoid, positional, variadic
 What = str | Monoid | Callable[..., Any]
 TRAIL = 8
 """Lines of the user's that are shown on the way to the one that failed: a recursion has a thousand."""
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def operation(text: str) -> What:
@@ -106,10 +106,12 @@ def _module(path: str) -> ModuleType:
 def users_code(path: str, code: str = "WF810") -> Iterator[None]:
     """Turns what the user's code raises into the error ``code``, with the user's lines and no others.
 
+    What that code prints goes to standard error: standard output is warpfold's answer, which a program may read.
     Exceptions that never passed through the user's code are warpfold's own faults, and go on as they are.
     """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except WarpfoldError:
         raise
     except SyntaxError as e:
@@ -128,14 +130,10 @@ def _is_users(file: str) -> bool:
     """Whether ``file`` is neither warpfold's, nor Python's, nor an installed package's."""
     if file.startswith("<"):
         return False
-    folder = str(Path(file).resolve())
-    foreign = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    inside = str(Path(_PACKAGE).resolve())
-    own = folder.startswith(inside) and Path(folder).relative_to(inside).parts[0] in ("cli.py", *_FOLDERS)
-    return not own and not any(folder.startswith(f) for f in foreign if f)
-
-
-_FOLDERS = ("commands", "compiler", "passes", "runtime")
+    path = Path(file).resolve()
+    own = (_PACKAGE / part for part in ("cli.py", "commands", "compiler", "passes", "runtime"))
+    installed = (Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return not any(path.is_relative_to(place) for place in (*own, *installed))
 
 
 def _location(frame: traceback.FrameSummary) -> Location:

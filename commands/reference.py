@@ -160,7 +160,7 @@ def worst(checks: Sequence[Check]) -> Check:
 def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
     """How far each result may lie from its reference; None where it must be equal."""
     base = evaluator.outputs()
-    total = [np.where(_overflows(evaluator), np.inf, 0.0) for _ in base]
+    total = [np.where(lost, np.inf, 0.0) for lost in _overflows(evaluator)]
     for e in evaluator.program.reduces:
         for pair in _shifted(evaluator.states, e, _roundings(e.value, evaluator.n_reduced, levels)):
             up, down = (evaluator.outputs(shifted) for shifted in pair)
@@ -170,13 +170,29 @@ def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
     return [_allowance(expr, _magnitude(value), off) for expr, value, off in pairs]
 
 
-def _overflows(evaluator: Evaluator) -> Array:
-    """Which results have partial results that their accumulator cannot hold: nothing can be asked of those."""
-    found = np.zeros(evaluator.n_kept, bool)
-    for e in evaluator.program.reduces:
-        assert isinstance(e.value, MonoidGraph)
-        for t, peak in zip(e.value.state, evaluator.states[e.digest].peaks, strict=True):
-            found |= t.is_float & (peak > _HUGE.get(t.name, 0.0))
+def _overflows(evaluator: Evaluator) -> list[Array]:
+    """Where each result rests on partial results that their accumulator cannot hold: nothing can be asked of it."""
+    lost = {e.digest: _lost(e.value, evaluator.states[e.digest].peaks) for e in evaluator.program.reduces}
+    found = []
+    for output in evaluator.program.outputs:
+        used = [lost[e.args[0].digest][e.value] for e in walk((output,)) if e.op == "result"]  # type: ignore[call-overload]
+        found.append(np.logical_or.reduce([np.zeros(evaluator.n_kept, bool), *used]))
+    return found
+
+
+def _lost(graph: object, peaks: Sequence[Array]) -> list[Array]:
+    """Where each value of a state overflows, or is made of others that do; what is only selected never does."""
+    assert isinstance(graph, MonoidGraph)
+    count = len(graph.state)
+    sources = [{e.value % count for e in walk((c,)) if e.op == "param"} for c in graph.combine]  # type: ignore[operator]
+    found = [
+        peak > _HUGE[t.name] if t.is_float and rounds(walk((c,))) else np.zeros(peak.shape, bool)
+        for t, c, peak in zip(graph.state, graph.combine, peaks, strict=True)
+    ]
+    for _ in range(count):  # as many steps as lead from one value to any other
+        found = [
+            np.logical_or.reduce([own, *(found[i] for i in used)]) for own, used in zip(found, sources, strict=True)
+        ]
     return found
 
 

@@ -40,7 +40,7 @@ class Request:
     def __post_init__(self) -> None:
         for option, value in (("--shape", self.shape), ("--dtype", self.dtype)):
             if self.files and value is not None:
-                raise error("WF814", option=option)
+                raise error("WF814", first="--input", option=option, remedy="the file says its shape and type")
 
     @cached_property
     def what(self) -> operation.What:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +68,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     with screen.progress("checking against NumPy"):
         _check(request, outcome)
     if target is not None and outcome.passed:
-        target.write(lambda f: _save(f, outcome.results))
+        target.write(lambda f: _save(f, outcome))
     if json:
         screen.show(screen.as_json(_facts(request, outcome, device, output)))
     else:
@@ -157,14 +158,27 @@ def _depth(ready: Prepared) -> int:
     return reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times, left.n_reduced if left else 1)
 
 
-def _save(f: Any, results: list[Array]) -> None:
-    """One result as an array, several as rows of the common type; bf16, which has no form in .npy, as f32."""
-    found = [exact(r) for r in results]
-    np.save(f, found[0] if len(found) == 1 else np.stack(found), allow_pickle=False)
+def _save(f: Any, outcome: Outcome) -> None:
+    """One result as an array, several as the fields of one: no type but its own holds every value of a result."""
+    found = [exact(r) for r in outcome.results]
+    np.save(f, found[0] if len(found) == 1 else _fields(_labels(outcome), found), allow_pickle=False)
+
+
+def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
+    """Results of one shape as a structured array."""
+    whole = np.empty(results[0].shape, [(label, r.dtype) for label, r in zip(labels, results, strict=True)])
+    for label, result in zip(labels, results, strict=True):
+        whole[label] = result
+    return whole
+
+
+def _labels(outcome: Outcome) -> list[str]:
+    """What each result is called; nothing for a single one."""
+    return names(outcome.ready.traced.structure)
 
 
 def exact(result: Array) -> Array:
-    """The same numbers in a type that .npy has."""
+    """The same numbers in a type that .npy has: bf16 as f32."""
     return result.astype(np.float32) if result.dtype.kind not in "fiubc" else result
 
 
@@ -191,10 +205,8 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         ("run", f"{request.title()} ({request.kind()[2]})"),
         ("on", why(outcome, device)),
     ]
-    found = outcome.ready.traced
-    for name, t, result, check in zip(
-        names(found.structure), found.results, outcome.results, outcome.checks, strict=True
-    ):
+    types = outcome.ready.traced.results
+    for name, t, result, check in zip(_labels(outcome), types, outcome.results, outcome.checks, strict=True):
         lines.append((f"result {name}".rstrip(), f"{t.name}{list(result.shape)}"))
         lines.append((f"value {name}".rstrip(), _value(result)))
         lines.append((f"check {name}".rstrip(), _verdict(result, check)))
@@ -245,14 +257,14 @@ def _plain(result: Array) -> Any:
 
 def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
     """The whole screen as plain values."""
-    found = outcome.ready.traced
     shape, types, source = request.kind()
+    found = outcome.ready.traced.results
     results = [
         {
             "name": n, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= SMALL else None,
             "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
         }
-        for n, t, r, c in zip(names(found.structure), found.results, outcome.results, outcome.checks, strict=True)
+        for n, t, r, c in zip(_labels(outcome), found, outcome.results, outcome.checks, strict=True)
     ]  # fmt: skip
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],

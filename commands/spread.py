@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from math import prod
 from typing import get_args
 
 import numpy as np
@@ -50,12 +51,14 @@ class Spread:
     Attributes:
         ready: the plan asked for.
         promised: whether its results may not depend on the schedule.
+        shape: of each result.
         plans: the orders tried, as ``--plan`` takes them; ``long`` how many took too long.
         schedules, orders: how far the answers lie apart, for each result (of a complex one, for each part).
     """
 
     ready: Prepared
     promised: bool
+    shape: tuple[int, ...]
     labels: list[str]
     schedules: list[Apart]
     orders: list[Apart]
@@ -168,7 +171,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
         [apart(results, true) for results, true in zip(zip(*runs, strict=True), true_results, strict=True)]
         for runs in (by_schedule, by_order)
     )
-    return Spread(trials.ready, promised, _labels(trials), schedules, orders, plans, long)
+    return Spread(trials.ready, promised, by_schedule[0][0].shape, _labels(trials), schedules, orders, plans, long)
 
 
 def _accesses(ready: Prepared) -> int:
@@ -191,16 +194,23 @@ def _show(request: Request, found: Spread) -> None:
     title = f"{request.title()} ({request.kind()[2]})"
     screen.facts([("spread", title), ("plan", levels.plan_words(found.ready.choice.plan))])
     screen.show()
-    columns = ("result", "from", "runs", "answers", "spread", "least", "greatest", "worst error")
+    several = prod(found.shape) > 1
+    columns = "result", "from", "runs", "answers", "spread", *(("at",) if several else ())
     lines = []
     for label, *sources in zip(found.labels, found.schedules, found.orders, strict=True):
         for source, a in zip(("schedule", "order of combines"), sources, strict=True):
             error_ = f"{a.error:.3g}" + (f" ({a.error_ulps:.3g} ulps)" if a.error_ulps is not None else "")
             values = f"{a.least:.9g}", f"{a.greatest:.9g}"
-            lines.append((label, source, a.runs, a.answers, _apart(a), *values, error_))
-    screen.table(columns, lines)
+            place = (_index(a.where, found.shape),) if several else ()
+            lines.append((label, source, a.runs, a.answers, _apart(a), *place, *values, error_))
+    screen.table((*columns, "least", "greatest", "worst error"), lines)
     screen.show()
     screen.facts([("schedule", _verdict(found)), ("orders", _orders(found))])
+
+
+def _index(where: int, shape: tuple[int, ...]) -> str:
+    """The element whose answers lie farthest apart, which are the least and the greatest that stand beside it."""
+    return str(tuple(int(i) for i in np.unravel_index(where, shape)))
 
 
 def _apart(a: Apart) -> str:

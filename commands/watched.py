@@ -34,8 +34,6 @@ POINTER = 8
 """Bytes of a parameter that takes an array."""
 DIGITS = 40
 """Digits of a number that an error shows whole."""
-MOST_DIMS = 64
-"""Dims of a NumPy array at most."""
 
 
 @dataclass
@@ -239,10 +237,10 @@ class _Arena:
             return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
         assert made.dtype is not None
         assert made.shape is not None
-        if len(made.shape) > MOST_DIMS:
-            problem = f"it has {len(made.shape)} dims, and may have {MOST_DIMS}"
+        if len(made.shape) > inputs.MOST_SIZES:
+            problem = f"it has {len(made.shape)} dims, and may have {inputs.MOST_SIZES}"
             raise one.fail("WF825", made.at, problem=problem)
-        _fits_memory(one, made, prod(made.shape) * made.dtype.itemsize)
+        _fits_memory(one, made, inputs.places(made.shape) * made.dtype.itemsize)
         return _filled(one, made, made.dtype, made.shape, self.rng)
 
 

@@ -111,7 +111,8 @@ def _check_atomic(task: Task) -> None:
     """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
     why, loose = "no atomic instruction combines its states", ""
     if adds(task.monoid):
-        why, loose = "its result would depend on the order of the atomics", ', or determinism="none" in Python'
+        why = "its result would depend on the order of the atomics"
+        loose = ', or determinism="none" in Python (--determinism none of spread)'
     if not loose or task.determinism != "none":
         remedy = f"use finish=last_block or finish=two_kernels{loose}"
         raise error("WF408", name=task.monoid.name, why=why, remedy=remedy)

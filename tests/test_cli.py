@@ -125,6 +125,27 @@ def test_bf16_results_are_written_as_f32(tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npy").dtype == np.float32
 
 
+def test_several_results_are_written_as_fields_of_their_own_types(tmp_path: Path) -> None:
+    """No common type holds them: float64 would lose the last digits of great integers."""
+    x = np.array([2**60 + 1, 3, -(2**62) - 1])
+    np.save(tmp_path / "x.npy", x)
+    words = ("--input", tmp_path / "x.npy", "--output", tmp_path / "out.npy", "--device", "emulator")
+    call("run", "describe", *words)
+    found = np.load(tmp_path / "out.npy")
+    assert [found.dtype[name].str for name in ("count", "min", "argmax", "mean")] == ["<i8", "<i8", "<i8", "<f8"]
+    assert (found.shape, found["min"], found["max"], found["count"]) == ((), x.min(), x.max(), 3)
+
+
+def test_results_of_one_type_are_fields_with_the_names_on_the_screen(tmp_path: Path) -> None:
+    words = (*SMALL, "--axis", "1", "--keepdims", "--dtype", "bf16", "--output", tmp_path / "out.npy")
+    shown = call("run", "minmax", *words).stdout
+    found = np.load(tmp_path / "out.npy")
+    assert re.findall(r"^result (\S+)", shown, re.MULTILINE) == list(found.dtype.names)
+    assert (found.shape, found.dtype) == ((8, 1), [("min", "<f4"), ("max", "<f4")])
+    x = inputs.from_seed((8, 40), (dtype("bf16"),), 0)[0].astype(np.float32)
+    np.testing.assert_array_equal(found["max"], x.max(axis=1, keepdims=True))
+
+
 def test_a_wrong_result_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(reference.BUILT_IN, "sum", lambda x: x.astype(np.float64).sum(axis=1) + 1)
     result = call("run", "sum", *SMALL, "--axis", "1", "--output", tmp_path / "out.npy", code=1)
@@ -383,6 +404,20 @@ def test_version() -> None:
         ),
         (("run", "sum", "--shape", "4by4"), "WF802: '4by4' is not a shape\n  help: write whole sizes with x between"),
         (("run", "sum", "--shape", "-3x4"), "WF802: '-3x4' is not a shape"),
+        (("run", "sum", "--shape", "x".join("1" * 65)), "1x1' is not a shape: it has 65 sizes, expected at most 64\n"),
+        (("profile", "sum", "--shape", "x".join("1" * 65)), "WF802: '1x1x"),
+        (
+            ("run", "sum", "--shape", f"0x{'9' * 20}", "--axis", "0"),
+            "WF802: '0x99999999999999999999' is not a shape: expected fewer than 2^63 elements\n  help: write whole",
+        ),
+        (("run", "sum", "--shape", "0x4611686018427387904x2"), "is not a shape: expected fewer than 2^63 elements"),
+        (("explain", "sum", "--shape", "99999999999999999999x4"), "is not a shape: expected fewer than 2^63 elements"),
+        (("compile", "sum", "--shape", "3037000500x3037000500"), "is not a shape: expected fewer than 2^63 elements"),
+        (("run", "sum", "--shape", "9" * 5000), "is not a shape: expected fewer than 2^63 elements"),
+        (
+            ("run", "sum", "--shape", "0x1000000000000000", "--axis", "0"),
+            "WF811: arrays of shape 0x1000000000000000 and their results take 3638 TiB: this machine has ",
+        ),
         (("run", "sum", "--axis", "rows"), "WF803: 'rows' names no axes"),
         (("run", "sum", "--axis", ""), "WF803: '' names no axes"),
         (("run", "sum", *SMALL, "--axis", "2"), "WF101: axis 2 is out of range for an array of rank 2"),
@@ -414,6 +449,13 @@ def test_version() -> None:
 )
 def test_bad_requests(words: tuple[str, ...], text: str) -> None:
     assert text in fails(*words)
+
+
+def test_the_largest_shapes_are_taken() -> None:
+    assert "f32 9223372036854775807 over all axes" in call("explain", "sum", "--shape", str(2**63 - 1)).stdout
+    assert "result   f32[]" in call("run", "sum", "--shape", "x".join("2" + "1" * 63), "--device", "emulator").stdout
+    empty = call("run", "sum", "--shape", "0x3", "--axis", "0", "--device", "emulator").stdout
+    assert "value    [0. 0. 0.]" in empty
 
 
 def _npy(tmp_path: Path, kind: str) -> Path:
@@ -552,6 +594,21 @@ def test_a_file_that_does_not_import_shows_the_users_lines_only(tmp_path: Path) 
     assert len(lines) == 4
 
 
+def test_what_a_users_file_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    """Neither while it is loaded, as README's example saved as a file, nor while its functions are traced."""
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    path = tmp_path / "r.py"
+    path.write_text(block + "\ndef loud(x):\n    print('tracing')\n    return wf.sqrt(wf.fold(wf.SUM, x * x))\n")
+    result = call("run", f"{path}:signal", "--shape", "4x4", "--device", "emulator", "--json")
+    assert json.loads(result.stdout)["passed"] is True
+    assert result.stderr.startswith("signal(total=array([")
+    for words in (("run", "--device", "emulator"), ("compile", "--emit", "plan"), ("spread", "--seeds", "1")):
+        result = call(words[0], f"{path}:loud", "--shape", "4x4", *words[1:], "--json")
+        assert "plan" in json.loads(result.stdout)
+        assert "tracing\n" in result.stderr
+
+
 def test_a_file_that_ends_the_process_does_not_import(tmp_path: Path) -> None:
     path = tmp_path / "exits.py"
     path.write_text("import sys\n\nsys.exit(3)\n")
@@ -571,7 +628,11 @@ def test_cuda_without_cuda_is_refused() -> None:
     cuda_backend = pytest.importorskip("warpfold.runtime.cuda_backend")
     if cuda_backend.find():
         pytest.skip("there is a CUDA device")
-    assert "WF60" in fails("run", "sum", "--shape", "4", "--device", "cuda")
+    message = fails("run", "sum", "--shape", "4", "--device", "cuda")
+    assert re.match("WF60[45]: ", message)
+    assert message.endswith("or run on the emulator: device='emulator' (--device emulator)\n")
+    said = " ".join(call("doctor").stdout.split())
+    assert "or run on the emulator: device='emulator' (--device emulator), the default where no device is" in said
 
 
 # --- files, pipes and interruptions ------------------------------------------------------------------------------
@@ -731,6 +792,27 @@ def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
     got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
     (check,) = reference.check("sum", evaluator, [x], (0,), [got], 24)
     assert check.passed is passes
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i32"])
+@pytest.mark.parametrize("name", ["describe", "minmax", "max", "nanmin"])
+def test_extremes_must_be_equal_beside_whatever_results(name: str, kind: str) -> None:
+    found = json.loads(call("run", name, *SMALL, "--axis", "1", "--dtype", kind, "--json").stdout)
+    extremes = [r for r in found["results"] if r["name"] in ("", "min", "max", "argmin", "argmax", "nonzero", "count")]
+    assert [(r["name"], r["exact"], r["allowed"]) for r in extremes] == [(r["name"], True, 0) for r in extremes]
+
+
+def test_an_extreme_is_checked_where_sums_overflow(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([3.4028e38, -3.4028e38, 1], np.float32))
+    words = ("--input", tmp_path / "x.npy", "--device", "emulator")
+    assert "check    passed: equal to NumPy's" in call("run", "max", *words).stdout
+    shown = call("run", "describe", *words).stdout
+    for name in ("count", "nonzero", "min", "max", "argmin", "argmax"):
+        assert re.search(rf"^check {name} +passed: equal to NumPy's$", shown, re.MULTILINE), shown
+    for name in ("mean", "var", "std"):
+        assert re.search(
+            rf"^check {name} +passed: partial results overflow their type, so nothing", shown, re.MULTILINE
+        )
 
 
 def test_nan_and_infinity_must_be_where_numpy_has_them() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from warpfold.commands import doctor, inputs
+from warpfold.commands import doctor, inputs, operation
 from warpfold.commands.operation import TRAIL, users_code
 from warpfold.commands.request import Request
 from warpfold.commands.run import run
@@ -70,6 +70,25 @@ def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
         space["deep"](1)  # type: ignore[operator]
     assert caught.value.code == "WF810"
     assert str(caught.value).count("deep.py:2") == TRAIL + 1
+
+
+@pytest.mark.parametrize("where", ["checkout", "packages"])
+def test_a_folder_whose_name_begins_like_a_foreign_one_is_the_users(
+    where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """/work/warpfold-trials beside the checkout /work/warpfold, or beside a folder of installed packages."""
+    file = tmp_path / "nc-trials" / "zd.py"
+    file.parent.mkdir()
+    file.write_text("import warpfold as wf\n\nRATIO = 1 / 0\n")
+    if where == "checkout":
+        monkeypatch.setattr(operation, "_PACKAGE", tmp_path / "nc")
+    else:
+        monkeypatch.setattr(operation.sysconfig, "get_path", lambda _: str(tmp_path / "nc"))
+    with pytest.raises(WarpfoldError) as caught:
+        operation.operation(f"{file}:f")
+    first, *_, place, _ = str(caught.value).splitlines()
+    assert first == f"WF805: {file} does not import: ZeroDivisionError: division by zero"
+    assert place == f"  at {file}:3: RATIO = 1 / 0"
 
 
 def test_help_into_a_full_or_closed_output_is_no_traceback() -> None:

@@ -412,6 +412,16 @@ def test_against_a_grid_of_another_gpu(tmp_path: Path) -> None:
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("option", ["--out", "--plot", "--against"])
+def test_a_list_writes_and_compares_nothing(option: str, tmp_path: Path) -> None:
+    result = call("--only", "tiny.1", "--list", option, tmp_path / "grid.json", code=2)
+    assert result.stdout == ""
+    assert result.stderr == (
+        f"WF814: --list and {option} cannot be given together\n  help: a list measures nothing: leave {option} out\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: int) -> Any:
         raise error("WF605", number=0, found="none")

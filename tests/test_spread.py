@@ -123,6 +123,23 @@ def test_results_of_several_parts_have_a_line_each() -> None:
     assert names == ["mean", "var"]
 
 
+def test_of_several_results_it_is_said_which_element_lies_apart() -> None:
+    """The one that lies farthest apart differs from line to line: their values say nothing without its place."""
+    asked = ("sum", "--shape", "12x16x7", "--axis", "0,2", "--plan", f"fast=reduced,{FEW}", "--seeds", "2")
+    shown = call(*asked).stdout
+    (result,) = facts(*asked)["results"]
+    assert result["orders"]["where"] > 0
+    for source, found in (("schedule", result["schedule"]), ("order of combines", result["orders"])):
+        least, greatest = (re.escape(f"{found[key]:.9g}") for key in ("least", "greatest"))
+        place = rf"\({found['where']},\)"
+        assert re.search(rf"^result +{source} .* ulps +{place} +{least} +{greatest} ", shown, re.MULTILINE), shown
+    assert re.search(r"^result +from +runs +answers +spread +at +least +greatest +worst error$", shown, re.MULTILINE)
+    deeper = call("max", "--shape", "6x5x4", "--axis", "2", "--plan", FEW, "--seeds", "1").stdout
+    assert re.search(r"^result +schedule .* ulps +\(0, 0\) ", deeper, re.MULTILINE)
+    single = call("sum", "--shape", "500", "--plan", FEW, "--seeds", "1").stdout
+    assert re.search(r"^result +from +runs +answers +spread +least +greatest +worst error$", single, re.MULTILINE)
+
+
 def test_atomics_promise_no_bits() -> None:
     plan = "finish=atomic,coarsening=1,unroll=1,vector=1,lanes=32,cta=shuffle"
     asked = ("sum", "--shape", "40000", "--plan", plan, "--determinism", "none", "--seeds", "6")
@@ -158,6 +175,10 @@ def test_orders_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) 
         (("sum", "--shape", "3x0"), "WF816: an array of shape 3x0 has no elements"),
         (("summ",), "WF801: "),
         (("sum", "--shape", "3000", "--plan", "finish=atomic"), "WF408: "),
+        (
+            ("sum", "--shape", "3000", "--plan", "finish=atomic"),
+            'finish=two_kernels, or determinism="none" in Python (--determinism none of spread)\n',
+        ),
         (("sum", "--seeds", "0"), "Invalid value for '--seeds'"),
     ],
 )

@@ -162,6 +162,7 @@ def test_any_text_is_a_launch_or_a_coded_error(text: str) -> None:
         ("scale<<<4, 32>>>(x:f32[4], x:f32[4], 1.0, 4)", "WF824: there is an array 'x' already", "x:f32[4], 1"),
         ("scale<<<4, 32>>>(u8[4]=256, 0, 1.0, 4)", "WF825: the array cannot be made: u8 has no value 256", "u8"),
         ("scale<<<4, 32>>>(f32[9999999x9999999], 0, 1.0, 4)", "WF825: .*bytes, this machine has", "f32"),
+        (f"scale<<<4, 32>>>(f32[0x{2**63}], 0, 1.0, 4)", "WF825: .*bytes, this machine has", f"f32[0x{2**63}]"),
         ("scale<<<4, 32>>>(f32[4]=no.npy, 0, 1.0, 4)", "WF506: cannot read no.npy", None),
         ("scale<<<4, 2048>>>(0, 0, 1.0, 4)", "WF708: .*expected at most 1024 threads, got 2048", None),
         ("scale<<<4, 32, 999999>>>(0, 0, 1.0, 4)", "WF709: .*0 static and 999999 dynamic", None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from fnmatch import fnmatchcase
@@ -79,8 +79,15 @@ def chosen(only: str, dtypes: str) -> list[Cell]:
     return found
 
 
-def listed(only: str, dtypes: str) -> None:
-    """Shows the cells without measuring any; needs no GPU."""
+def listed(only: str, dtypes: str, files: Mapping[str, str | None]) -> None:
+    """Shows the cells without measuring any; needs no GPU.
+
+    Raises:
+        ArgumentError: WF753 or WF754 for cells that are none, WF814 for one of ``files``, options of a measurement.
+    """
+    for option, path in files.items():
+        if path is not None:
+            raise error("WF814", first="--list", option=option, remedy=f"a list measures nothing: leave {option} out")
     found = chosen(only, dtypes)
     lines = [
         (c.name, c.op, c.dtype, "x".join(map(str, c.shape)), *map(_numbers, (c.strides, c.axes)), screen.size(c.nbytes))

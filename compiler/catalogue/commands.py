@@ -11,7 +11,7 @@ ROWS: Rows = {
             "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; "
             "unique and segment_reduce are there in Python alone",
         ),
-        "WF802": ("{text!r} is not a shape", "write whole sizes with x between them: --shape 4096x1024"),
+        "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
         "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
         "WF806": (
             "{path} has no monoid or function called {name!r}{near}: it has {known}",
@@ -35,7 +35,7 @@ ROWS: Rows = {
         ),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
         "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
-        "WF814": ("--input and {option} cannot be given together", "the file says its shape and type"),
+        "WF814": ("{first} and {option} cannot be given together", "{remedy}"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
@@ -72,7 +72,7 @@ ROWS: Rows = {
             "name the array where it is made, x:f32[1024], and write --output x=FILE",
         ),
         "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),
-        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30"),
+        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30 (--seconds 30)"),
         "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
         "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),

@@ -9,7 +9,7 @@ ROWS: Rows = {
         "WF601": ("{call} failed with {name}: {text}{sticky}", "{remedy}"),
         "WF602": (
             "the device has compute capability {capability}: expected {oldest} or newer",
-            "run on the emulator: device='emulator'",
+            "run on the emulator: device='emulator' (--device emulator)",
         ),
         "WF603": (
             "out of memory on {device}: {call} asked for {bytes} bytes",
@@ -17,11 +17,11 @@ ROWS: Rows = {
         ),
         "WF604": (
             "no CUDA driver was found: {reason}",
-            "install the NVIDIA driver, or run on the emulator: device='emulator'",
+            "install the NVIDIA driver, or run on the emulator: device='emulator' (--device emulator)",
         ),
         "WF605": (
             "there is no CUDA device {number}: {found} found",
-            "check CUDA_VISIBLE_DEVICES and nvidia-smi, or run on the emulator: device='emulator'",
+            "check CUDA_VISIBLE_DEVICES and nvidia-smi, or run on the emulator: device='emulator' (--device emulator)",
         ),
         "WF606": (
             "ptxas was not found in WARPFOLD_PTXAS, in the nvidia-cuda-nvcc package or on PATH{reason}",
