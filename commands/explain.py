@@ -76,6 +76,8 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
                    f"{run.split:,} along the reduced axis"),
         ("shared memory", f"{screen.size(plan.shared_bytes(state))} a CTA"),
     ]  # fmt: skip
+    if after := ready.geometry.after:
+        found.insert(4, ("", f"then {after.n_kept:,} CTA(s) of {plan.threads} threads, one a result"))
     if partial:
         found.insert(2, ("partials", f"{screen.size(partial)} written and read again, in the L2 cache where they fit"))
     return found

@@ -26,7 +26,8 @@ class Level:
 
     Attributes:
         name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory; cluster before
-            the grid, where CTAs form clusters; tile before all, where a CTA copies what it reduces.
+            the grid, where CTAs form clusters; tile before all, where a CTA copies what it reduces; rest after all,
+            where a second kernel reduces what is left of a result.
         reduced, kept: its extents along both axes.
         threads: threads that take part.
         stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
@@ -46,7 +47,14 @@ def of(ready: Prepared) -> list[Level]:
     plan, run = ready.choice.plan, ready.choice.run
     each = min(ready.geometry.n_kept, run.units * tiles.results(ready.geometry))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
-    return [copy] * (plan.tile_bytes > 0) + levels(plan, run)
+    return [copy] * (plan.tile_bytes > 0) + levels(plan, run) + _rest(ready)
+
+
+def _rest(ready: Prepared) -> list[Level]:
+    """The second kernel's level, where the first one's lanes lie along both axes."""
+    after, stage = ready.geometry.after, ("second kernel", "")
+    threads = ready.choice.plan.threads
+    return [Level("rest", after.n_reduced, after.n_kept, threads * after.n_kept, (stage,))] if after else []
 
 
 def levels(plan: Plan, run: Launch) -> list[Level]:

@@ -308,6 +308,17 @@ def test_threads_that_meet_in_memory_are_one_level() -> None:
     assert "warps=8,warps_kept=1,cta=interleaved,exchange=global,finish=cta" in text
 
 
+def test_what_a_second_kernel_reduces_is_a_level() -> None:
+    text = call("explain", "sum", "--shape", "120x16x7x7", "--axis", "0,2,3", "--plan", "fast=both").stdout
+    assert re.search(r"^rest +49 +16 +4,096 +second kernel", text, re.MULTILINE)
+    assert re.search(r"^ +then 16 CTA\(s\) of 256 threads, one a result$", text, re.MULTILINE)
+    assert "- asked for: fast=both" in text
+    assert "rejected\n" not in text
+    assert re.search(r"- \d+ column\(s\) a warp", text)
+    ran = call("run", "sum", "--shape", "120x16x7x7", "--axis", "0,2,3", "--plan", "fast=both").stdout
+    assert "grid_finish -> second kernel (two_kernels)" in ran
+
+
 def test_a_cluster_is_a_level_in_place_of_the_warps() -> None:
     text = call("explain", "sum", "--shape", "65536", "--plan", "cluster=8,warps=16").stdout
     assert re.search(r"^warp +16 +1 +512 +none: warps meet in the cluster$", text, re.MULTILINE)
@@ -536,7 +547,7 @@ def misspelt(x):
     return wf.fold(total, helper(x))
 
 def helper(x):
-    return x.sqaured()
+    return wf.sqaured(x)
 
 def captures(x):
     import numpy
@@ -564,8 +575,8 @@ def test_a_function_of_any_number_of_inputs(tmp_path: Path) -> None:
         ("branches", ["WF201: ", "rows.py:11: return a if a > b else b", "wf.where"]),
         ("two", ["WF208: combine function two returns 2 value(s): expected 1", "rows.py:13"]),
         ("unfolded", ["WF212: result 0 of unfolded was never reduced", "rows.py:17"]),
-        ("misspelt", ["WF810: ", "AttributeError: 'Sym' object has no attribute 'sqaured'",
-                      "from ", "rows.py:21: return wf.fold(total, helper(x))", "rows.py:24: return x.sqaured()"]),
+        ("misspelt", ["WF810: ", "AttributeError: module 'warpfold' has no attribute 'sqaured'",
+                      "from ", "rows.py:21: return wf.fold(total, helper(x))", "rows.py:24: return wf.sqaured(x)"]),
         ("captures", ["WF205: the function uses a value of type ndarray", "rows.py:28: return wf.fold(total, x"]),
     ],
 )  # fmt: skip

@@ -211,6 +211,14 @@ def test_arrays_of_other_libraries() -> None:
     assert got.tolist() == [[2, 4], [0, 0], [18, 21]]
 
 
+def test_what_reduces_in_the_place_of_the_offsets() -> None:
+    for what in (wf.SUM, "sum", wf.sum):
+        with pytest.raises(
+            wf.WarpfoldError, match=r"(?s)WF154: a .* in the place of the offsets.*\(x, offsets, what\)"
+        ):
+            wf.segment_reduce(np.ones(4), what, [0, 4], device="emulator")
+
+
 BAD: list[tuple[Any, str]] = [
     ([0, 3, 2, 5], r"WF143: offsets do not rise: offsets\[1\] is 3, the next is 2"),
     ([-1, 3], r"WF142: offsets\[0\] is -1, which is no place on an axis of 5 elements"),
