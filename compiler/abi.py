@@ -190,11 +190,12 @@ def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
     return (count - 1) * own.stride + own.span
 
 
-def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
+def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 1) -> Geometry:
     """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept][reduced].
 
-    ``geometry`` is that of the first kernel's outputs alone, with what of each is left to reduce. The dim of the parts
-    is there even for one, since a kernel compiled for partials has a parameter for its stride.
+    ``geometry`` is that of the first kernel's outputs alone, with what of each is left to reduce; each part begins a
+    whole number of ``vector`` states after the one before. The dim of the parts is there even for one, since a kernel
+    compiled for partials has a parameter for its stride.
     """
     n_outputs = len(geometry.offsets)
     stride = 1
@@ -203,7 +204,7 @@ def partial_geometry(geometry: Geometry, states: int, split: int) -> Geometry:
         laid.insert(0, Dim(d.size, (stride,) * states + d.strides))
         stride *= d.size
     kept, left = laid[: len(geometry.kept)], laid[len(geometry.kept) :]
-    parts = Dim(split, (stride,) * states + (0,) * n_outputs)
+    parts = Dim(split, (-(-stride // vector) * vector,) * states + (0,) * n_outputs)
     again = geometry.copies
     copies = again and Dim(again.size, (0,) * states + again.strides)
     return Geometry(tuple(kept), (parts, *left), (0,) * states + geometry.offsets, times=geometry.times, copies=copies)

@@ -140,9 +140,9 @@ def _check_tile(task: Task, plan: Plan) -> None:
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
-    """Whether the layout has such vectors, and the finish: only one kernel alone may leave states of cut ones."""
+    """Whether the layout has such vectors, and the finish: atomics are for whole ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or staged.takes_words(task, plan.vector)
     ordinary = plan.vector > 1 and plan.walk not in OWN_WALKS
     kinds = planned(task, plan.fast, plan.vector) if ordinary else set()
-    return "strided" not in kinds and ("unaligned" not in kinds or plan.finish in ("cta", "last_block"))
+    return "strided" not in kinds and ("unaligned" not in kinds or plan.finish != "atomic")

@@ -17,13 +17,16 @@ from .errors import error
 from .geometry import Dim, Geometry, merged
 from .ladder import expand
 from .limits import STATE_LIMIT, widest_of
-from .plan import Axis, Plan
+from .plan import Access, Axis, Plan
 from .split import WORKSPACE
 from .target import WARP
 from .task import Notes, Task
 
-WIDE = 8
-"""Bytes of an aligned access from which on runs are read as fast as rows, without what is left."""
+WIDE, NARROW = 8, 4
+"""Bytes of an aligned access from which on runs are read as fast as rows, without what is left; and bytes that elements
+are narrower than whose rows are faster by any accesses of several, aligned or not, than their runs one by one."""
+LONG = 2 * WARP
+"""Elements of a row at least: of shorter ones a warp would read no more at a time than of runs, one by one."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
 WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
@@ -109,18 +112,22 @@ def _unfit(task: Task) -> str:
 
 
 def _is_faster(task: Task, found: Task) -> bool:
-    """Whether rows are read in wide accesses, runs are not, and the states left are few."""
+    """Whether long rows are read in wide accesses, runs are not, and the states left are few."""
     states = found.geometry.n_kept * task.state_bytes
     few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
-    wide = _is_wide(found, "kept", registers(found)) and not _is_wide(task, "reduced", STATE_LIMIT)
-    return few and wide and large(task.geometry)
+    runs = _accesses(task, "reduced", STATE_LIMIT, WIDE)
+    narrow = task.itemsize < NARROW
+    rows = _accesses(found, "kept", registers(found), NARROW if narrow else WIDE)
+    wide = "aligned" in rows or (narrow and "unaligned" in rows)
+    return few and wide and "aligned" not in runs and found.geometry.n_kept >= LONG and large(task.geometry)
 
 
-def _is_wide(task: Task, axis: Axis, registers: int) -> bool:
-    """Whether aligned accesses of WIDE bytes or more lie along ``axis``, for the states that so many registers hold."""
+def _accesses(task: Task, axis: Axis, registers: int, nbytes: int) -> set[Access]:
+    """How accesses of so many bytes and more could lie along ``axis``, for the states that the registers hold."""
     widest = widest_of(task, registers)
     widths = [widest >> k for k in range(widest.bit_length() - 1)]
-    return any(n * task.itemsize >= WIDE and planned(task, axis, n) == {"aligned"} for n in widths)
+    kinds = [planned(task, axis, n) for n in widths if n * task.itemsize >= nbytes]
+    return set().union(*(kind for kind in kinds if len(kind) == 1))
 
 
 def plan(task: Task, options: str, notes: Notes) -> Plan:

@@ -119,7 +119,7 @@ def calls(
             found.append(_call(kernel, geometry, run, own, geometry.count))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
-            g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts)
+            g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts, artifact.plan.vector_kept)
             outputs = partials if kernel.role == "init" else starts[inputs:]
             if kernel.role == "init":
                 g = _cells(g, states)
@@ -129,7 +129,7 @@ def calls(
     return found
 
 
-def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometry:
+def _second(geometry: Geometry, states: int, inputs: int, parts: int, vector: int) -> Geometry:
     """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
 
     def outputs(d: Dim) -> Dim:
@@ -139,7 +139,7 @@ def _second(geometry: Geometry, states: int, inputs: int, parts: int) -> Geometr
     kept, reduced = (tuple(map(outputs, dims)) for dims in (left.kept, left.reduced))
     zeros = (0,) * (len(geometry.offsets) - inputs)
     copies = geometry.copies and outputs(geometry.copies)
-    return partial_geometry(Geometry(kept, reduced, zeros, times=geometry.times, copies=copies), states, parts)
+    return partial_geometry(Geometry(kept, reduced, zeros, times=geometry.times, copies=copies), states, parts, vector)
 
 
 def _cells(g: Geometry, states: int) -> Geometry:

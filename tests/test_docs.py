@@ -129,7 +129,8 @@ def of_tiles() -> tuple[str, ...]:
 def of_columns() -> tuple[str, ...]:
     kib = [n >> 10 for n in columns.LONG_ROWS.values()]
     return (
-        f"have aligned accesses of {both.WIDE} bytes and more in rows of both, ",
+        f"have aligned accesses of {both.WIDE} bytes and more in rows of {both.LONG} elements of both and more, "
+        f"or if narrower than {both.NARROW} bytes any of several, ",
         f"; large arrays that have {both.OFTEN} bytes for each of a state, ",
         f"| short | 1 thread | up to {columns.SHORT} elements a result, ",
         f"| written | 1 thread, for as many results as {WIDEST} bytes hold | "

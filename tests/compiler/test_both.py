@@ -76,18 +76,21 @@ def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int
         ((10699, 64, 8, 8), "f32", "reduced"),  # runs of whole accesses
         ((600, 64, 7, 7), "f32", "reduced"),  # no large array
         ((10699, 64, 7, 7), "f64", "both"),
-        ((10699, 65, 7, 7), "bf16", "reduced"),  # rows that begin anywhere, too
+        ((21399, 65, 7, 7), "bf16", "both"),  # rows that begin anywhere, too: of narrow elements
+        ((42799, 66, 7, 7), "bool", "both"),
+        ((10699, 65, 7, 7), "f32", "reduced"),
+        ((600_000, 2, 14), "f32", "reduced"),  # rows that are no longer than a warp
         ((30, 2048, 27, 27), "f32", "reduced"),  # more states than the workspace holds
         ((12, 4096, 7, 7), "i8", "reduced"),  # a state for every twelve bytes
     ],
 )
 def test_runs_that_begin_anywhere_are_read_as_rows(shape: tuple[int, ...], dtype: str, fast: str) -> None:
-    choice = api.plan_for("sum", shape, dtype, axis=(0, 2, 3)).choice
+    choice = api.plan_for("sum", shape, dtype, axis=(0, *range(2, len(shape)))).choice
     assert (choice.plan.fast, choice.plan.finish == "two_kernels") == (fast, fast == "both")
 
 
-@pytest.mark.parametrize(("dtype", "fast"), [("f32", "both"), ("f64", "reduced"), ("bf16", "reduced")])
-def test_states_that_leave_room_for_narrow_accesses_only_are_not_read_so(dtype: str, fast: str) -> None:
+@pytest.mark.parametrize(("dtype", "fast"), [("f32", "both"), ("f64", "reduced"), ("bf16", "both")])
+def test_states_that_leave_room_for_single_elements_only_are_not_read_so(dtype: str, fast: str) -> None:
     choice = api.plan_for("mean_var", (10699, 64, 7, 7), dtype, axis=(0, 2, 3)).choice
     assert choice.plan.fast == fast
     assert fast != "both" or choice.facts.access == ("aligned",)
@@ -144,6 +147,31 @@ def test_what_cannot_be_served_is_refused(what: str, shape: tuple[int, ...], opt
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
+@pytest.mark.parametrize("shape", [(70, 17, 7, 7), (3, 5, 9, 9), (130, 3, 3, 3)])
+@pytest.mark.parametrize("offset", [0, 1, 5])
+def test_rows_that_begin_anywhere(dtype: str, shape: tuple[int, ...], offset: int) -> None:
+    """The last vector of a row is cut by its end: the states of a part are whole vectors all the same.
+
+    The array ends where its memory does, so that the emulator refuses a load beyond it.
+    """
+    x = images(dtype, shape)
+    memory = np.empty(x.size + offset, x.dtype)
+    placed = memory[offset:].reshape(shape)
+    placed[...] = x
+    for options in ("", f",vector={max(2, 8 // x.itemsize)},unroll=2", ",vector=16" if x.itemsize == 1 else ",lanes=1"):
+        got = wf.max(placed, axis=(0, 2, 3), plan="fast=both" + options, device="emulator")
+        np.testing.assert_array_equal(got, x.max(axis=(0, 2, 3)))
+
+
+def test_two_kernels_read_columns_that_begin_anywhere() -> None:
+    x = images("int8", (300, 67))
+    ready = api.plan_for("sum", x.shape, "i8", axis=0, plan="vector=8,finish=two_kernels,coarsening=2,walk=interleaved")
+    assert (ready.choice.facts.access, ready.choice.run.split > 1) == (("unaligned",), True)
+    got = wf.sum(x, axis=0, plan="vector=8,finish=two_kernels,coarsening=2,walk=interleaved", device="emulator")
+    np.testing.assert_array_equal(got, x.sum(axis=0, dtype=np.int64))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
 @pytest.mark.parametrize("what", ["sum", "max", "mean", "mean_var", "logsumexp"])
 @pytest.mark.parametrize("options", ["", ",vector=1,unroll=2,lanes=4", ",vector=2,warps=2,warps_kept=4", ",cta=serial"])
