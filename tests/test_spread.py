@@ -169,6 +169,14 @@ def test_orders_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) 
     assert re.search(r"; \d+ more would take too long here", call("sum", "--shape", "3000", "--seeds", "1").stdout)
 
 
+def test_the_plan_asked_for_is_run_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "LONGEST", 0)
+    found = facts("sum", "--shape", "3000", "--plan", "vector=1", "--seeds", "1")
+    assert found["plans"] == ["vector=1"]
+    shown = call("sum", "--shape", "3000", "--plan", "vector=1", "--seeds", "1").stdout
+    assert re.search(r"orders +1 order\(s\) of combines", shown)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
