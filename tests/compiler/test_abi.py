@@ -78,6 +78,11 @@ def test_a_second_kernel_repeats_what_the_first_did_not() -> None:
     assert (g.times, g.copies) == (3, Dim(5, (0, 0, 40)))
 
 
+def test_the_parts_of_cut_vectors_are_whole_vectors_apart() -> None:
+    outputs = Geometry((Dim(9, (1,)),), (Dim(7, (0,)),), (0,))
+    assert [partial_geometry(outputs, 1, 6, n).reduced[0] for n in (1, 16)] == [Dim(6, (63, 0)), Dim(6, (64, 0))]
+
+
 def test_an_indexed_kernel_numbers_its_elements() -> None:
     names = [p.name for p in params(1, 1, 2, facts(0, 2), Plan(finish="cta"), indexed=True, counted=False)]
     assert names[-3:] == ["index_stride_0", "index_stride_1", "index_base"]

@@ -183,7 +183,8 @@ def reduce_array(
         pointers = {"input": [source], "output": outs, "partial": partials, "counter": [counter]}
         if k.role != "main":
             cells = 1 if choice.plan.finish == "atomic" else choice.plan.parts(split)
-            here = partial_geometry(_outputs_only(geometry), len(partials), cells if k.role == "second" else 0)
+            parts = cells if k.role == "second" else 0
+            here = partial_geometry(_outputs_only(geometry), len(partials), parts, width)
             run = plan_launch(k.plan, n_kept, here.n_reduced)
             pointers["input"] = partials
             if k.role == "init":
