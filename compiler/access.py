@@ -103,9 +103,9 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item
-    if not dims or (
-        dims[-1].size % vector and not bounded
-    ):  # one result of a kernel that was compiled for many, or a cut vector
+    if not dims:  # one result of a kernel that was compiled for many
+        return False
+    if dims[-1].size % vector and not bounded:
         return False
     nbytes = vector * item
     copies = task.geometry.copies

@@ -33,7 +33,7 @@ WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_
 """The fields of a plan that the second kernel leaves no choice."""
 
 
-def spread(g: Geometry, inputs: int) -> Geometry | None:
+def as_columns(g: Geometry, inputs: int) -> Geometry | None:
     """What the first kernel sees of ``g``, with what the second does ``after``; None where rows are not of both axes.
 
     Args:
@@ -51,12 +51,12 @@ def spread(g: Geometry, inputs: int) -> Geometry | None:
     return replace(g, kept=row, reduced=(outer,), after=Geometry((kept,), (inner,), g.offsets))
 
 
-def spread_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
+def as_columns_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
     """The same for arrays of other sizes than a kernel was compiled for, with dims of size 1 where none are left."""
     one = Dim(1, (0,) * len(g.offsets))
     missing = (one,) * (2 - len(g.reduced))
     for reduced in ((*missing, *g.reduced), (*g.reduced, *missing)):
-        found = spread(replace(g, kept=g.kept or (one,), reduced=reduced), inputs)
+        found = as_columns(replace(g, kept=g.kept or (one,), reduced=reduced), inputs)
         if found and (found.n_kept or not g.n_kept):
             return found
     return None
@@ -64,7 +64,7 @@ def spread_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
 
 def launched(task: Task, plan: Plan) -> Geometry:
     """The geometry that the kernels of ``plan`` are launched with."""
-    found = spread(task.geometry, len(task.program.inputs)) if plan.fast == "both" else None
+    found = as_columns(task.geometry, len(task.program.inputs)) if plan.fast == "both" else None
     return found or task.geometry
 
 
@@ -77,17 +77,16 @@ def task_of(task: Task, options: str) -> Task | None:
     """What the first kernel does, where lanes are to lie along both axes: as ``options`` ask, or since it is faster.
 
     Raises:
-        PlanError: WF422 where options ask for it and the layout is another.
+        PlanError: WF422 where options ask for it, and the layout or what else they name is another.
     """
     keys = expand(options)
     asked = keys.get("fast") == "both"
     if not asked and keys.keys() & {"fast", *WANTED}:
         return None
-    if asked and (
-        other := [f"{key}={keys[key]}" for key in WANTED.keys() & named(options) if keys[key] != WANTED[key]]
-    ):
-        raise error("WF422", found=f"the plan has {', '.join(sorted(other))}")
-    left = spread(task.geometry, len(task.program.inputs)) if task.monoid.commutative else None
+    other = sorted(f"{key}={keys[key]}" for key in WANTED.keys() & named(options) if keys[key] != WANTED[key])
+    if asked and other:
+        raise error("WF422", found=f"the plan has {', '.join(other)}")
+    left = as_columns(task.geometry, len(task.program.inputs)) if task.monoid.commutative else None
     if left is None:
         if asked:
             raise error("WF422", found=_unfit(task))
@@ -152,21 +151,5 @@ def second(plan: Plan) -> Plan:
 
 def rest(options: str) -> str:
     """``options`` for the first kernel's plan, which another one follows."""
-    given = named(options)
-    own = {
-        key: value for key, value in expand(options).items() if key != "fast" and (key in given or key not in WANTED)
-    }
-    keys = {"finish": "two_kernels"} | own
+    keys = {key: value for key, value in expand(options).items() if key not in ("fast", *WANTED)} | WANTED
     return ",".join(f"{key}={value}" for key, value in keys.items())
-
-
-def checked(plan: Plan) -> Plan:
-    """The plan of both kernels, from that of the first.
-
-    Raises:
-        PlanError: WF422 where it has another walk or finish than the second kernel can follow.
-    """
-    other = [f"{key}={getattr(plan, key)}" for key, value in WANTED.items() if str(getattr(plan, key)) != value]
-    if other:
-        raise error("WF422", found=f"the plan has {', '.join(other)}")
-    return replace(plan, fast="both")

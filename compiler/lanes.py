@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .build import i32
+from .build import i32, word_type
 from .combine import combine, elements, fragment
 from .mlir import arith, gpu, ir, scf
 from .target import WARP
@@ -27,7 +27,7 @@ def _moved(x: Any, which: Any, mode: Any) -> Any:
     bits_wide = int(t.width)
     if bits_wide >= 32:
         return gpu.shuffle(x, which, i32(WARP), mode)[0]
-    word, own = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(bits_wide)
+    word, own = word_type(), ir.IntegerType.get_signless(bits_wide)
     bits = x if isinstance(t, ir.IntegerType) else arith.bitcast(own, x)
     moved = gpu.shuffle(arith.extui(word, bits), which, i32(WARP), mode)[0]
     back = arith.trunci(own, moved)
@@ -70,4 +70,4 @@ def _step(region: Any, values: list[Any], distance: Any, ordered: bool) -> list[
 
 def lane_id() -> Any:
     """This thread's lane, an i32."""
-    return arith.index_cast(ir.IntegerType.get_signless(32), gpu.lane_id())
+    return arith.index_cast(word_type(), gpu.lane_id())

@@ -76,7 +76,7 @@ def _of_both(task: Task, options: str, notes: Notes) -> Choice:
         check(each, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs)
     reasons = [reason for reason, _ in notes.reasons]
-    return Choice(both.checked(plan), facts(task, plan), run, reasons, notes.rejected)
+    return Choice(replace(plan, fast="both"), facts(task, plan), run, reasons, notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:

@@ -26,7 +26,7 @@ WIDE_OFFSETS = 768
 """Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
 spills to keep these full, too. So many have enough bytes in flight."""
 MANY = 2048
-"""Threads of an SM that are enough to hide what memory takes, with a few accesses each in flight."""
+"""Threads of an SM of sm_80, sm_90 and sm_100; others hold fewer."""
 PART = 3 / 4
 """Of the threads that an SM would hold, those that are asked for where half of its threads, or all on SMs of fewer than
 MANY, are just too many for their registers."""

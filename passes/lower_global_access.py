@@ -12,10 +12,10 @@ the array's memory, its elements are read one by one. Vectors along the kept axi
 are taken out of two aligned accesses, those of staggered warps (``staggered``) are aligned and reach beyond the
 columns. Both might leave the array's memory in the first and the last element of the reduced axis, which are read one
 by one; as vectors, all the same, by threads whose ``unaligned`` accesses do not leave it. So nothing outside the array
-is ever touched. Of rows that are read as one (``period``) an access at
-most of a thread begins before them, and one ends behind; their elements are read one by one. Vectors out of a copy in
-shared memory (``tile``) begin anywhere, too: they are taken out of its words, and so is the one that the row's end
-cuts, since the copy can be read beyond its elements.
+is ever touched. Of rows that are read as one (``period``) an access at most of a thread begins before them, and one
+ends behind; their elements are read one by one. Vectors out of a copy in shared memory (``tile``) begin anywhere, too:
+they are taken out of its words, and so is the one that the row's end cuts, since the copy can be read beyond its
+elements.
 
 The walk is cut here; what becomes of a single access stands in ``_access.py``.
 

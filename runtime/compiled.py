@@ -11,7 +11,7 @@ from ..compiler import artifact as artifacts
 from ..compiler import planner, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
-from ..compiler.both import first, spread_of_any_size
+from ..compiler.both import as_columns_of_any_size, first
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
@@ -127,7 +127,7 @@ class Compiled:
         )  # fmt: skip
         plan = first(a.plan)
         if plan != a.plan:
-            left = spread_of_any_size(geometry, len(inputs))
+            left = as_columns_of_any_size(geometry, len(inputs))
             if left is None:
                 dims = f"{len(geometry.kept)} kept and {len(geometry.reduced)} reduced dims"
                 words = "two dims around one kept one reduced, which with the inner is one run"

@@ -76,7 +76,7 @@ def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
 def test_a_folder_whose_name_begins_like_a_foreign_one_is_the_users(
     where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """/work/warpfold-trials beside the checkout /work/warpfold, or beside a folder of installed packages."""
+    """A folder nc-trials beside the checkout nc, or beside a folder of installed packages."""
     file = tmp_path / "nc-trials" / "zd.py"
     file.parent.mkdir()
     file.write_text("import warpfold as wf\n\nRATIO = 1 / 0\n")

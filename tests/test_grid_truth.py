@@ -13,7 +13,7 @@ from warpfold.commands.bench.bed import kinds, reach
 from warpfold.commands.bench.cells import Cell, dense
 from warpfold.compiler.dtypes import dtype
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 PERIOD = 5003
 
 

@@ -992,7 +992,7 @@ def test_out_after_a_check() -> None:
 
 # --- where PyTorch differs --------------------------------------------------------------------------------------------
 def test_results_are_of_the_inputs_library() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     got = total(torch.ones(2, 3), 1)
     assert isinstance(got, torch.Tensor)
     assert got.tolist() == [3, 3]
@@ -1000,14 +1000,14 @@ def test_results_are_of_the_inputs_library() -> None:
 
 
 def test_pytorch_correction() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.tensor([1.0, 2.0, 4.0])
     assert float(on_emulator("var")(x)) == pytest.approx(np.var(x.numpy()))
     assert float(on_emulator("var")(x, correction=1)) == pytest.approx(float(torch.var(x)))
 
 
 def test_pytorch_types() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.tensor([1, 2, 3], dtype=torch.uint8)
     assert total(x).dtype == torch.uint64
     assert torch.sum(x).dtype == torch.int64
@@ -1018,7 +1018,7 @@ def test_pytorch_types() -> None:
 
 
 def test_pytorch_extremes() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.tensor([[1.0, 5.0, 5.0]])
     assert greatest(x, 1).tolist() == [5]
     values, places = torch.max(x, 1)

@@ -94,11 +94,11 @@ ROWS: Rows = {
             "the identity of {name} holds a {kind}: expected numbers of the state's types",
             "give one number per value of the state",
         ),
+        "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
         "WF230": (
             "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
             "take x.real, x.imag or abs(x)",
         ),
-        "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
     },
     TraceAttributeError: {
         "WF229": (

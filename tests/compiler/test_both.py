@@ -10,9 +10,10 @@ import pytest
 
 import warpfold as wf
 from warpfold.commands.ideals import ideals
-from warpfold.compiler.both import spread
+from warpfold.compiler.both import WANTED, as_columns
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.geometry import collapse
+from warpfold.compiler.ladder import RUNGS
 from warpfold.runtime import api, prepare
 from warpfold.runtime.launch import scratch
 
@@ -43,7 +44,7 @@ def SHOWN(a: Any, b: Any) -> Any:  # noqa: N802
 # --- which layouts ---------------------------------------------------------------------------------------------------
 def test_the_first_kernel_keeps_what_the_second_reduces() -> None:
     g = collapse(IMAGES, (0, 2, 3), [strides(IMAGES)], [(1,)])
-    found = spread(g, 1)
+    found = as_columns(g, 1)
     assert found is not None
     assert [(d.size, d.strides) for d in found.kept] == [(16 * 49, (1, 0))]
     assert [(d.size, d.strides) for d in found.reduced] == [(120, (16 * 49, 0))]
@@ -63,7 +64,7 @@ def test_the_first_kernel_keeps_what_the_second_reduces() -> None:
     ],
 )
 def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int, ...], of: tuple[int, ...]) -> None:
-    assert spread(collapse(shape, axes, [of], [(1,) * (len(shape) - len(axes))]), 1) is None
+    assert as_columns(collapse(shape, axes, [of], [(1,) * (len(shape) - len(axes))]), 1) is None
 
 
 # --- when ------------------------------------------------------------------------------------------------------------
@@ -100,6 +101,16 @@ def test_a_rung_gives_way() -> None:
     """What the user named himself does not."""
     plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="serial,fast=both").choice.plan
     assert (plan.fast, plan.finish, plan.lanes) == ("both", "two_kernels", 1)
+
+
+@pytest.mark.parametrize("words", [f"{rung.name},fast=both" for rung in RUNGS] + [
+    f"fast=both{other}" for other in ("", ",coarsening=2", ",warps=1,lanes=1", ",vector=2, unroll=1", ",cluster= 1")
+])  # fmt: skip
+def test_the_second_kernel_leaves_some_fields_no_choice(words: str) -> None:
+    """Whatever else is asked for, a rung among it."""
+    plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan=words).choice.plan
+    assert {key: str(getattr(plan, key)) for key in WANTED} == WANTED
+    assert plan.fast == "both"
 
 
 def test_the_second_kernel_has_room_for_its_states() -> None:

@@ -204,7 +204,7 @@ def test_places_beyond_32_bits() -> None:
 
 
 def test_arrays_of_other_libraries() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x = torch.arange(10.0).reshape(5, 2)
     got = wf.segment_reduce(x, torch.tensor([0, 2, 2, 5]), "sum", device="emulator")
     assert isinstance(got, torch.Tensor)
@@ -283,7 +283,7 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.gpu
 def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
     """One segment of 2^24 among 10^5 of length 8: the kernels take a few times what a plain sum of the bytes takes."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from warpfold.runtime.cuda_backend import backend
 
     lengths = [8] * 10**5
