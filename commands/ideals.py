@@ -16,6 +16,7 @@ from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.atomic import operation
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Geometry
+from ..compiler.graph import Expr, MonoidGraph
 from ..compiler.ownership import Launch, launch
 from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Plan
 from ..compiler.target import WARP
@@ -43,6 +44,7 @@ class Task:
         votes: whether one vote or ``redux`` takes the place of a round of shuffles.
         results: results of a CTA whose elements it copies; 0 where none does.
         copied: for each input the elements of it that are copied; none where none are.
+        alike: values of the state that all results of a thread have alike, such as the count of elements.
     """
 
     plan: Plan
@@ -55,6 +57,7 @@ class Task:
     votes: bool = False
     results: int = 0
     copied: tuple[int | None, ...] = ()
+    alike: frozenset[int] = frozenset()
 
     @property
     def ctas(self) -> int:
@@ -95,8 +98,9 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
     run, n_kept, program = ready.choice.run, ready.geometry.n_kept, ready.program
     votes = _votes(operation(program.monoid), kernel.plan, compiled.state, ready.target.has_redux)
     task = Task(
-        kernel.plan, run, n_kept, ready.geometry.n_reduced, compiled.inputs, compiled.state, compiled.outputs, votes
-    )
+        kernel.plan, run, n_kept, ready.geometry.n_reduced, compiled.inputs, compiled.state, compiled.outputs, votes,
+        alike=_alike(program.reduces[0]),
+    )  # fmt: skip
     if kernel.role == "main":
         return replace(task, **_tile(ready.geometry, run, kernel.facts.access)) if run.units else task
     parts = {"init": 0, "second": compiled.plan.parts(run.split) if compiled.plan.finish == "two_kernels" else 1}[
@@ -107,6 +111,21 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
         n_kept, parts = left.n_kept, parts * left.n_reduced
     second = launch(kernel.plan, n_kept, parts)
     return replace(task, run=second, n_kept=n_kept, n_reduced=parts, inputs=compiled.state, outputs=outputs)
+
+
+def _alike(reduce: Expr) -> frozenset[int]:
+    """The values of a state that no element has a part in."""
+    graph = reduce.value
+    assert isinstance(graph, MonoidGraph)
+    width = len(graph.state)
+
+    def params(e: Expr) -> set[int]:
+        return {int(str(e.value)) % width} if e.op == "param" else {p for a in e.args for p in params(a)}
+
+    found = {i for i, lifted in enumerate(reduce.args) if lifted.op == "const"}
+    while left_out := {i for i in found if not params(graph.combine[i]) <= found}:
+        found -= left_out
+    return frozenset(found)
 
 
 def _tile(g: Geometry, run: Launch, access: Sequence[str]) -> dict[str, Any]:
@@ -207,10 +226,13 @@ def _gathered(task: Task) -> Counts:
 
 
 def _shuffled(task: Task) -> Counts:
-    """Of one CTA: rounds among the lanes of all warps, then of one warp for each that lie along the kept axis."""
+    """Of one CTA: rounds among the lanes of all warps, then of one warp for each that lie along the kept axis.
+
+    By then the threads may lie anew.
+    """
     found = _within_warps(task)
     if task.plan.warps > 1:
-        found += _joined(task, task.plan.warps)
+        found += _joined(replace(task, plan=task.plan.met), task.plan.warps)
         found["shared store"] = task.warps * _stores(task)
         found["barrier"] = task.warps
     return found
@@ -241,7 +263,7 @@ def _joined(task: Task, rows: int) -> Counts:
 def _rounds(task: Task, rounds: int) -> Counts:
     """So many rounds of a butterfly, by one warp each: the state's words are shuffled, and combined."""
     width = task.plan.vector_kept
-    words = _over(width * sum(t.itemsize for t in task.state), WORD)
+    words = _over(sum(t.itemsize * (1 if i in task.alike else width) for i, t in enumerate(task.state)), WORD)
     return Counter({"shuffle": rounds * words}) + _combined(task, rounds * width)
 
 
@@ -283,8 +305,9 @@ def _finished(task: Task) -> Counts:
     ctas = tiles * parts
     tickets = {"global atomic": ctas, "shared store": ctas, "shared load": task.warps * ctas,
                "barrier": 2 * task.warps * ctas}  # fmt: skip
-    second = _read(task.n_kept * parts, task.state, tiles) + _folded(task, parts, tiles)
-    return written + left + Counter(tickets) + second + (_met(task, tiles) if parts > 1 else Counter())
+    last = replace(task, plan=plan.second)
+    second = _read(task.n_kept * parts, task.state, tiles) + _folded(last, parts, tiles)
+    return written + left + Counter(tickets) + second + (_met(last, tiles) if parts > 1 else Counter())
 
 
 def _over(n: int, by: int) -> int:

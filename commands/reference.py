@@ -14,7 +14,7 @@ combine multiplies the values of its two sides, the root of the number of elemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,8 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     parts = plan.parts(run.split) * left
     if parts == 1:
         return chain + above
-    deep, positions = plan.second_unroll, plan.threads if plan.fast == "both" else plan.positions
+    last = plan.second if plan.finish == "last_block" else replace(plan, unroll=plan.second_unroll)
+    deep, positions = last.unroll, plan.threads if plan.fast == "both" else last.positions
     in_order = positions if plan.cta == "serial" else 0
     return chain + above + -(-parts // (positions * deep)) + positions.bit_length() + in_order + deep
 

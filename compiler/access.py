@@ -99,7 +99,7 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
     Several such stores are for threads that have results of their own: else results are few. Where the last vector may
     be cut (``bounded``), the kernel looks at each.
     """
-    vector = plan.vector_kept
+    vector = plan.met.vector_kept
     item = task.operand_type(operand).itemsize
     dims = task.geometry.kept
     start = task.addresses[operand] + task.geometry.offsets[operand] * item

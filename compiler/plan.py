@@ -6,6 +6,7 @@ It is what a kernel is compiled for. What one call adds to it, and who owns whic
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from .errors import error, near
@@ -34,6 +35,8 @@ IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
 """What a plan must say whose results belong to a warp, or to lanes of one."""
+MOST_STATES = 8
+"""Accesses to partial states that a thread has in flight in the second round, at most."""
 TICKET = 16
 """Bytes of the flag by which the last CTA knows itself, with its alignment."""
 LARGEST = {
@@ -89,7 +92,7 @@ class Plan:
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
     finish: Finish = "cta"
-    tree: str = "tree-v3"
+    tree: str = "tree-v4"
 
     @property
     def lanes_kept(self) -> int:
@@ -133,9 +136,35 @@ class Plan:
         return self.positions * self.vector_reduced * self.unroll
 
     @property
+    def met(self) -> Plan:
+        """How the threads of a CTA lie when its warps have met: of results side by side each has as few as can be.
+
+        So all of them share what is left to do.
+        """
+        return _along_kept(self, 1) if self._meets_anew else self
+
+    @property
     def second_unroll(self) -> int:
-        """Partial states a thread has in flight in the second round: there are few, and they are in the L2 cache."""
+        """Partial states a thread has in flight in a second round: there are few, and they are in the L2 cache."""
         return min(4, self.unroll)
+
+    @property
+    def second(self) -> Plan:
+        """How the threads of the CTA that comes last lie in its round over the partial states: those are few.
+
+        Where they lie anew, no lane has to give another the states of many results, and each has as much in flight.
+        """
+        few = replace(self, unroll=self.second_unroll)
+        if not self._meets_anew:
+            return few
+        found = _along_kept(few, max(self.vector // self.lanes, min(self.vector, 4)))
+        return replace(found, unroll=min(MOST_STATES, few.unroll * (self.vector // found.vector)))
+
+    @property
+    def _meets_anew(self) -> bool:
+        """Whether its threads lie otherwise once warps have met in shared memory."""
+        whole = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes
+        return self.vector_kept > 1 and self.warps > 1 and whole
 
     @property
     def lies_in_warps(self) -> bool:
@@ -171,7 +200,8 @@ class Plan:
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
-        second = 0 if self.walk == "period" else round_of_a_cta  # of a period both take place in one buffer
+        # Of a period both take place in one buffer.
+        second = 0 if self.walk == "period" else self.second.exchanged - self.second.global_states
         return (first + second) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
@@ -213,6 +243,18 @@ def _check_extent(key: str, extent: int, shown: object) -> None:
     if extent & (extent - 1) or not (0 if may_be_zero else 1) <= extent <= most:
         expected = "0, or " * may_be_zero + f"a power of two from 1 to {most}"
         raise error("WF403", key=key, value=shown, expected=expected)
+
+
+@lru_cache(maxsize=4096)
+def _along_kept(plan: Plan, width: int) -> Plan:
+    """The threads of a CTA of ``plan`` along its results, ``width`` of them each or as few more as leave none over."""
+    results = plan.warps_kept * plan.lanes_kept * plan.vector_kept
+    width = max(width, results // plan.threads)
+    lanes = WARP // min(WARP, results // width)
+    warps_kept = results // width * lanes // WARP
+    walk: Walk = "interleaved" if plan.walk == "staggered" else plan.walk
+    warps = plan.threads // WARP // warps_kept
+    return replace(plan, walk=walk, vector=width, lanes=lanes, warps=warps, warps_kept=warps_kept)
 
 
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")

@@ -127,7 +127,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     several = ranks(g)[0] > 1
     flat = several and all(_in_one_run(g, o) for o in outputs)
-    vectors = plan.vector_kept > 1 and (flat or not several) and "staggered" not in accesses
+    vectors = plan.met.vector_kept > 1 and (flat or not several) and "staggered" not in accesses
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,

@@ -84,7 +84,8 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
         return coarsened(plan, n_reduced, columns)
     slots, step = grain(plan, columns)
     accesses = -(-n_reduced // step)
-    pitch = max(1, -(-n_kept // plan.vector_kept) * plan.vector_kept)
+    width = plan.second.vector_kept
+    pitch = max(1, -(-n_kept // width) * width)
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))

@@ -79,10 +79,11 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
 
 def _second(plan: Plan, parts: int) -> Signature:
     """The round over the partial states: a second kernel's chunk is a whole number of its tiles."""
+    if plan.finish == "last_block":
+        return _round(plan.second, parts, parts, 1, plan.second.unroll, "")
     unroll = plan.second_unroll
     tile = plan.positions * unroll
-    chunk = -(-parts // tile) * tile if plan.finish == "two_kernels" else parts
-    return _round(plan, parts, chunk, 1, unroll, "")
+    return _round(plan, parts, -(-parts // tile) * tile, 1, unroll, "")
 
 
 def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, cut: str) -> Signature:

@@ -14,7 +14,7 @@ from ..compiler.build import bytes_of, memory_type, word_type
 from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, gpu, ir, scf
-from ..compiler.plan import IN_TILE
+from ..compiler.plan import IN_TILE, Plan
 from ..compiler.target import WARP
 from ._repeats import Repeats
 from ._resident import resident
@@ -24,8 +24,8 @@ class Distributor(Repeats):
     """Distributes one function.
 
     Attributes:
+        first_kept: the first result of the CTA.
         first, limit, length: the elements that the CTA owns, from ``first`` to ``limit``, cut into such pieces.
-        slot: the thread's first result among those of its CTA.
     """
 
     # --- the function -----------------------------------------------------------------------------------------------
@@ -117,7 +117,23 @@ class Distributor(Repeats):
     # --- ownership ---------------------------------------------------------------------------------------------------
     def place(self) -> None:
         """Computes the thread's place along both axes."""
-        plan = self.plan
+        self.stand()
+        tile = self.id(gpu.block_id(gpu.Dimension.x))
+        self.first_kept = self.scaled(tile, self.plan.slots)
+        self.own(arith.addi(self.first_kept, self.slot), self.arg("n_kept"))
+        if self.plan.cluster > 1:
+            self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), self.plan.cluster)
+            self.owner: Any = arith.andi(self.owner, self.is_first(self.rank))
+
+    def lie(self, plan: Plan) -> None:
+        """Gives each thread the place and the results that it has by ``plan``."""
+        self.lay = plan
+        self.stand()
+        self.own(arith.addi(self.first_kept, self.slot), self.arg("n_kept"))
+
+    def stand(self) -> None:
+        """Computes the thread's place among those of its CTA."""
+        plan = self.lay
         thread = self.id(gpu.thread_id(gpu.Dimension.x))
         lane, warp = self.modulo(thread, WARP), self.divide(thread, WARP)
         if plan.fast == "reduced":
@@ -127,11 +143,6 @@ class Distributor(Repeats):
         self.row, warp_kept = self.modulo(warp, plan.warps), self.divide(warp, plan.warps)
         self.position = self.scaled(self.row, plan.lanes, self.lane)
         self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
-        tile = self.id(gpu.block_id(gpu.Dimension.x))
-        self.own(self.scaled(tile, plan.slots, self.slot), self.arg("n_kept"))
-        if plan.cluster > 1:
-            self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
-            self.owner: Any = arith.andi(self.owner, self.is_first(self.rank))
 
     def own(self, kept: Any, end: Any) -> None:
         """Makes the result ``kept`` this thread's, if it lies before ``end``."""
@@ -171,10 +182,10 @@ class Distributor(Repeats):
 
     def span(self, first: Any, end: Any, length: Any, vector_reduced: int) -> tuple[Any, Any]:
         """(begin, end) of this thread's accesses in [first, end); none when its results are out of range."""
-        if self.plan.walk != "blocked":
+        if self.lay.walk != "blocked":
             begin = arith.addi(first, self.scaled(self.position, vector_reduced))
         else:
-            slots = self.plan.positions
+            slots = self.lay.positions
             piece = self.divide(arith.addi(length, self.number(slots - 1)), slots)
             begin = arith.addi(first, arith.muli(self.position, piece))
             end = arith.minsi(end, arith.addi(begin, piece))
@@ -199,20 +210,23 @@ class Distributor(Repeats):
 
     def second_round(self, parts: Any) -> Any:
         """Reduces the partial states of all CTAs, in the CTA that came last."""
+        lay = self.plan.second
+        if self.lay != self.plan:
+            self.lie(lay)
         begin, end = self.span(self.number(0), parts, parts, 1)
-        step = self.plan.positions if self.plan.walk != "blocked" else 1
+        step = lay.positions if lay.walk != "blocked" else 1
 
         def body(r: Any) -> list[Any]:
             n_kept = self.pitch()
             attributes = self.load_attributes(1, 1, "kept", "coherent")
             values = [
                 self.make("fold.load", t, [self.arg("partial", i), self.kept, r, self.number(1), n_kept], attributes,
-                          self.plan.vector_kept)
+                          lay.vector_kept)
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
-            return self.counted_in(values, r, self.number(0), end, self.plan.vector_kept)
+            return self.counted_in(values, r, self.number(0), end, lay.vector_kept)
 
-        return self.meet(self.walked(begin, end, step, self.plan.second_unroll, self.plan.vector_kept, body))
+        return self.meet(self.walked(begin, end, step, lay.unroll, lay.vector_kept, body))
 
     # --- the ends --------------------------------------------------------------------------------------------------
     def finish(self, state: Any) -> None:
@@ -232,7 +246,7 @@ class Distributor(Repeats):
         """The grid stage, where CTA or cluster is one of several."""
         plan = self.plan
         part, parts = (self.divide(self.id(of(gpu.Dimension.y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
-        operands = [part, parts, *self.left_at(parts), self.owner, state]
+        operands = [part, parts, *self.left_at(parts), self.leaves(), state]
         operands += [self.arg("partial", i) for i in range(len(self.states))]
         operands += [self.arg("counter")] if plan.finish == "last_block" else []
         attributes = {"finish": plan.finish}
@@ -242,13 +256,20 @@ class Distributor(Repeats):
                 self.results_from(self.second_round(parts))
             ir.Operation.create("fold.yield", [], [])
 
+    def leaves(self) -> Any:
+        """Whether the thread leaves a partial state: also of results beyond the kept axis, as whole vectors have."""
+        if self.lay == self.plan or not self.facts.bounded:
+            return self.owner
+        inside = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.pitch())
+        return arith.andi(inside, self.is_first(self.position))
+
     def left_at(self, _parts: Any) -> tuple[Any, Any]:
         """Where this thread's partial state lies in those of a part, and how many there are."""
         return self.kept, self.pitch()
 
     def pitch(self) -> Any:
         """The partial states of a part: whole vectors, also where the last one reaches beyond the kept axis."""
-        n_kept, width = self.arg("n_kept"), self.plan.vector_kept
+        n_kept, width = self.arg("n_kept"), self.plan.second.vector_kept
         if not self.facts.bounded:
             return n_kept
         return arith.andi(arith.addi(n_kept, self.number(width - 1)), self.number(-width))
@@ -260,7 +281,7 @@ class Distributor(Repeats):
         inputs, dims = len(self.block.arguments), range(self.facts.kept_rank)
         dims = dims[-1:] if self.facts.flat else dims
         for i, result in enumerate(self.results):
-            value = self.value(result, self.plan.vector_kept, memo, None)
+            value = self.value(result, self.lay.vector_kept, memo, None)
             layout = [self.arg("kept_size", 0, d) for d in dims[1:]]
             layout += [self.arg("kept_stride", inputs + i, d) for d in dims]
             attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}

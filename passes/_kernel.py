@@ -18,6 +18,7 @@ class Kernel:
 
     Attributes:
         function, plan, facts, block: what is distributed, and its body.
+        lay: the plan by which threads lie: this one, or when their warps have met what it says for then.
         reduce, reduced, results: its one ``fold.reduce``, the tensors with what that gives, and those it returns.
         sources, states, identity, combine: the tensors that are reduced, the types of the state, and the monoid.
         indexed, counted: whether it asks for the numbers of elements, and for their count.
@@ -28,6 +29,7 @@ class Kernel:
     def __init__(self, function: Any) -> None:
         self.function = function
         self.plan, self.facts = attributes.read(function)
+        self.lay = self.plan
         self.block = function.regions[0].blocks[0]
         ops = [o.operation for o in self.block.operations]
         reduces = [o for o in ops if o.name == "fold.reduce"]

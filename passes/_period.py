@@ -73,7 +73,7 @@ class PeriodDistributor(Distributor):
             ]
 
         words = self.plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
-        unroll = max(1, min(self.plan.second_unroll, WORDS // words))
+        unroll = max(1, min(self.plan.second.unroll, WORDS // words))
         return self.round(zero, arith.muli(parts, self.columns), lead, unroll, read)
 
     def round(self, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:

@@ -77,7 +77,7 @@ class Repeats(Stages):
 
         Shuffles give it to all positions, or to the lanes of the first warp of a cluster.
         """
-        plan = self.plan
+        plan = self.lay
         if plan.cta != "shuffle" or plan.walk == "period":
             return 1, self.number(0), self.owner
         if plan.cluster == 1 or plan.finish != "cta":
@@ -87,7 +87,7 @@ class Repeats(Stages):
 
     def of_first(self, value: Any) -> Any:
         """The ``value`` of the first lane, which counts: a combine may give others other bits."""
-        plan = self.plan
+        plan = self.lay
         if plan.lanes == 1:
             return value
         bits = plan.lanes_kept - 1 if plan.fast == "kept" else -plan.lanes

@@ -7,6 +7,7 @@ from typing import Any
 from ..compiler.combine import pack, with_shape
 from ..compiler.dialect.base import state_type
 from ..compiler.mlir import arith, ir
+from ..compiler.plan import Plan
 from ._elements import Elements
 
 
@@ -27,7 +28,7 @@ class Stages(Elements):
 
     def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any, *period: Any) -> Any:
         """What a thread's own elements combine to; with a period, in each place of its access."""
-        state = state_type([with_shape(t, width if period else self.plan.vector_kept) for t in self.states])
+        state = state_type([with_shape(t, width if period else self.lay.vector_kept) for t in self.states])
         op = self.stage(
             "fold.thread_reduce",
             [state],
@@ -42,23 +43,22 @@ class Stages(Elements):
 
     def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:
         """The fragments at ``r`` with the identity in place of what does not lie in [first, end)."""
-        lanes = width if self.plan.vector_kept == 1 else 1
+        lanes = width if self.lay.vector_kept == 1 else 1
         mask = self.make("fold.live", ir.IntegerType.get_signless(1), [r, first, end], {}, lanes)
         return [arith.select(mask, v, i) for v, i in zip(values, self.neutral(width), strict=True)]
 
     @property
     def lanes(self) -> dict[str, Any]:
         """How the lanes of a warp lie that share a result."""
-        stride = 1 if self.plan.fast == "reduced" else self.plan.lanes_kept
-        return {"lanes": self.plan.lanes, "stride": stride, "ordered": self.plan.walk == "blocked"}
+        stride = 1 if self.lay.fast == "reduced" else self.lay.lanes_kept
+        return {"lanes": self.lay.lanes, "stride": stride, "ordered": self.lay.walk == "blocked"}
 
     def meet(self, value: Any) -> Any:
         """The stages that join the positions of a CTA: all at once in memory, or lanes first, then warps."""
-        plan = self.plan
-        if plan.cta != "shuffle":
+        if self.lay.cta != "shuffle":
             return self.meet_in_memory(value)
         value = self.meet_in_warp(value)
-        return self.meet_in_cta(value, plan.slots, self.slot, self.slot) if plan.warps > 1 else value
+        return self.meet_in_cta(value) if self.lay.warps > 1 else value
 
     def meet_in_cluster(self, value: Any) -> Any:
         """The stages that join the positions of all CTAs of a cluster: lanes first, then the warps of all of them.
@@ -75,21 +75,34 @@ class Stages(Elements):
         return self.stage("fold.cluster_reduce", [value.type], operands, attributes).results[0]
 
     def meet_in_warp(self, value: Any) -> Any:
-        if self.plan.lanes == 1:
+        if self.lay.lanes == 1:
             return value
         return self.stage("fold.warp_reduce", [value.type], [value], self.lanes).results[0]
 
-    def meet_in_cta(self, value: Any, slots: int, to: Any, source: Any, **how: Any) -> Any:
-        """The stages that join warps: each leaves its states from ``to`` on, of so many, and reads from ``source`` on.
-
-        ``how`` are further attributes of the store.
-        """
-        rows = {"rows": self.plan.warps, "slots": slots}
+    def meet_in_cta(self, value: Any) -> Any:
+        """The stages that join warps: their states lie in shared memory for a moment, and threads then lie anew."""
+        to, slots, how = self.left_in_cta()
+        rows = {"rows": self.lay.warps, "slots": slots}
         shared = [ir.Type.parse("!llvm.ptr<3>")] * len(self.states)
         operands = [self.row, to, self.is_first(self.lane), value]
         buffers = list(self.make_op("fold.shared_store", shared, operands, rows | how).results)
-        operands = [self.lane, source, *buffers]
-        return self.stage("fold.interwarp_accumulate", [value.type], operands, rows | self.lanes).results[0]
+        if self.lay != self.plan.met:
+            self.lie(self.plan.met)
+        state = state_type([with_shape(t, self.lay.vector_kept) for t in self.states])
+        operands = [self.lane, self.found_in_cta(), *buffers]
+        return self.stage("fold.interwarp_accumulate", [state], operands, rows | self.lanes).results[0]
+
+    def left_in_cta(self) -> tuple[Any, int, dict[str, Any]]:
+        """Where among those of its warp a thread leaves its states in shared memory, how many there are, and how."""
+        return self.slot, self.lay.slots, {}
+
+    def found_in_cta(self) -> Any:
+        """Where among those of a warp the states begin that a thread takes from there."""
+        return self.slot
+
+    def lie(self, plan: Plan) -> None:
+        """Gives each thread the place and the results that it has by ``plan``."""
+        raise NotImplementedError
 
     def meet_in_memory(self, value: Any) -> Any:
         plan = self.plan

@@ -11,6 +11,7 @@ from typing import Any
 from ..compiler.build import bytes_of, memory_type
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, gpu
+from ..compiler.plan import Plan
 from ._distributor import Distributor
 
 
@@ -28,7 +29,8 @@ class StaggeredDistributor(Distributor):
         accesses = arith.divui(arith.addi(n_kept, self.number(plan.vector - 1)), self.number(plan.vector))
         each = arith.divui(arith.addi(accesses, arith.subi(tiles, self.number(1))), tiles)
         pitch = self.scaled(each, plan.vector)
-        tile = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), pitch)
+        self.columns = pitch
+        self.first_kept = tile = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), pitch)
         self.own(arith.addi(tile, self.slot), n_kept)
         size = bytes_of(memory_type(element(self.block.arguments[0].type)))
         attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
@@ -37,25 +39,38 @@ class StaggeredDistributor(Distributor):
         rows = arith.muli(self.position, self.arg("reduced_stride", 0, 0))
         self.lead: Any = arith.andi(arith.addi(of_first, rows), self.number(plan.vector - 1))
         self.start = arith.subi(self.kept, self.lead)
-        self.mine = arith.andi(self.in_range, arith.cmpi(less, self.slot, pitch))
-        self.owner = arith.andi(self.owner, self.mine)
         beside = arith.cmpi(less, self.slot, arith.addi(pitch, self.number(plan.vector)))
         self.in_range = arith.andi(beside, arith.cmpi(less, self.start, n_kept))
 
-    def first_round(self) -> Any:
-        """Reduces this CTA's rows; after it threads read for what they own."""
-        state = super().first_round()
-        self.in_range, self.lead = self.mine, None
-        return state
+    def lie(self, plan: Plan) -> None:
+        """Gives each thread the columns that it owns by ``plan``, of those that are its CTA's."""
+        super().lie(plan)
+        self.mine = arith.cmpi(arith.CmpIPredicate.slt, self.slot, self.columns)
+        self.in_range, self.owner = arith.andi(self.in_range, self.mine), arith.andi(self.owner, self.mine)
 
-    def meet(self, value: Any) -> Any:
-        """The warp stage, with states of a warp as far on in shared memory as its accesses began early."""
-        slots, vector = self.plan.slots, self.plan.vector
-        place = arith.addi(self.slot, self.number(vector))
-        apart = self.lead is not None
-        to = arith.subi(place, self.lead) if apart else place
-        source = arith.minsi(place, self.number(slots))
-        return self.meet_in_cta(value, slots + 2 * vector, to, source, **({"apart": True} if apart else {}))
+    def leaves(self) -> Any:
+        """Whether the thread leaves a partial state, of the columns that are its CTA's."""
+        return arith.andi(super().leaves(), self.mine)
+
+    def left_in_cta(self) -> tuple[Any, int, dict[str, Any]]:
+        """States of a warp lie as far on in shared memory as its accesses began early."""
+        if self.lead is None:
+            return super().left_in_cta()
+        place = arith.addi(self.slot, self.number(self.plan.vector))
+        return arith.subi(place, self.lead), self.plan.slots + 2 * self.plan.vector, {"apart": True}
+
+    def found_in_cta(self) -> Any:
+        """The same place without a lead; for threads that own no column that of the last ones."""
+        if self.lead is None:
+            return super().found_in_cta()
+        last = self.plan.slots + self.plan.vector - self.lay.vector
+        return arith.minsi(arith.addi(self.slot, self.number(self.plan.vector)), self.number(last))
+
+    def first_round(self) -> Any:
+        """Reduces this CTA's rows; after it nothing begins early."""
+        state = super().first_round()
+        self.lead = None
+        return state
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         """An access from the boundary before."""

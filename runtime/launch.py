@@ -56,7 +56,8 @@ class Scratch:
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish = artifact.plan.finish
-    whole = -(-geometry.n_kept // artifact.plan.vector_kept) * artifact.plan.vector_kept
+    width = artifact.plan.second.vector_kept
+    whole = -(-geometry.n_kept // width) * width
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
@@ -119,7 +120,9 @@ def calls(
             found.append(_call(kernel, geometry, run, own, geometry.count))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
-            g = _second(geometry, states, inputs, 0 if kernel.role == "init" else parts, artifact.plan.vector_kept)
+            g = _second(
+                geometry, states, inputs, 0 if kernel.role == "init" else parts, artifact.plan.second.vector_kept
+            )
             outputs = partials if kernel.role == "init" else starts[inputs:]
             if kernel.role == "init":
                 g = _cells(g, states)

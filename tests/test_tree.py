@@ -1,4 +1,4 @@
-"""The combining tree ``tree-v3``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+"""The combining tree ``tree-v4``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
 
 Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
 """
@@ -125,8 +125,18 @@ def tree_v2(
     ]
     if plan.finish == "cta":
         return parts[0], plan.finish
-    unroll = min(4, plan.unroll) if plan.finish == "last_block" else 4
-    return cta(np.array(parts, np.float32), plan, len(parts), 1, unroll), plan.finish
+    last, unroll = anew(plan) if plan.finish == "last_block" else (plan, 4)
+    return cta(np.array(parts, np.float32), last, len(parts), 1, unroll), plan.finish
+
+
+def anew(plan: Plan) -> tuple[Plan, int]:
+    """Paragraph 8: how the threads of the last CTA lie, and their unroll."""
+    unroll, v = min(4, plan.unroll), plan.vector
+    if plan.fast == "reduced" or plan.cta != "shuffle" or plan.warps == 1 or plan.cluster > 1:
+        return plan, unroll
+    results = max(v // plan.lanes, min(v, 4))
+    positions = plan.warps * plan.lanes * results // v
+    return replace(plan, lanes=min(WARP, positions), warps=max(1, positions // WARP)), min(8, unroll * v // results)
 
 
 def both_axes(x: Row, options: str) -> Row:

@@ -20,7 +20,7 @@
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -80,7 +80,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
                  warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %squares = arith.mulf %x, %x : tensor<?x?xf32>
@@ -117,14 +117,18 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:        {step = 4 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> vector<4xf32>
 // CHECK-NOT:    fold.warp_reduce
 // CHECK:        %[[BUFFER:.*]] = "fold.shared_store"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MINE]]) {rows = 4 : i64, slots = 128 : i64}
-// CHECK-NEXT:   %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %{{.*}}, %[[BUFFER]])
-// CHECK:        {lanes = 1 : i64, ordered = false, rows = 4 : i64, slots = 128 : i64, stride = 32 : i64}
-// CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = true}
+// When the warps have met, the threads lie anew: 128 results, 128 threads, one each. So each takes up the four states of
+// one column, where it had four columns before.
+// CHECK-NEXT:   %[[FIRST:.*]] = arith.muli %[[WARP]], %c32_i32 : i32
+// CHECK-NEXT:   %[[OWN:.*]] = arith.addi %[[FIRST]], %[[LANE]] : i32
+// CHECK:        %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %[[OWN]], %[[BUFFER]])
+// CHECK:        {lanes = 1 : i64, ordered = false, rows = 4 : i64, slots = 128 : i64, stride = 32 : i64} {{.*}} -> f32
+// CHECK-NEXT:   "fold.store"(%[[OURS]], {{.*}} {kept_rank = 1 : i64, reduced_rank = 0 : i64, vector = false}
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
+                 finish = "cta", tree = "tree-v4"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
@@ -149,7 +153,7 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false, flat = true}} {
   %r = "fold.reduce"(%x) ({
@@ -172,7 +176,7 @@ func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
 func.func @not_flat(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -219,7 +223,7 @@ func.func @not_flat(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v3"},
+                 finish = "last_block", tree = "tree-v4"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -261,7 +265,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 4, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
@@ -319,7 +323,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 func.func @odd_rows(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 2, warps = 1,
                  warps_kept = 8, tile_bytes = 16384, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -357,7 +361,7 @@ func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: 
     attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile", "strided", "tile_strided"],
                   store_vector = false, ragged = false}} {
   %weighted = arith.mulf %x, %weights : tensor<?x?xf32>
@@ -385,7 +389,7 @@ func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: 
 func.func @rows_of_halves(%x: tensor<?x?xf16>) -> tensor<?xf16> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -418,7 +422,7 @@ func.func @rows_of_halves(%x: tensor<?x?xf16>) -> tensor<?xf16> attributes {
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -452,7 +456,7 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "two_kernels", tree = "tree-v3"},
+                 finish = "two_kernels", tree = "tree-v4"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -469,7 +473,7 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -522,7 +526,7 @@ func.func @no_plan() {
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %r = "fold.reduce"(%x) ({
@@ -557,7 +561,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
@@ -594,7 +598,7 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
 func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
-                 finish = "last_block", tree = "tree-v3"},
+                 finish = "last_block", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -617,7 +621,7 @@ func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -652,7 +656,7 @@ func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -690,7 +694,7 @@ func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v3"},
+                 finish = "last_block", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -739,7 +743,7 @@ func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "period", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared",
-                 coarsening = 0, finish = "last_block", tree = "tree-v3"},
+                 coarsening = 0, finish = "last_block", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["period"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -771,17 +775,13 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK-NEXT:    %[[PITCH:.*]] = arith.muli %[[EACH]], %c4_i32 : i32
 // CHECK:         %[[TILE:.*]] = arith.muli %{{.*}}, %[[PITCH]] : i32
 // CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[TILE]], %[[SLOT]] : i32
-// CHECK-NEXT:    %[[EXISTS:.*]] = arith.cmpi slt, %[[KEPT]], %[[COLUMNS]] : i32
 // Where a warp's rows begin follows from where the tile begins in the first row, and from how far apart rows lie.
 // CHECK:         %[[FIRST:.*]] = "fold.lead"(%[[X]], %[[TILE]], %[[SK]]) {bytes = 4 : i64, kept_rank = 1 : i64, lanes = 4 : i64, reduced_rank = 0 : i64}
 // CHECK-NEXT:    %[[FURTHER:.*]] = arith.muli %[[POSITION]], %[[SR]] : i32
 // CHECK-NEXT:    %[[SUM:.*]] = arith.addi %[[FIRST]], %[[FURTHER]] : i32
 // CHECK-NEXT:    %[[LEAD:.*]] = arith.andi %[[SUM]], %c3_i32 : i32
 // CHECK-NEXT:    %[[START:.*]] = arith.subi %[[KEPT]], %[[LEAD]] : i32
-// A lane owns columns of the tile; one more reads, since the last column may lie in its access.
-// CHECK-NEXT:    %[[WITHIN:.*]] = arith.cmpi slt, %[[SLOT]], %[[PITCH]] : i32
-// CHECK-NEXT:    %[[MINE:.*]] = arith.andi %[[EXISTS]], %[[WITHIN]] : i1
-// CHECK-NEXT:    %[[OWNER:.*]] = arith.andi %{{.*}}, %[[MINE]] : i1
+// One lane more reads than there are columns for, since the last of them may lie in its access.
 // CHECK-NEXT:    %[[ONE_MORE:.*]] = arith.addi %[[PITCH]], %c4_i32 : i32
 // CHECK-NEXT:    %[[BESIDE:.*]] = arith.cmpi slt, %[[SLOT]], %[[ONE_MORE]] : i32
 // CHECK-NEXT:    %[[BEFORE_END:.*]] = arith.cmpi slt, %[[START]], %[[COLUMNS]] : i32
@@ -791,19 +791,24 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // CHECK:           "fold.load"(%[[X]], %[[START]], %{{.*}}, %[[SK]], %[[SR]], %[[COLUMNS]], %[[N]]) {access = "staggered", axis = "kept"
 // CHECK:         {step = 8 : i64, unroll = 2 : i64}
 // No lane stage. In shared memory there is room for an access before a warp's columns and one after them: it leaves its
-// states as much earlier as its accesses began, and then all warps' states of a column lie at one place. The
-// last lane owns nothing: it takes what its neighbour takes.
+// states as much earlier as its accesses began, and then all warps' states of a column lie at one place.
 // CHECK:         %[[PLACE:.*]] = arith.addi %[[SLOT]], %c4_i32 : i32
 // CHECK-NEXT:    %[[SHIFTED:.*]] = arith.subi %[[PLACE]], %[[LEAD]] : i32
-// CHECK-NEXT:    %[[TAKEN:.*]] = arith.minsi %[[PLACE]], %c124_i32 : i32
 // CHECK:         %[[STATES:.*]] = "fold.shared_store"(%[[WARP]], %[[SHIFTED]], %{{.*}}, %[[STATE]]) {apart = true, rows = 8 : i64, slots = 132 : i64}
+// Then the threads lie anew, one column each, which those beyond the tile's columns do not own.
+// CHECK:         %[[COLUMN:.*]] = arith.addi %[[TILE]], %[[OWN:[0-9]+]] : i32
+// CHECK-NEXT:    %[[EXISTS:.*]] = arith.cmpi slt, %[[COLUMN]], %[[COLUMNS]] : i32
+// CHECK:         %[[WITHIN:.*]] = arith.cmpi slt, %[[OWN]], %[[PITCH]] : i32
+// CHECK-NEXT:    %[[OWNER:.*]] = arith.andi %{{.*}}, %[[WITHIN]] : i1
+// CHECK-NEXT:    %[[BESIDE_OWN:.*]] = arith.addi %[[OWN]], %c4_i32 : i32
+// CHECK-NEXT:    %[[TAKEN:.*]] = arith.minsi %[[BESIDE_OWN]], %c127_i32 : i32
 // CHECK-NEXT:    %[[OURS:.*]] = "fold.interwarp_accumulate"(%{{.*}}, %[[TAKEN]], %[[STATES]])
 // CHECK:         {lanes = 1 : i64, ordered = false, rows = 8 : i64, slots = 132 : i64, stride = 32 : i64}
-// CHECK:         "fold.store"(%[[OURS]], %[[OUT]], %[[KEPT]], %[[OWNER]], %{{.*}}, %[[COLUMNS]]) {bounded = true
+// CHECK:         "fold.store"(%[[OURS]], %[[OUT]], %[[COLUMN]], %[[OWNER]], %{{.*}}, %[[COLUMNS]]) {bounded = true
 func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "staggered", vector = 4, unroll = 2, lanes = 1, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["staggered"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -853,7 +858,7 @@ func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @expanded(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
+                 finish = "cta", tree = "tree-v4"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false, repeats = true}} {
   %r = "fold.reduce"(%x) ({

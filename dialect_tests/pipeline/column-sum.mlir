@@ -21,8 +21,8 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_90a",
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 8, lanes = 1, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v3"},
-    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
+                 finish = "cta", tree = "tree-v4"},
+    fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
@@ -36,15 +36,16 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 }
 
 // 1. distribute: four columns a thread, 128 a warp. Every eighth row is this warp's. The state stays a vector from the
-// first load to the store.
+// first load until the warps meet. Then the threads lie anew: with 256 of them for 128 results, one result each.
 //
 // DISTRIBUTE:       %[[MINE:.*]] = "fold.thread_reduce"
 // DISTRIBUTE:         "fold.load"{{.*}}access = "aligned", axis = "kept"{{.*}} -> vector<4xf32>
 // DISTRIBUTE:       {step = 8 : i64, unroll = 8 : i64} : (i32, i32, vector<4xf32>) -> vector<4xf32>
 // DISTRIBUTE-NOT:   fold.warp_reduce
 // DISTRIBUTE:       %[[BUFFER:.*]] = "fold.shared_store"({{.*}}, %[[MINE]]) {rows = 8 : i64, slots = 128 : i64}
-// DISTRIBUTE-NEXT:  %[[OURS:.*]] = "fold.interwarp_accumulate"({{.*}}, %[[BUFFER]])
-// DISTRIBUTE:       "fold.store"(%[[OURS]], {{.*}}vector = true}
+// DISTRIBUTE:       %[[OURS:.*]] = "fold.interwarp_accumulate"({{.*}}, %[[BUFFER]])
+// DISTRIBUTE:       {lanes = 1 : i64, {{.*}} -> f32
+// DISTRIBUTE:       "fold.store"(%[[OURS]], {{.*}}vector = false}
 
 // 2. lower-global-access: two pieces only. A vector of columns is wanted whole or not at all: no row is cut.
 //
@@ -52,7 +53,7 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // ACCESS-NOT:     llvm.load
 // ACCESS:         scf.if
 // ACCESS-NEXT:      %{{.*}} = arith.muli
-// ACCESS:           llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+// ACCESS:           llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
 
 // 3. lower-thread-reduce: eight rows in flight, then a branch for what is left of them, and no horizontal step at the
 // end.
@@ -71,17 +72,17 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // STORE:          llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
 // STORE:          gpu.barrier
 
-// 5. lower-interwarp-accumulate: a lane picks up all eight rows of its four columns, and adds them as a tree: pairs
-// first, each read when the tree gets to it.
+// 5. lower-interwarp-accumulate: a thread picks up all eight rows of its column, and adds them as a tree: pairs first,
+// each read when the tree gets to it.
 //
-// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
-// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// ACCUMULATE-COUNT-2: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
-// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
-// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
-// ACCUMULATE-COUNT-3: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : f32
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+// ACCUMULATE-COUNT-2: arith.addf %{{.*}}, %{{.*}} : f32
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+// ACCUMULATE:         arith.addf %{{.*}}, %{{.*}} : f32
+// ACCUMULATE-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+// ACCUMULATE-COUNT-3: arith.addf %{{.*}}, %{{.*}} : f32
 // ACCUMULATE-NOT:     gpu.shuffle
 // ACCUMULATE:         gpu.return
 
@@ -90,14 +91,14 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 // LOADS-COUNT-16: ld.global.nc.v4
 // LOADS-NOT:      ld.global
 
-// One vector store to shared memory and eight vector loads around the barrier; one vector store of the results.
+// One vector store to shared memory, and eight loads of one column behind the barrier; one store of the result.
 //
 // MEMORY:         st.shared.v4
 // MEMORY:         bar.sync
 // MEMORY-NOT:     bar.sync
-// MEMORY-COUNT-8: ld.shared.v4
+// MEMORY-COUNT-8: ld.shared.b32
 // MEMORY-NOT:     ld.shared
-// MEMORY:         st.global.v4
+// MEMORY:         st.global.b32
 // MEMORY-NOT:     st.global
 
 // CLEAN-NOT:      shfl

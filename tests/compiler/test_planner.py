@@ -32,6 +32,8 @@ from warpfold.compiler.split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THR
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
 from warpfold.compiler.task import Choice, Task
 
+MANY = 1 << 20
+"""Results, of which each thread has some of its own."""
 LADDER = [rung.name for rung in RUNGS]
 
 
@@ -140,7 +142,7 @@ def test_the_classic_cases() -> None:
     assert (row.plan.fast, row.plan.lanes, row.plan.warps, row.plan.finish) == ("reduced", 4, 1, "cta")
     column = choose(simple("sum", (1024, 2**14), (0,)))
     assert (column.plan.fast, column.plan.lanes, column.plan.vector) == ("kept", 4, 4)
-    assert column.facts == Facts(1, 1, 32, ("aligned",), True)
+    assert column.facts == Facts(1, 1, 32, ("aligned",), False)
 
 
 def test_an_address_between_elements_allows_no_vectors() -> None:
@@ -246,14 +248,19 @@ def test_reasons_are_words(task: Task) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "strides", "start", "whole"),
-    [((64,), (1,), 0, True), ((64,), (2,), 0, False), ((64,), (1,), 1, False), ((3, 64), (66, 1), 0, False)],
+    [
+        ((MANY,), (1,), 0, True),
+        ((MANY,), (2,), 0, False),
+        ((MANY,), (1,), 1, False),
+        ((3, MANY), (MANY + 2, 1), 0, False),
+    ],
 )
 def test_results_are_stored_in_vectors_where_they_lie_side_by_side(
     shape: tuple[int, ...], strides: tuple[int, ...], start: int, whole: bool
 ) -> None:
-    layout = Layout((50, *shape), (0,), (strides_of((50, *shape), range(len(shape) + 1), [1] * 3),), (strides,))
+    layout = Layout((8, *shape), (0,), (strides_of((8, *shape), range(len(shape) + 1), [1] * 3),), (strides,))
     if len(shape) == 2:
-        layout = Layout((3, 50, 64), (1,), ((3200, 64, 1),), (strides,))
+        layout = Layout((3, 8, MANY), (1,), ((8 * MANY, MANY, 1),), (strides,))
     choice = choose(task_of(traced("sum", F32), layout, (0, start), DEFAULT, 132))
     assert (choice.plan.fast, choice.plan.vector, choice.facts.access) == ("kept", 4, ("aligned",))
     assert choice.facts.store_vector == whole

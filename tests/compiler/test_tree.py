@@ -37,10 +37,12 @@ def summed(x: Any, plan: Plan, run: Launch, lead: int = 0) -> bytes:
     parts = [dealt_out([s for c in ctas[p : p + plan.cluster] for s in c], plan) for p in clusters]
     if plan.finish == "cta":
         return np.float32(parts[0]).tobytes()
+    if plan.finish == "last_block":
+        again = plan.second
+        return np.float32(cta(np.array(parts, np.float32), again, len(parts), 1, again.unroll)).tobytes()
     unroll = plan.second_unroll
     tile = plan.positions * unroll
-    second = -(-len(parts) // tile) * tile if plan.finish == "two_kernels" else len(parts)
-    return np.float32(cta(np.array(parts, np.float32), plan, second, 1, unroll)).tobytes()
+    return np.float32(cta(np.array(parts, np.float32), plan, -(-len(parts) // tile) * tile, 1, unroll)).tobytes()
 
 
 def plans(n: int, *, few: int, seed: int) -> list[tuple[Plan, Launch]]:
