@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, ceil2, large, planned, ranks
+from .cost import operations
 from .geometry import Geometry
-from .limits import FEW, IN_FLIGHT, STATE_LIMIT, adds_bytes, calm, kind, unroll_of, vector_of, widest_of
+from .limits import (
+    FEW,
+    IN_FLIGHT,
+    STATE_LIMIT,
+    UNROLL,
+    adds_bytes,
+    calm,
+    floor2,
+    joins_truths,
+    kind,
+    unroll_of,
+    vector_of,
+    widest_of,
+)
 from .plan import Plan
 from .split import THREADS
 from .target import WARP
@@ -24,6 +38,15 @@ NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
 BYTES_IN_FLIGHT, ADDED = 32, 4
 """Elements of a byte that a thread has in flight at most, where it has a state for each of an access; and accesses, of
 those that are added: those of four rows are taken apart together."""
+HEAVY, HEAVY_ELEMENTS, HEAVY_STATES, HEAVY_CODE = 1 << 24, 8, 24, 256
+"""Bytes of an array from which on elements that take much work are taken up in a way of their own; of these at most so
+many an access, that so many registers hold, and operations of combines in an unrolled step: the more there is to do for
+an element, the more of them must be under way."""
+HEAVY_LANES, HEAVY_TILES = {1: 16, 2: 16, 4: WARP, 8: WARP}, 4
+"""Lanes along the kept axis then, by the bytes of an element; fewer where there are not so many tiles of them, or where
+more than an eighth would have no column."""
+MUCH = 16
+"""Operations of a combine that are much work for an element of any type; for one of a byte or two wide states are."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 CROWD, CROWDED, SHARING = 32, 4, 2
@@ -58,11 +81,42 @@ def plan(task: Task, notes: Notes) -> Plan:
     if alone:
         lanes_kept, warps = WARP, SHARING if _is_crowded(g, task.itemsize) else 1
         unroll = min(unroll, _in_flight(g.n_reduced)) if large(g) else unroll
+    elif is_heavy(task, vector):
+        vector, unroll, lanes_kept = _heavy(task, vector, unroll)
+        words = f"{vector} element(s) an access, {unroll} of them in flight: an element takes much work"
+        notes.forget({"vector"})
+        notes.because(words, "vector", "unroll")
     elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
+
+
+def is_heavy(task: Task, vector: int) -> bool:
+    """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
+    g = task.geometry
+    light = adds_bytes(task) or joins_truths(task) or (task.state_registers == 1 and task.itemsize > 1)
+    much = not light and (task.itemsize <= 2 or operations(task.monoid) >= MUCH)
+    big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY and not _has_long_rows(task)
+    return much and big and vector > 1 and planned(task, "kept", vector) == {"aligned"}
+
+
+def _heavy(task: Task, vector: int, unroll: int) -> tuple[int, int, int]:
+    """(elements of an access, accesses in flight, lanes along the kept axis) of such columns."""
+    by_state = floor2(HEAVY_STATES // task.state_registers)
+    wide = max(vector, min(WIDEST // task.itemsize, HEAVY_ELEMENTS, by_state))
+    vector = min(HEAVY_ELEMENTS, wide if planned(task, "kept", wide) == {"aligned"} else vector)
+    more = min(UNROLL, floor2(HEAVY_CODE // operations(task.monoid)))
+    return vector, max(unroll, more), _heavy_lanes(task, -(-task.geometry.n_kept // vector), _lanes_kept(task, vector))
+
+
+def _heavy_lanes(task: Task, accesses: int, few: int) -> int:
+    """The same lanes, of so many accesses in a row; no fewer than ``few``, which others have, but if some are idle."""
+    lanes, least = HEAVY_LANES[task.itemsize], min(few, ceil2(accesses))
+    while lanes > least and (lanes * HEAVY_TILES > accesses or -(-accesses // lanes) * lanes * 8 > accesses * 9):
+        lanes //= 2
+    return lanes
 
 
 def registers(task: Task) -> int:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from .atomic import operation
 from .dtypes import BOOL, I8, I32, I64, U8, U32, U64, DType
 from .graph import Expr, Program, rewrite
+from .places import placed
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
@@ -18,7 +19,9 @@ _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
 
 
 def narrowed(program: Program) -> tuple[Program, int | None]:
-    """``program`` with a sum in 32 bits, and how many elements a result may have then; as it is, for any number."""
+    """``program`` with a sum or a place in 32 bits, and how many elements a result may have then; else as it is."""
+    if found := placed(program):
+        return found
     (reduce,) = program.reduces
     monoid = program.monoid
     wide = monoid.state[0]

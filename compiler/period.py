@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, large, ranks
-from .limits import floor2
+from .limits import UNROLL, adds_bytes, floor2, joins_truths
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
 from .split import THREADS
@@ -20,8 +20,10 @@ from .task import Notes, Task
 COLUMNS = 256
 """Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
 FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
-"""Columns of bytes up to which a CTA has fewer warps. The more columns there are, the more states the CTAs bring to the
-last one: then few large CTAs are better."""
+"""Columns of bytes up to which a CTA has fewer warps, but where these are added or joined. The more columns there are,
+the more states the CTAs bring to the last one: then few large CTAs are better."""
+HALF = 8
+"""Elements of an access of bytes that are added or joined, UNROLL of them in flight."""
 LEAST = 1 << 20
 """Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
 which an access has one, gain nothing either."""
@@ -86,11 +88,13 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
         return plan
     warps = WARPS_OF_FEW if task.itemsize == 1 and g.columns <= FEW else WARPS
-    vector = wide.vector
+    vector, unroll = wide.vector, wide.unroll * _more(task, wide)
     if len(g.kept) > 1:
         vector = vector // 2 if task.itemsize == 1 else vector
         warps = _of_many_tiles(task, vector, warps)
-    found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=wide.unroll * _more(task, wide))
+    elif adds_bytes(task) or joins_truths(task):
+        vector, unroll, warps = min(vector, HALF), UNROLL, WARPS
+    found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
     found = settled(found)
     while found.warps_kept > FEWEST and not _fits(task, found):
         found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)

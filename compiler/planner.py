@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from . import asked, both, columns, rows, staged, tiles, walks
 from .abi import Facts
-from .access import access, large, nearest, planned, ranks, stores_vector
+from .access import access, nearest, planned, ranks, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
@@ -94,7 +94,7 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
         return plan
     wide = columns.wide(task, fitting(task, plan, Notes()))
     plan = periodic(task, wide, plan, notes)
-    shared = plan.walk == "interleaved" and plan.warps == THREADS // WARP and large(task.geometry)
+    shared = plan.walk == "interleaved" and plan.warps == THREADS // WARP and not columns.is_heavy(task, plan.vector)
     return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 

@@ -19,9 +19,12 @@ LONGEST = 64
 front of the array, and none is left with a long part at the end."""
 UNEVEN, CHOICES = 1.05, 64
 """How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
-ALONG_KEPT = (("staggered", 32, 3, 256), ("staggered", 0, 4, 256), ("interleaved", 64, 2, 128), ("period", 128, 3, 64))
-"""(walk, bytes, CTAs, longest): the two numbers where the states of a thread along the kept axis take so many bytes or
-more: registers leave room for fewer CTAs, and those take longer to meet."""
+ALONG_KEPT = (
+    ("staggered", 1, 32, 3, 256), ("staggered", 1, 0, 4, 256), ("interleaved", 1, 64, 2, 128),
+    ("interleaved", 8, 32, 2, 128), ("period", 1, 128, 3, 64), ("period", 1, 0, 4, 128),
+)  # fmt: skip
+"""(walk, unroll, bytes, CTAs, longest): the two numbers where a thread along the kept axis has so many accesses in
+flight, and states of so many bytes, or more: registers leave room for fewer CTAs, and those take longer to meet."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -109,8 +112,10 @@ def coarsened(plan: Plan, n_reduced: int, columns: int = 1) -> int:
 def _along_kept(plan: Plan, state_bytes: int) -> tuple[int, int]:
     """CTAs of THREADS threads an SM, and accesses of a thread before more CTAs share a result, of columns."""
     nbytes = plan.vector * state_bytes
-    found = ((ctas, longest) for walk, least, ctas, longest in ALONG_KEPT if plan.walk == walk and nbytes >= least)
-    return next(found, (CTAS_PER_SM, LONGEST))
+    for walk, unroll, least, each, longest in ALONG_KEPT:
+        if plan.walk == walk and plan.unroll >= unroll and nbytes >= least:
+            return each, longest
+    return CTAS_PER_SM, LONGEST
 
 
 def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:

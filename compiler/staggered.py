@@ -30,6 +30,10 @@ OF_TRUTHS = 4
 """The same of truth values, of which a word holds four."""
 LANES, LANES_OF_BYTES = 12, 24
 """Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values."""
+SMALLEST = {1: 4 << 20, 2: 6 << 20, 4: 6 << 20, 8: 32 << 20}
+"""Bytes of an array at least, by those of an element; single ones of 8 bytes fill sectors anyway."""
+OF_PAIRS = 8 << 20
+"""The same of elements of two bytes whose states take several registers."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 WANTED, RAISE = (
@@ -56,7 +60,9 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
     lanes = LANES_OF_BYTES if task.itemsize == 1 and not joins_truths(task) else LANES
-    short = vector == 1 or g.n_reduced < STEPS * found.tile or g.n_kept < lanes * vector
+    wide_states = task.itemsize == 2 and task.state_registers > 1
+    small = g.n_kept * g.n_reduced * task.itemsize < (OF_PAIRS if wide_states else SMALLEST[task.itemsize])
+    short = vector == 1 or small or g.n_reduced < STEPS * found.tile or g.n_kept < lanes * vector
     if short or not task.monoid.commutative or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})

@@ -14,13 +14,16 @@ from catalogue import CATALOGUE, Case, affine, moments
 import warpfold as wf
 from warpfold.compiler.driver import compile_program
 from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.geometry import normalize_axes
 from warpfold.passes import steps
 from warpfold.runtime import api
 
 REFERENCE = {
-    "norm": lambda x, axis: np.sqrt(np.sum(np.square(x), axis=axis)),
-    "logsumexp": lambda x, axis: np.log(np.sum(np.exp(x), axis=axis)),
+    "norm": lambda x: [np.sqrt(np.sum(np.square(x), -1))],
+    "logsumexp": lambda x: [np.log(np.sum(np.exp(x), -1))],
+    "mean_var": lambda x: [np.mean(x, -1), np.var(x, -1)],
 }
+"""Of the last axis, along which alone NumPy adds in pairs."""
 
 
 def make(case: Case) -> Any:
@@ -42,14 +45,16 @@ def make(case: Case) -> Any:
 def expected(case: Case, x: Any) -> list[np.ndarray]:
     """The results in float64 by NumPy."""
     host = x.double().cpu().numpy() if x.dtype.is_floating_point else x.cpu().numpy()
+    axes = normalize_axes(case.axis, host.ndim)
+    kept = [a for a in range(host.ndim) if a not in axes]
+    rows = host.transpose(*kept, *axes).reshape(*(host.shape[a] for a in kept), -1)
     if case.what is affine:  # t -> t x + 1 for each x in turn: 1 plus the products of the last 1, 2, ... elements
-        rows = np.moveaxis(host, case.axis, -1) if case.axis is not None else host
         return [1 + np.cumprod(rows[..., :0:-1], -1).sum(-1)]
     if case.what is moments:
-        return [np.sum(host**k, axis=case.axis) for k in (1, 2, 3)]
+        return [np.sum(rows**k, -1) for k in (1, 2, 3)]
     if case.what in REFERENCE:
-        return [REFERENCE[case.what](host.astype(np.float64), case.axis)]
-    return [np.asarray(getattr(np, case.what)(host, axis=case.axis))]
+        return REFERENCE[case.what](rows.astype(np.float64))
+    return [np.asarray(getattr(np, case.what)(rows, axis=-1))]
 
 
 def off(case: Case, x: Any, got: Any, wanted: np.ndarray) -> tuple[float, float]:

@@ -128,6 +128,7 @@ def of_tiles() -> tuple[str, ...]:
 
 def of_columns() -> tuple[str, ...]:
     kib = [n >> 10 for n in columns.LONG_ROWS.values()]
+    beside = ", ".join(map(str, columns.HEAVY_LANES.values()))
     return (
         f"have aligned accesses of {both.WIDE} bytes and more in rows of {both.LONG} elements of both and more, "
         f"or if narrower than {both.NARROW} bytes any of several, ",
@@ -143,6 +144,10 @@ def of_columns() -> tuple[str, ...]:
         f"| crowded | {columns.SHARING} warps, for up to {columns.CROWDED} results a thread | "
         f"short ones of middle axes, of at least {columns.CROWD} rows of up to {columns.CROWD} bytes |",
         f"| long | {split.THREADS // WARP} warps, and more CTAs ",
+        f"| heavy | 8 warps, with {beside} lanes side by side for elements of 1, 2, 4, 8 bytes, "
+        f"and {limits.UNROLL} accesses in flight | ",
+        f", and of combines of {columns.MUCH} operations or more, in aligned accesses ",
+        f"of up to {columns.HEAVY_ELEMENTS} elements; arrays of {columns.HEAVY >> 20} MiB and more |",
         f"; lanes side by side read {columns.LINE} bytes, or are {columns.ACROSS} at least in large arrays ",
         f"by {columns.HALF} bytes at a time | rows of {kib[0]} KiB of bytes and {kib[1]} KiB of pairs of them, ",
         f"of those that take within {split.UNEVEN - 1:.0%} of the least time".replace("%", " %"),
@@ -151,15 +156,19 @@ def of_columns() -> tuple[str, ...]:
 
 def of_walks() -> tuple[str, ...]:
     lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
+    small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
-        f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
+        f"| all threads of a CTA, of {period.WARPS}, 8 or {period.FEWEST} warps | "
         f"rows without gaps of up to {period.COLUMNS} columns ",
-        f"; {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns of bytes; of a middle axis "
-        f"no more than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
+        f"; bytes that are added or joined are read by {period.HALF} at a time, others by {period.WARPS_OF_FEW} warps "
+        f"at most for up to {period.FEW} columns; of a middle axis no more warps than leave each thread {period.EACH} "
+        f"accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
         f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values, "
-        f"of at least {staggered.STEPS} unrolled steps; arrays of {MANY >> 20} Mi elements and more |",
+        f"of at least {staggered.STEPS} unrolled steps; arrays of {small} MiB and more ",
+        f"for elements of 1, 2, 4, 8 bytes, {staggered.OF_PAIRS >> 20} for pairs of bytes ",
+        " with states of several registers |",
     )
 
 

@@ -91,16 +91,16 @@ def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
     assert ctas(plan, 5, long, SMS, 4) == SMS * CTAS_PER_SM // 5
 
 
-@pytest.mark.parametrize(("walk", "nbytes", "each", "longest"), ALONG_KEPT)
-def test_wide_states_leave_room_for_fewer_ctas(walk: Any, nbytes: int, each: int, longest: int) -> None:
+@pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), ALONG_KEPT)
+def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: int, each: int, longest: int) -> None:
     """Rows that the resident CTAs read in a few steps: so many CTAs, but for what evens their waves."""
     warps = (1, 8) if walk == "period" else (8, 1)
-    plan = Plan("kept", walk, 4, 1, 1, *warps, finish="last_block")
+    plan = Plan("kept", walk, 4, unroll, 1, *warps, finish="last_block")
     columns, state = 64, max(4, nbytes // 4)
-    found = ctas(plan, columns, 1 << 14, SMS, state, columns)
+    found = ctas(plan, columns, unroll << 14, SMS, state, columns)
     assert found <= SMS * each * THREADS // plan.threads
     if nbytes and walk != "staggered":
-        assert ctas(plan, columns, 1 << 14, SMS, state - 1, columns) != found
+        assert ctas(plan, columns, unroll << 14, SMS, state - 1, columns) != found
     assert longest >= LONGEST
 
 
