@@ -18,7 +18,8 @@ LONG = 2_000_000
     ("t", "width", "warps"),
     [("f32", 2, 16), ("f32", 9, 16), ("f32", 32, 0), ("f32", 33, 16), ("f32", 48, 0), ("f32", 40, 16), ("f32", 64, 0),
      ("f32", 255, 16),
-     ("f32", 257, 0), ("i8", 9, 8), ("i8", 16, 8), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0), ("bool", 129, 16)],
+     ("f32", 257, 0), ("i8", 9, 8), ("i8", 16, 0), ("i8", 12, 8), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0),
+     ("bool", 129, 16)],
 )  # fmt: skip
 def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:
     """But for columns that fill all lanes with whole accesses, and those that a CTA has no threads for."""

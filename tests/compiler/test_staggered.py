@@ -18,7 +18,17 @@ from warpfold.compiler.geometry import collapse
 from warpfold.compiler.plan import STATIC_SHARED, Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
-from warpfold.compiler.staggered import LANES, LANES_OF_BYTES, LEAST, STATES, STEPS, WIDTH, serves
+from warpfold.compiler.staggered import (
+    LANES,
+    LANES_OF_BYTES,
+    LEAST,
+    OF_PAIRS,
+    SMALLEST,
+    STATES,
+    STEPS,
+    WIDTH,
+    serves,
+)
 from warpfold.compiler.staggered import WIDEST as ELEMENTS
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
 from warpfold.compiler.task import Choice, Task
@@ -83,11 +93,15 @@ def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
     assert not is_staggered(simple("max", (least - 1, columns), (0,), t))
 
 
-def test_small_arrays_are_read_as_ever() -> None:
+@pytest.mark.parametrize(
+    ("op", "t", "least"),
+    [("sum", t, SMALLEST[dtype(t).itemsize]) for t in ("i8", "bf16", "f32", "f64")] + [("var", "bf16", OF_PAIRS)],
+)
+def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
     columns = 1025
-    rows = -(-MANY // columns)
-    assert is_staggered(simple("sum", (rows, columns), (0,)))
-    assert not is_staggered(simple("sum", (rows - 1, columns), (0,)))
+    rows = -(-least // (columns * dtype(t).itemsize))
+    assert is_staggered(simple(op, (rows, columns), (0,), t))
+    assert not is_staggered(simple(op, (rows - 1, columns), (0,), t))
 
 
 @pytest.mark.parametrize(
