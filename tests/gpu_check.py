@@ -47,7 +47,7 @@ def expected(case: Case, x: Any) -> list[np.ndarray]:
     host = x.double().cpu().numpy() if x.dtype.is_floating_point else x.cpu().numpy()
     axes = normalize_axes(case.axis, host.ndim)
     kept = [a for a in range(host.ndim) if a not in axes]
-    rows = host.transpose(*kept, *axes).reshape(*(host.shape[a] for a in kept), -1)
+    rows = np.ascontiguousarray(host.transpose(*kept, *axes)).reshape(*(host.shape[a] for a in kept), -1)
     if case.what is affine:  # t -> t x + 1 for each x in turn: 1 plus the products of the last 1, 2, ... elements
         return [1 + np.cumprod(rows[..., :0:-1], -1).sum(-1)]
     if case.what is moments:
