@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
+from warpfold.compiler import library
 from warpfold.compiler.ladder import RUNGS
 from warpfold.compiler.plan import ROWS_A_ROUND, Plan
 from warpfold.compiler.target import WARP
@@ -109,10 +110,10 @@ def in_memory(states: list[Any], plan: Plan) -> Any:
 
 def tree_v2(
     x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run",
-    dtype: str = "f32",
+    dtype: str = "f32", what: Any = "sum",
 ) -> tuple[Any, str]:  # fmt: skip
     """Paragraphs 1, 7 and 8: one row through all parts, and their states through one more round; and the finish."""
-    choice = plan_for("sum", shape, dtype, axis=axis, plan=options, determinism=determinism).choice
+    choice = plan_for(what, shape, dtype, axis=axis, plan=options, determinism=determinism).choice
     plan, run = choice.plan, choice.run
     v, cut = plan.vector_reduced, choice.facts.cut
     ends = {p: cut.replace("unaligned", "first" * (p == 0) + "last" * (p == run.split - 1)) for p in range(run.split)}
@@ -281,6 +282,27 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     x = random(*shape)
     columns = [tree_v2(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
+
+
+def in_single(x: Any) -> Any:
+    """A sum in single precision, which a result in halves would hide."""
+    return library.sum(x, dtype="f32")
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["vector=8,unroll=2,lanes=4,warps=8,coarsening=2", "vector=8,unroll=1,lanes=1,warps=2,coarsening=8",
+     "vector=8,unroll=4,lanes=16,warps=2,coarsening=4", "vector=8,unroll=4,lanes=2,warps=4,warps_kept=2,coarsening=4",
+     "walk=blocked,vector=8,unroll=2,lanes=4,warps=8,coarsening=2", "walk=staggered,vector=8,unroll=1,coarsening=1"],
+)  # fmt: skip
+def test_threads_that_lie_anew_have_the_last_round_among_themselves(options: str) -> None:
+    """Halves are read eight at a time; after that a thread has four results, or as few as its lanes shared."""
+    x = (random(2000, 65) * random(2000, 65) ** 6).astype(np.float16)
+    plan = f"fast=kept,finish=last_block,{options}"
+    columns = [
+        tree_v2(x[:, j].astype(np.float32), x.shape, 0, plan, 0, dtype="f16", what=in_single)[0] for j in range(65)
+    ]
+    assert wf.reduce(x, in_single, axis=0, plan=plan, device="emulator").tolist() == [float(c) for c in columns]
 
 
 STAGGERED = [
