@@ -22,6 +22,7 @@ from .limits import (
     widest_of,
 )
 from .plan import Plan
+from .rows import LONG_COMBINE
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
@@ -45,8 +46,6 @@ an element, the more of them must be under way."""
 HEAVY_LANES, HEAVY_TILES = {1: 16, 2: 16, 4: WARP, 8: WARP}, 4
 """Lanes along the kept axis then, by the bytes of an element; fewer where there are not so many tiles of them, or where
 more than an eighth would have no column."""
-MUCH = 16
-"""Operations of a combine that are much work for an element of any type; for one of a byte or two wide states are."""
 SHORT = 256
 """Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
 CROWD, CROWDED, SHARING = 32, 4, 2
@@ -97,7 +96,7 @@ def is_heavy(task: Task, vector: int) -> bool:
     """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
     g = task.geometry
     light = adds_bytes(task) or joins_truths(task) or (task.state_registers == 1 and task.itemsize > 1)
-    much = not light and (task.itemsize <= 2 or operations(task.monoid) >= MUCH)
+    much = not light and (task.itemsize <= 2 or operations(task.monoid) >= LONG_COMBINE)
     big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY and not _has_long_rows(task)
     return much and big and vector > 1 and planned(task, "kept", vector) == {"aligned"}
 

@@ -14,8 +14,7 @@ from ..compiler.build import bytes_of, memory_type, word_type
 from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, gpu, ir, scf
-from ..compiler.plan import IN_TILE, Plan
-from ..compiler.target import WARP
+from ..compiler.plan import IN_TILE
 from ._repeats import Repeats
 from ._resident import resident
 
@@ -124,31 +123,6 @@ class Distributor(Repeats):
         if self.plan.cluster > 1:
             self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), self.plan.cluster)
             self.owner: Any = arith.andi(self.owner, self.is_first(self.rank))
-
-    def lie(self, plan: Plan) -> None:
-        """Gives each thread the place and the results that it has by ``plan``."""
-        self.lay = plan
-        self.stand()
-        self.own(arith.addi(self.first_kept, self.slot), self.arg("n_kept"))
-
-    def stand(self) -> None:
-        """Computes the thread's place among those of its CTA."""
-        plan = self.lay
-        thread = self.id(gpu.thread_id(gpu.Dimension.x))
-        lane, warp = self.modulo(thread, WARP), self.divide(thread, WARP)
-        if plan.fast == "reduced":
-            self.lane, lane_kept = self.modulo(lane, plan.lanes), self.divide(lane, plan.lanes)
-        else:
-            lane_kept, self.lane = self.modulo(lane, plan.lanes_kept), self.divide(lane, plan.lanes_kept)
-        self.row, warp_kept = self.modulo(warp, plan.warps), self.divide(warp, plan.warps)
-        self.position = self.scaled(self.row, plan.lanes, self.lane)
-        self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
-
-    def own(self, kept: Any, end: Any) -> None:
-        """Makes the result ``kept`` this thread's, if it lies before ``end``."""
-        self.kept = kept
-        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
-        self.owner = arith.andi(self.in_range, self.is_first(self.position))
 
     def locate(self) -> None:
         """Computes where this thread's row lies, as far as the CTA owns it: the one place that asks how rows lie.

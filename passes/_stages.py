@@ -7,24 +7,17 @@ from typing import Any
 from ..compiler.combine import pack, with_shape
 from ..compiler.dialect.base import state_type
 from ..compiler.mlir import arith, ir
-from ..compiler.plan import Plan
-from ._elements import Elements
+from ._standing import Standing
 
 
-class Stages(Elements):
+class Stages(Standing):
     """How the states of elements, and then of threads, come together.
 
     Attributes:
-        position, lane, row: the thread's number along the reduced axis in its CTA, its lane's, and its warp's.
-        rank: its CTA's in the cluster.
-        slot: the thread's first result among those of its CTA.
+        rank: the number of the thread's CTA in its cluster.
     """
 
-    position: Any
-    lane: Any
-    row: Any
     rank: Any
-    slot: Any
 
     def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any, *period: Any) -> Any:
         """What a thread's own elements combine to; with a period, in each place of its access."""
@@ -99,10 +92,6 @@ class Stages(Elements):
     def found_in_cta(self) -> Any:
         """Where among those of a warp the states begin that a thread takes from there."""
         return self.slot
-
-    def lie(self, plan: Plan) -> None:
-        """Gives each thread the place and the results that it has by ``plan``."""
-        raise NotImplementedError
 
     def meet_in_memory(self, value: Any) -> Any:
         plan = self.plan

@@ -144,9 +144,9 @@ def of_columns() -> tuple[str, ...]:
         f"| crowded | {columns.SHARING} warps, for up to {columns.CROWDED} results a thread | "
         f"short ones of middle axes, of at least {columns.CROWD} rows of up to {columns.CROWD} bytes |",
         f"| long | {split.THREADS // WARP} warps, and more CTAs ",
-        f"| heavy | 8 warps, with {beside} lanes side by side for elements of 1, 2, 4, 8 bytes, "
+        f"| heavy | {split.THREADS // WARP} warps, with {beside} lanes side by side for elements of 1, 2, 4, 8 bytes, "
         f"and {limits.UNROLL} accesses in flight | ",
-        f", and of combines of {columns.MUCH} operations or more, in aligned accesses ",
+        f", and of combines of {rows.LONG_COMBINE} operations or more, in aligned accesses ",
         f"of up to {columns.HEAVY_ELEMENTS} elements; arrays of {columns.HEAVY >> 20} MiB and more |",
         f"; lanes side by side read {columns.LINE} bytes, or are {columns.ACROSS} at least in large arrays ",
         f"by {columns.HALF} bytes at a time | rows of {kib[0]} KiB of bytes and {kib[1]} KiB of pairs of them, ",
@@ -158,7 +158,7 @@ def of_walks() -> tuple[str, ...]:
     lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
     small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
-        f"| all threads of a CTA, of {period.WARPS}, 8 or {period.FEWEST} warps | "
+        f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
         f"rows without gaps of up to {period.COLUMNS} columns ",
         f"; bytes that are added or joined are read by {period.HALF} at a time, others by {period.WARPS_OF_FEW} warps "
         f"at most for up to {period.FEW} columns; of a middle axis no more warps than leave each thread {period.EACH} "

@@ -108,7 +108,7 @@ def in_memory(states: list[Any], plan: Plan) -> Any:
     return states[0]
 
 
-def tree_v2(
+def by_the_rules(
     x: Row, shape: tuple[int, ...], axis: int | None, options: str, lead: int = 0, determinism: str = "run",
     dtype: str = "f32", what: Any = "sum",
 ) -> tuple[Any, str]:  # fmt: skip
@@ -230,7 +230,7 @@ def random(*shape: int) -> Row:
 )
 def test_a_full_sum(n: int, options: str, finish: str) -> None:
     x = random(n)
-    expected, found = tree_v2(x, (n,), None, options)
+    expected, found = by_the_rules(x, (n,), None, options)
     assert found == finish
     assert wf.sum(x, plan=options, device="emulator").tobytes() == np.float32(expected).tobytes()
 
@@ -244,7 +244,7 @@ def test_sums_of_rows(shape: tuple[int, int], options: str) -> None:
     """Rows of an odd length begin between boundaries: all but each fourth have a masked head."""
     x = random(*shape)
     vector = plan_for("sum", shape, axis=1, plan=options).choice.plan.vector_reduced
-    rows = [tree_v2(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
+    rows = [by_the_rules(x[i], shape, 1, options, i * shape[1] % vector)[0] for i in range(shape[0])]
     assert wf.sum(x, axis=1, plan=options, device="emulator").tolist() == [float(r) for r in rows]
 
 
@@ -267,7 +267,7 @@ def test_sums_over_both_axes(shape: tuple[int, ...], options: str) -> None:
 def test_sums_of_words_of_a_tile(options: str, start: int) -> None:
     """Halves are read by twos from the start of a row on, wherever that lies."""
     x, plan = random(40, 61).astype(np.float16), f"tile_bytes=1024,vector=2,{options}"
-    rows = [tree_v2(x[i].astype(np.float32), x.shape, 1, plan, 0, dtype="f16")[0] for i in range(40)]
+    rows = [by_the_rules(x[i].astype(np.float32), x.shape, 1, plan, 0, dtype="f16")[0] for i in range(40)]
     assert wf.sum(at_element(x, start), axis=1, plan=plan, device="emulator").tolist() == np.float16(rows).tolist()
 
 
@@ -280,7 +280,7 @@ def test_sums_of_words_of_a_tile(options: str, start: int) -> None:
 def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
     """Along the kept axis a vector holds elements of several results, and one of each."""
     x = random(*shape)
-    columns = [tree_v2(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
+    columns = [by_the_rules(x[:, j], shape, 0, options)[0] for j in range(shape[1])]
     assert wf.sum(x, axis=0, plan=options, device="emulator").tolist() == [float(c) for c in columns]
 
 
@@ -300,7 +300,7 @@ def test_threads_that_lie_anew_have_the_last_round_among_themselves(options: str
     x = (random(2000, 65) * random(2000, 65) ** 6).astype(np.float16)
     plan = f"fast=kept,finish=last_block,{options}"
     columns = [
-        tree_v2(x[:, j].astype(np.float32), x.shape, 0, plan, 0, dtype="f16", what=in_single)[0] for j in range(65)
+        by_the_rules(x[:, j].astype(np.float32), x.shape, 0, plan, 0, dtype="f16", what=in_single)[0] for j in range(65)
     ]
     assert wf.reduce(x, in_single, axis=0, plan=plan, device="emulator").tolist() == [float(c) for c in columns]
 
@@ -316,7 +316,7 @@ STAGGERED = [
 def test_sums_of_columns_by_staggered_warps(options: str, start: int) -> None:
     """Positions are warps, and the first and the last row stand alone; columns and addresses change nothing."""
     x, options = random(203, 127), f"walk=staggered,{options}"
-    columns = [tree_v2(x[:, j], x.shape, 0, options)[0] for j in range(x.shape[1])]
+    columns = [by_the_rules(x[:, j], x.shape, 0, options)[0] for j in range(x.shape[1])]
     found = wf.sum(at_element(x, start), axis=0, plan=options, device="emulator")
     assert found.tolist() == [float(c) for c in columns]
 
@@ -396,7 +396,7 @@ def test_a_portable_sum_has_one_tree_wherever_the_array_lies(
     x = random(*shape)
     plan = plan_for("sum", shape, axis=axis, determinism="portable").choice.plan
     rows = np.moveaxis(x, axis, -1).reshape(-1, shape[axis]) if axis is not None else x[None]
-    expected = [tree_v2(row, shape, axis, "", determinism="portable")[0] for row in rows]
+    expected = [by_the_rules(row, shape, axis, "", determinism="portable")[0] for row in rows]
     found = wf.sum(at_element(x, start), axis=axis, determinism="portable", device="emulator")
     assert np.ravel(found).tolist() == [float(e) for e in expected]
     assert plan.vector == (1 if shape[-1] == 1001 else 4)
