@@ -17,13 +17,13 @@ def ranks(geometry: Geometry) -> tuple[int, int]:
     """Kept and reduced dims that a kernel for ``geometry`` has: of few numbers, since each is a kernel of its own.
 
     One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced). Large
-    arrays with one reduced dim get kernels of just their dims.
+    arrays get kernels of just their dims.
     """
     kept, reduced = len(geometry.kept), len(geometry.reduced)
     if kept <= 1 and reduced <= 1:
         return 1, 1
     if kept <= 3 and reduced <= 3:
-        return (kept, 1) if reduced <= 1 and large(geometry) else (3, 3)
+        return (max(1, kept), max(1, reduced)) if large(geometry) else (3, 3)
     both = max(8, ceil2(max(kept, reduced)))
     return both, both
 

@@ -7,13 +7,11 @@ from dataclasses import replace
 from . import staged, tiles, walks
 from .access import WIDEST, check_width, planned
 from .atomic import adds, exact
-from .columns import wide
 from .errors import error
 from .ladder import expand
 from .limits import fitting
 from .plan import IN_WARPS, LARGEST, OWN_WALKS, Plan, check, differing, settled
-from .split import THREADS, ctas_of
-from .target import WARP
+from .split import ctas_of
 from .task import Notes, Task
 
 
@@ -87,9 +85,7 @@ def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str], notes: Notes
     """``chosen`` with what else its walk needs, as far as it was not asked for."""
     fit = plan
     if plan.walk != chosen.walk:
-        warps = THREADS // WARP
-        fit = settled(replace(wide(task, chosen), warps=warps, warps_kept=warps))
-        fit = replace(fit, vector=min(fit.vector, walks.NEEDS[chosen.walk].widest(task)))
+        fit = walks.NEEDS[chosen.walk].fitted(task, chosen)
     own = {key: value for key, value in differing(chosen, fit).items() if key not in asked}
     found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
     found = found if "warps" in asked else fitting(task, found, notes)

@@ -27,6 +27,8 @@ WIDE, NARROW = 8, 4
 are narrower than whose rows are faster by any accesses of several, aligned or not, than their runs one by one."""
 LONG = 2 * WARP
 """Elements of a row at least: of shorter ones a warp would read no more at a time than of runs, one by one."""
+SHORT = 64
+"""Bytes of a run below which its neighbours' are better read with it, even where whole accesses hold it."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
 WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
@@ -113,12 +115,19 @@ def _unfit(task: Task) -> str:
 def _is_faster(task: Task, found: Task) -> bool:
     """Whether long rows are read in wide accesses, runs are not, and the states left are few."""
     states = found.geometry.n_kept * task.state_bytes
+    inner = task.geometry.reduced[-1].size * task.itemsize
     few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
     runs = _accesses(task, "reduced", STATE_LIMIT, WIDE)
     narrow = task.itemsize < NARROW
     rows = _accesses(found, "kept", registers(found), NARROW if narrow else WIDE)
     wide = "aligned" in rows or (narrow and "unaligned" in rows)
-    return few and wide and "aligned" not in runs and found.geometry.n_kept >= LONG and large(task.geometry)
+    return (
+        few
+        and wide
+        and ("aligned" not in runs or inner < SHORT)
+        and found.geometry.n_kept >= LONG
+        and large(task.geometry)
+    )
 
 
 def _accesses(task: Task, axis: Axis, registers: int, nbytes: int) -> set[Access]:

@@ -80,6 +80,11 @@ class Geometry:
         return self.n_reduced * self.times * (self.after.n_reduced if self.after else 1)
 
     @property
+    def runs(self) -> int:
+        """Runs in which the elements of a result lie: one for each index of all reduced dims but the innermost."""
+        return prod(d.size for d in self.reduced[:-1])
+
+    @property
     def repeats(self) -> bool:
         """Whether elements or results are repeated."""
         return self.times > 1 or self.copies is not None

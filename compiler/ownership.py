@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
+from .geometry import Geometry
 from .plan import Plan
 from .target import WARP
 
@@ -20,7 +21,7 @@ class Launch:
     Attributes:
         tiles: CTAs along the kept axis.
         split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
-        chunk: elements along the reduced axis each of those CTAs owns; a multiple of the plan's tile.
+        chunk: elements along the reduced axis, or runs, each of those CTAs owns; a multiple of the plan's tile.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
         rows: those of a period, where the plan walks so.
     """
@@ -43,21 +44,38 @@ def period_rows(plan: Plan, columns: int) -> int:
 
 
 def grain(plan: Plan, columns: int) -> tuple[int, int]:
-    """Results that a CTA works on, and elements of the reduced axis that its threads read with an access each.
+    """Results that a CTA works on, and what of ``shared`` its threads read with an access each, or a run a warp.
 
     ``columns`` are the results side by side, which only a period asks for.
     """
     if plan.walk == "period":
         return columns, period_rows(plan, columns)
+    if plan.walk == "runs":
+        return plan.slots, plan.warps
     return plan.slots, plan.positions * plan.vector_reduced
 
 
+def shared(plan: Plan, geometry: Geometry) -> int:
+    """What of a result CTAs share: its elements, or the runs that these lie in."""
+    return geometry.runs if plan.walk == "runs" else geometry.n_reduced
+
+
+def unrolled(plan: Plan, columns: int) -> int:
+    """What of it the threads of a CTA take in one unrolled step."""
+    step = grain(plan, columns)[1]
+    return step if plan.walk == "runs" else step * plan.unroll
+
+
 def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, columns: int = 1) -> Launch:
-    """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis."""
+    """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis.
+
+    ``n_reduced`` is what ``shared`` says.
+    """
     slots, step = grain(plan, columns)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
-    chunk = -(-chunk // (step * plan.unroll)) * step * plan.unroll
+    whole = unrolled(plan, columns)
+    chunk = -(-chunk // whole) * whole
     clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
     rows = step if plan.walk == "period" else 1
     return Launch(-(-n_kept // slots), clusters * plan.cluster, chunk, rows=rows)
@@ -120,6 +138,12 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     piece = -(-run.chunk // plan.positions)
     begin = first + position(plan, place) * piece
     return begin, min(begin + piece, end), 1
+
+
+def runs_of(plan: Plan, run: Launch, place: Place, runs: int) -> range:
+    """The runs of its result that a thread reads, where the plan walks by runs: its warp's."""
+    first = place.part * run.chunk
+    return range(first + place.thread // WARP % plan.warps, min(first + run.chunk, runs), plan.warps)
 
 
 def period_range(

@@ -20,8 +20,8 @@ Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync",
 Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to what the CTA has copied."""
-Walk = Literal["interleaved", "blocked", "period", "staggered"]
-OWN_WALKS: tuple[Walk, ...] = ("period", "staggered")
+Walk = Literal["interleaved", "blocked", "period", "staggered", "runs"]
+OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs")
 """Walks that are for some layouts alone."""
 Determinism = Literal["run", "portable", "none"]
 
@@ -57,8 +57,9 @@ class Plan:
         walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
             ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
             a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
-            first threads owns a column), or ``staggered`` (each warp of a CTA reads whole rows from the boundary before
-            the CTA's columns on, and the last lane owns none of them).
+            first threads owns a column), ``staggered`` (each warp of a CTA reads whole rows from the boundary before
+            the CTA's columns on, and the last lane owns none of them), or ``runs`` (the lanes of a warp that share a
+            result lie along one run of the innermost reduced dim, and its warps take one run after another).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
@@ -128,7 +129,9 @@ class Plan:
     @property
     def step(self) -> int:
         """Distance along the reduced axis between a thread's accesses."""
-        return 1 if self.walk == "blocked" else self.positions * self.vector_reduced
+        if self.walk == "blocked":
+            return 1
+        return (self.lanes if self.walk == "runs" else self.positions) * self.vector_reduced
 
     @property
     def tile(self) -> int:
@@ -301,12 +304,16 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
 def settled(plan: Plan) -> Plan:
     """``plan`` with the extents that its walk must have.
 
-    All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row.
+    All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row, and those of a
+    result along one run.
     """
     if plan.walk not in OWN_WALKS:
         return plan
     finish: Finish = "cta" if plan.finish == "cta" else "last_block"
-    found = replace(plan, fast="kept", lanes=1, cluster=1, cta="shuffle", exchange="shared", finish=finish)
+    found = replace(plan, cluster=1, cta="shuffle", exchange="shared", finish=finish)
+    if plan.walk == "runs":
+        return replace(found, fast="reduced")
+    found = replace(found, fast="kept", lanes=1)
     if plan.walk == "period":
         return replace(found, warps=1)
     return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))

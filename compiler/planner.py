@@ -4,9 +4,9 @@ Rules, with the reason beside each number. Nothing here reads a device; ``sms`` 
 of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
 
 Here are the order of the questions and the facts that follow. ``rows.py`` and ``columns.py`` have the lanes, warps and
-accesses of a result, ``both.py``, ``staged.py``, ``period.py`` and ``staggered.py`` those of layouts with a way of
-their own; ``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many CTAs share
-a result, and ``asked.py`` has what a user asks for.
+accesses of a result; ``both.py``, ``staged.py``, ``runs.py``, ``period.py`` and ``staggered.py`` those of layouts with
+a way of their own; ``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many
+CTAs share a result, and ``asked.py`` has what a user asks for.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from . import asked, both, columns, rows, staged, tiles, walks
+from . import asked, both, columns, rows, runs, staged, tiles, walks
 from .abi import Facts
 from .access import access, nearest, planned, ranks, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
-from .ownership import Launch, launch
+from .ownership import Launch, launch, shared
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
@@ -85,17 +85,17 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of a layout that has its own, from a tile, by periods or with staggered warps; else the ordinary."""
+    """The plan of a layout that has its own: a tile, runs, periods or staggered warps; else the ordinary."""
     found = staged.plan(task, notes)
     if found is not None:
         return found
     plan = _ordinary_plan(task, notes)
     if plan.fast == "reduced":
-        return plan
+        return runs.plan(task, plan, notes)
     wide = columns.wide(task, fitting(task, plan, Notes()))
     plan = periodic(task, wide, plan, notes)
-    shared = plan.walk == "interleaved" and plan.warps == THREADS // WARP and not columns.is_heavy(task, plan.vector)
-    return staggered(task, wide, plan, notes) if shared and planned(task, "kept", wide.vector) != {"aligned"} else plan
+    many = plan.walk == "interleaved" and plan.warps == THREADS // WARP and not columns.is_heavy(task, plan.vector)
+    return staggered(task, wide, plan, notes) if many and planned(task, "kept", wide.vector) != {"aligned"} else plan
 
 
 def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
@@ -114,15 +114,16 @@ def facts(task: Task, plan: Plan) -> Facts:
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     seen = [g] if g.after is None else [g, g.after]  # results are the second kernel's
     reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
-    partials = g.n_kept * coarsened(plan, g.n_reduced, g.columns) if plan.coarsening else 0
-    largest = max(g.n_kept, g.count, partials, *reach)
+    partials = g.n_kept * coarsened(plan, shared(plan, g), g.columns) if plan.coarsening else 0
+    rows = g.n_kept * g.runs if plan.walk == "runs" else g.n_kept
+    largest = max(rows, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]
     if plan.tile_bytes:
         each = tiles.units(plan, g, task.program.inputs)
         accesses = tuple(staged.access(g, i) if each else "strided" for i in inputs)
     elif plan.walk in OWN_WALKS:
-        accesses = tuple(walks.access(task, plan) for _ in inputs)
+        accesses = tuple(walks.access(task, i, plan) for i in inputs)
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     several = ranks(g)[0] > 1
@@ -164,7 +165,7 @@ def _fast(task: Task, notes: Notes) -> str:
 
 def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
-    run = launch(plan, geometry.n_kept, geometry.n_reduced, parts, geometry.columns)
+    run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, geometry.columns)
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))

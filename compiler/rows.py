@@ -56,8 +56,9 @@ WARP_TO = 1024
 """Elements up to which a row that is read one by one gets a warp and no more."""
 THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
 """The same where results are few."""
-LANES_OF_SEVERAL_DIMS = 8
-"""Lanes of a row, unless it gets a CTA, where dims did not merge: a compromise, so that such layouts have few plans."""
+THREADS_OF_SEVERAL_DIMS = ((512, FEW, 8), (8192, 4 * FEW, WARP))
+"""(accesses, warps, threads): rows of several dims, of at most so many accesses, get so many threads where results fill
+the machine by so many warps an SM; others ROW threads, or where results are few those of a CTA."""
 FOUR, ONE = 8, 0.75
 """Accesses for each element of one: such rows of fewer get four threads or one, so that few of the elements that these
 read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an element, get a warp, and up to
@@ -135,8 +136,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     g = task.geometry
     accesses, nbytes = -(-g.n_reduced // vector), g.n_reduced * task.itemsize
     if ranks(g)[1] > 1:
-        several = accesses <= (LANES_OF_SEVERAL_DIMS if _few(task) else THREADS)
-        return LANES_OF_SEVERAL_DIMS if several else THREADS
+        return _threads_of_several_dims(task, accesses)
     if _few(task):
         return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
     if _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
@@ -145,6 +145,14 @@ def _threads_a_row(task: Task, vector: int) -> int:
         halves = THREADS_OF_HALVES if aligned else shifted
         return _first((*halves, (TRUTHS, WARP)), nbytes)
     return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
+
+
+def _threads_of_several_dims(task: Task, accesses: int) -> int:
+    """The same where dims did not merge: an access takes a division, so that threads have work enough."""
+    for most, warps, threads in THREADS_OF_SEVERAL_DIMS:
+        if accesses <= threads or (accesses <= most and task.geometry.n_kept >= warps * task.machine):
+            return threads
+    return THREADS if _few(task) else ROW
 
 
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .access import ranks
 from .atomic import exact
-from .ownership import grain, launch
+from .ownership import grain, launch, shared, unrolled
 from .plan import LARGEST_CLUSTER, Plan
 from .task import Notes, Task
 
@@ -14,6 +14,8 @@ THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
 CTAS_PER_SM = 4
 """CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
+CTAS_OF_RUNS = 8
+"""The same where a thread walks run by run, and waits for each: all that an SM can hold."""
 LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
@@ -68,9 +70,9 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     if parts == 1 or (plan.warps_kept > 1 and plan.walk != "period"):
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
-    shared = launch(replace(plan, finish="last_block"), g.n_kept, g.n_reduced, parts, g.columns).split
+    split = launch(replace(plan, finish="last_block"), g.n_kept, shared(plan, g), parts, g.columns).split
     few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
-    notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
+    notes.because(f"{split} CTAs share each result: {few}", "parts", "coarsening")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
     why = "it is exact here, but needs two more launches" if exact(task.monoid) else "the order of atomics is not fixed"
     notes.rejected.append(("finish=atomic", why))
@@ -92,11 +94,12 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
     most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
     tiles = max(1, -(-n_kept // slots))
-    each, longest = _along_kept(plan, state_bytes) if plan.fast == "kept" else (CTAS_PER_SM, LONGEST)
+    each, longest = _in_flight(plan, state_bytes)
     resident = sms * each * THREADS // plan.threads
-    steps = -(-n_reduced // (step * plan.unroll))
-    parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // (step * plan.unroll))
-    if tiles >= 2 * sms or tiles * parts <= TOO_FEW:
+    whole = unrolled(plan, columns)
+    steps = -(-n_reduced // whole)
+    parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // whole)
+    if tiles >= max(2, each // 2) * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
         return max(1, parts)
@@ -109,8 +112,12 @@ def coarsened(plan: Plan, n_reduced: int, columns: int = 1) -> int:
     return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 
-def _along_kept(plan: Plan, state_bytes: int) -> tuple[int, int]:
-    """CTAs of THREADS threads an SM, and accesses of a thread before more CTAs share a result, of columns."""
+def _in_flight(plan: Plan, state_bytes: int) -> tuple[int, int]:
+    """CTAs of THREADS threads an SM, and accesses of a thread, or runs, before more CTAs share a result."""
+    if plan.walk == "runs":
+        return CTAS_OF_RUNS, LONGEST
+    if plan.fast != "kept":
+        return CTAS_PER_SM, LONGEST
     nbytes = plan.vector * state_bytes
     for walk, unroll, least, each, longest in ALONG_KEPT:
         if plan.walk == walk and plan.unroll >= unroll and nbytes >= least:
@@ -139,4 +146,4 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
     g = task.geometry
-    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes, g.columns)
+    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, g.columns)

@@ -68,6 +68,8 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
     if plan.fast == "both":  # which elements a state of the first kernel has depends on the whole launch
         return tuple(plan.to_dict().items()), run, n_reduced
     unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
+    if plan.walk == "runs":  # that of a run depends on its length, and its address, which both have
+        return unknown, run, plan.vector, plan.unroll, plan.lanes, plan.warps, cut
     if plan.walk == "period":  # the tree depends on the rows, the columns and the address: so does the whole launch
         return unknown, run, plan.vector, plan.unroll, plan.warps_kept
     first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, cut)

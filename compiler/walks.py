@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from . import period, staggered
+from . import columns, period, runs, staggered
 from .access import WIDEST, check_width
 from .errors import error
-from .plan import OWN_WALKS, Access, Plan
+from .plan import OWN_WALKS, Access, Plan, settled
+from .split import THREADS
+from .target import WARP
 from .task import Task
 
 
@@ -20,20 +22,32 @@ class Needs:
         met: whether the layout has the rows that such a plan walks.
         wanted: the same in words.
         more: the extent to raise for more such rows.
-        access: how its threads read.
-        widest: elements of an access at most, for the states of a task.
+        access: how threads read an input so.
+        fitted: another plan with the extents that such a one has by itself.
     """
 
     met: Callable[[Task, Plan], bool]
     wanted: str
     more: str
-    access: Access
-    widest: Callable[[Task], int]
+    access: Callable[[Task, int, Plan], Access]
+    fitted: Callable[[Task, Plan], Plan]
+
+
+def _along_kept(task: Task, plan: Plan) -> Plan:
+    """``plan`` with the widest accesses along the kept axis, and CTAs of all threads."""
+    return settled(replace(columns.wide(task, plan), warps=THREADS // WARP, warps_kept=THREADS // WARP))
+
+
+def _staggered(task: Task, plan: Plan) -> Plan:
+    """The same for the states that staggered warps may hold."""
+    found = _along_kept(task, plan)
+    return replace(found, vector=min(found.vector, staggered.widest(task)))
 
 
 NEEDS: dict[str, Needs] = {
-    "period": Needs(period.serves, period.WANTED, period.RAISE, "period", lambda _: WIDEST),
-    "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, "staggered", staggered.widest),
+    "period": Needs(period.serves, period.WANTED, period.RAISE, lambda *_: "period", _along_kept),
+    "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, lambda *_: "staggered", _staggered),
+    "runs": Needs(runs.serves, runs.WANTED, runs.RAISE, runs.access, runs.fitted),
 }
 
 
@@ -42,9 +56,9 @@ def serves(task: Task, plan: Plan) -> bool:
     return plan.walk not in OWN_WALKS or NEEDS[plan.walk].met(task, plan)
 
 
-def access(task: Task, plan: Plan) -> Access:
+def access(task: Task, operand: int, plan: Plan) -> Access:
     """How threads that walk so read an input; by single elements where the layout has no such rows."""
-    return NEEDS[plan.walk].access if serves(task, plan) else "strided"
+    return NEEDS[plan.walk].access(task, operand, plan) if serves(task, plan) else "strided"
 
 
 def check(task: Task, plan: Plan) -> None:

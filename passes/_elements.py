@@ -83,16 +83,21 @@ class Elements(Kernel):
         return self.make("fold.load", t, [base, self.kept, r, *layout], attributes, self.plan.vector)
 
     def extent(self, operand: int) -> Any:
-        """How many elements of an input with one reduced dim lie from its first to its last."""
-        one, found, outer = self.number(1), self.number(1), self.arg("n_kept")
-        spans = [(self.arg("n_reduced"), self.arg("reduced_stride", operand, 0))]
-        for d in range(1, self.facts.kept_rank):
-            size = self.arg("kept_size", 0, d)
-            outer = arith.divui(outer, size)
-            spans.append((size, self.arg("kept_stride", operand, d)))
-        for size, stride in [*spans, (outer, self.arg("kept_stride", operand, 0))]:
-            found = arith.addi(found, arith.muli(arith.subi(size, one), stride))
+        """How many elements of an input lie from its first to its last."""
+        one, found = self.number(1), self.number(1)
+        for axis, rank in (("reduced", self.facts.reduced_rank), ("kept", self.facts.kept_rank)):
+            for d, size in enumerate(self.sizes(axis, rank)):
+                reach = arith.muli(arith.subi(size, one), self.arg(f"{axis}_stride", operand, d))
+                found = arith.addi(found, reach)
         return found
+
+    def sizes(self, axis: str, rank: int) -> list[Any]:
+        """The sizes of the dims of an axis: that of the outermost is what the others leave of all its elements."""
+        inner = [self.arg(f"{axis}_size", 0, d) for d in range(1, rank)]
+        outermost = self.arg(f"n_{axis}")
+        for size in inner:
+            outermost = arith.divui(outermost, arith.maxui(size, self.number(1)))  # of an empty axis it is 0
+        return [outermost, *inner]
 
     def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
         return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}

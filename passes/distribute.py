@@ -91,9 +91,10 @@ from ..compiler import attributes
 from ..compiler.pipeline import Pass
 from ._distributor import Distributor
 from ._period import PeriodDistributor
+from ._runs import RunsDistributor
 from ._staggered import StaggeredDistributor
 
-WALKS = {"period": PeriodDistributor, "staggered": StaggeredDistributor}
+WALKS = {"period": PeriodDistributor, "runs": RunsDistributor, "staggered": StaggeredDistributor}
 """Walks with a way of their own."""
 
 

@@ -15,7 +15,7 @@ from ..compiler.both import as_columns_of_any_size, first
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
-from ..compiler.ownership import Launch
+from ..compiler.ownership import Launch, shared
 from ..compiler.plan import Plan
 from ..compiler.split import ctas
 from ..compiler.target import target
@@ -151,7 +151,7 @@ class Compiled:
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = ctas(plan, geometry.n_kept, geometry.n_reduced, task.machine, state, geometry.columns)
+        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, geometry.columns)
         return geometry, planner.launch_of(plan, geometry, parts, a.inputs)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
