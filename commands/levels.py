@@ -59,7 +59,7 @@ def _rest(ready: Prepared) -> list[Level]:
 
 def levels(plan: Plan, run: Launch) -> list[Level]:
     """The levels from the thread outwards."""
-    each = -(-run.chunk // plan.positions)
+    each = -(-run.chunk * run.length // plan.positions)
     warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
     grid = (("fold.grid_finish", "lower-grid-finish"),)
     lanes = (("fold.warp_reduce", "lower-warp-shuffle"),)

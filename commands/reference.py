@@ -110,7 +110,7 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     if plan.walk == "period":
         return _depth_of_periods(plan, run)
     across = plan.positions * plan.vector_reduced
-    chain = -(-run.chunk // (across * plan.unroll))
+    chain = -(-run.chunk // (across * plan.unroll)) if plan.walk != "runs" else _chain_of_runs(plan, run)
     in_order = plan.positions if plan.cta == "serial" else 0
     above = (plan.unroll * across * plan.cluster).bit_length() + in_order
     parts = plan.parts(run.split) * left
@@ -120,6 +120,11 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     deep, positions = last.unroll, plan.threads if plan.fast == "both" else last.positions
     in_order = positions if plan.cta == "serial" else 0
     return chain + above + -(-parts // (positions * deep)) + positions.bit_length() + in_order + deep
+
+
+def _chain_of_runs(plan: Plan, run: Launch) -> int:
+    """Of a thread that walks by runs: those of its warp, and in one of them the accesses at both ends beside groups."""
+    return -(-run.chunk // plan.warps) + -(-run.length // (plan.step * plan.unroll)) + 2 * plan.unroll + 1
 
 
 def _depth_of_periods(plan: Plan, run: Launch) -> int:

@@ -177,7 +177,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
 def _accesses(ready: Prepared) -> int:
     """Accesses that a thread makes one after another."""
     plan, run = ready.choice.plan, ready.choice.run
-    own = -(-run.chunk // (run.rows * plan.positions * plan.vector_reduced))
+    own = -(-run.chunk * run.length // (run.rows * plan.positions * plan.vector_reduced))
     return own * (plan.positions if plan.cta == "serial" and plan.exchange == "global" else 1)
 
 

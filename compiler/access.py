@@ -33,24 +33,25 @@ def large(geometry: Geometry) -> bool:
     return geometry.n_kept * geometry.n_reduced >= MANY
 
 
-def access(task: Task, operand: int, axis: str, vector: int) -> Access:
-    """How ``vector`` elements of an input along ``axis`` can be read."""
+def access(task: Task, operand: int, axis: str, vector: int, *, rows: bool = False) -> Access:
+    """How ``vector`` elements of an input along ``axis`` can be read; ``rows`` of one reduced dim in any kernel."""
     item = task.operand_type(operand).itemsize
-    return _access(task, operand, axis, vector, task.addresses[operand] + task.geometry.offsets[operand] * item)
+    start = task.addresses[operand] + task.geometry.offsets[operand] * item
+    return _access(task, operand, axis, vector, start, rows=rows)
 
 
-def planned(task: Task, axis: str, vector: int) -> set[Access]:
+def planned(task: Task, axis: str, vector: int, *, rows: bool = False) -> set[Access]:
     """How the inputs could be read, as far as a plan may know it: a portable one does not know their addresses.
 
     Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
     """
     inputs = range(len(task.program.inputs))
     if task.determinism == "portable":
-        return {_access(task, i, axis, vector, 0) for i in inputs}
-    return {access(task, i, axis, vector) for i in inputs}
+        return {_access(task, i, axis, vector, 0, rows=rows) for i in inputs}
+    return {access(task, i, axis, vector, rows=rows) for i in inputs}
 
 
-def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Access:
+def _access(task: Task, operand: int, axis: str, vector: int, start: int, *, rows: bool) -> Access:
     """The same for a walk that starts at the address ``start``."""
     g = task.geometry
     dims, others = (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
@@ -59,7 +60,7 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int) -> Acc
         return "strided"
     outer = [d.strides[operand] for d in (*dims[:-1], *others)]
     # The tree of shifted rows depends on the address.
-    alone = len(task.program.inputs) == 1 and ranks(g)[1] == 1 and axis == "reduced"
+    alone = len(task.program.inputs) == 1 and (rows or ranks(g)[1] == 1) and axis == "reduced"
     served = alone and start % item == 0 and task.determinism != "portable"
     cut = dims[-1].size % vector != 0
     whole = not cut or (axis == "reduced" and len(dims) == 1 and not (served and others))

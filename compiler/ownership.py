@@ -24,6 +24,7 @@ class Launch:
         chunk: elements along the reduced axis, or runs, each of those CTAs owns; a multiple of the plan's tile.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
         rows: those of a period, where the plan walks so.
+        length: elements of each of what ``chunk`` counts: of a run, where the plan walks by them.
     """
 
     tiles: int
@@ -31,6 +32,7 @@ class Launch:
     chunk: int
     units: int = 0
     rows: int = 1
+    length: int = 1
 
 
 def period_rows(plan: Plan, columns: int) -> int:

@@ -166,6 +166,8 @@ def _fast(task: Task, notes: Notes) -> str:
 def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
     run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, geometry.columns)
+    if plan.walk == "runs":
+        return replace(run, length=geometry.reduced[-1].size)
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))

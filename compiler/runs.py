@@ -19,7 +19,8 @@ from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
-WANTED, RAISE = "a large array and several reduced dims that are not one run of memory", "no extent"
+MOST_DIMS = 3
+WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
 LANES = {1: ((1100, 4), (4500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)), 4: ((64, 4), (200, 16)), 8: ((64, 8),)}
 """(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
 LANES_OF_TRUTHS, HALF = ((600, 4), (4500, 8)), 8
@@ -43,7 +44,7 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     if flat.vector > 1 or least is None or not task.geometry.reduced or task.geometry.reduced[-1].size < least:
         return flat
     found = fitted(task, flat)
-    if found.vector == 1 or not serves(task, found) or not task.monoid.commutative:
+    if found.vector == 1 or not large(task.geometry) or not serves(task, found) or not task.monoid.commutative:
         return flat
     runs, length = task.geometry.runs, task.geometry.reduced[-1].size
     notes.forget({"vector", "lanes", "warps", "unroll"})
@@ -72,9 +73,9 @@ def fitted(task: Task, flat: Plan) -> Plan:
 def serves(task: Task, plan: Plan) -> bool:
     """Whether a result's elements lie in several runs, and accesses of ``plan`` can read them."""
     g = as_rows(task.geometry)
-    if g is None or not large(g) or ranks(g)[1] > 1:
+    if g is None or max(ranks(task.geometry)) > MOST_DIMS:
         return False
-    return plan.vector == 1 or "strided" not in planned(replace(task, geometry=g), "reduced", plan.vector)
+    return plan.vector == 1 or "strided" not in planned(replace(task, geometry=g), "reduced", plan.vector, rows=True)
 
 
 def access(task: Task, operand: int, plan: Plan) -> Access:
@@ -82,4 +83,4 @@ def access(task: Task, operand: int, plan: Plan) -> Access:
     g = as_rows(task.geometry)
     if g is None or plan.vector == 1:
         return "strided"
-    return access_to_rows(replace(task, geometry=g), operand, "reduced", plan.vector)
+    return access_to_rows(replace(task, geometry=g), operand, "reduced", plan.vector, rows=True)

@@ -21,7 +21,7 @@ class Needs:
     Attributes:
         met: whether the layout has the rows that such a plan walks.
         wanted: the same in words.
-        more: the extent to raise for more such rows.
+        more: the extent to raise for more such rows, if there is one.
         access: how threads read an input so.
         fitted: another plan with the extents that such a one has by itself.
     """
@@ -47,7 +47,7 @@ def _staggered(task: Task, plan: Plan) -> Plan:
 NEEDS: dict[str, Needs] = {
     "period": Needs(period.serves, period.WANTED, period.RAISE, lambda *_: "period", _along_kept),
     "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, lambda *_: "staggered", _staggered),
-    "runs": Needs(runs.serves, runs.WANTED, runs.RAISE, runs.access, runs.fitted),
+    "runs": Needs(runs.serves, runs.WANTED, "", runs.access, runs.fitted),
 }
 
 
@@ -67,4 +67,5 @@ def check(task: Task, plan: Plan) -> None:
         check_width(task, plan.vector, WIDEST)
     if not serves(task, plan):
         needs = NEEDS[plan.walk]
-        raise error("WF416", walk=plan.walk, wanted=needs.wanted, more=needs.more)
+        more = f", or raise {needs.more}" if needs.more else ""
+        raise error("WF416", walk=plan.walk, wanted=needs.wanted, more=more)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from ..compiler import planner
 from ..compiler.access import ceil2
 from ..compiler.errors import WarpfoldError
+from ..compiler.ownership import grain
 from ..compiler.plan import Finish, Plan
 from ..compiler.task import Choice, Task
 from . import finds
@@ -22,7 +23,7 @@ STEPPED = ("vector", "unroll", "lanes", "warps", "warps_kept", "cluster")
 
 def neighbours(task: Task, own: Choice, best: Choice) -> Iterator[Choice]:
     """Choices a few steps from ``best`` that may take the place of the planner's ``own``; the nearest first."""
-    steps = {name: list(values) for name, values in _steps(best).items()}
+    steps = {name: list(values) for name, values in _steps(best, task.geometry.columns).items()}
     for count in range(1, CHANGES + 1):
         for names in combinations(steps, count):
             for values in product(*(steps[name] for name in names)):
@@ -31,15 +32,14 @@ def neighbours(task: Task, own: Choice, best: Choice) -> Iterator[Choice]:
                     yield other
 
 
-def _steps(best: Choice) -> dict[str, list[Any]]:
-    """For each field of the plan the values one step away."""
+def _steps(best: Choice, columns: int) -> dict[str, list[Any]]:
+    """For each field of the plan the values one step away; of so many results side by side."""
     plan, found = best.plan, dict[str, list[Any]]()
     for name in STEPPED:
         value = getattr(plan, name)
         found[name] = [v for v in (2 * value, value // 2) if v]
     found["finish"] = [f for f in get_args(Finish) if f != plan.finish]
-    step = best.run.rows * plan.positions * plan.vector_reduced
-    each = plan.coarsening or ceil2(max(1, best.run.chunk // step))
+    each = plan.coarsening or ceil2(max(1, best.run.chunk // grain(plan, columns)[1]))
     found["coarsening"] = [v for v in (0, each // 2, each, 2 * each) if v != plan.coarsening]
     return found
 

@@ -197,6 +197,34 @@ def narrow(x: Row, options: str, lead: int) -> Row:
     return columns_of(np.concatenate(parts), n, run.rows, 0, plan.vector, second)
 
 
+def in_runs(x: Row, options: str, start: int) -> tuple[Row, str]:
+    """Paragraph 11: the sums of ``x`` over the first and the last axis; its first element is at ``start``."""
+    choice = plan_for("sum", x.shape, axis=(0, 2), plan=options).choice
+    plan, run, v = choice.plan, choice.run, choice.plan.vector
+    runs, results, length = x.shape
+
+    def of_run(k: int, r: int) -> Any:
+        lead = (start + (r * results + k) * length) % v
+        starts = [walk(replace(plan, warps=1), q, length, 0, lead, v) for q in range(plan.lanes)]
+        return [thread(x[r, k], own, v, plan.unroll, "shifted" * (v > 1)) for own in starts]
+
+    def of_warp(k: int, own: Sequence[int]) -> Any:
+        lanes = np.zeros(plan.lanes, np.float32)
+        for r in own:
+            lanes = lanes + np.array(of_run(k, r), np.float32)
+        return neighbours(list(lanes))
+
+    def of_cta(k: int, p: int) -> Any:
+        last = min((p + 1) * run.chunk, runs)
+        return dealt_out([of_warp(k, range(p * run.chunk + w, last, plan.warps)) for w in range(plan.warps)], plan)
+
+    sums = [[of_cta(k, p) for p in range(run.split)] for k in range(results)]
+    if plan.finish == "last_block":
+        second = replace(plan, walk="interleaved")
+        sums = [[cta(np.array(s, np.float32), second, len(s), 1, min(4, plan.unroll))] for s in sums]
+    return np.array(sums, np.float32)[:, 0], plan.finish
+
+
 def random(*shape: int) -> Row:
     return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
 
@@ -400,3 +428,19 @@ def test_a_portable_sum_has_one_tree_wherever_the_array_lies(
     found = wf.sum(at_element(x, start), axis=axis, determinism="portable", device="emulator")
     assert np.ravel(found).tolist() == [float(e) for e in expected]
     assert plan.vector == (1 if shape[-1] == 1001 else 4)
+
+
+@pytest.mark.parametrize("start", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [((20, 3, 90), "lanes=4,warps=2,unroll=2,finish=cta"), ((37, 2, 33), "lanes=1,warps=8,unroll=4,vector=2"),
+     ((41, 2, 131), "lanes=32,warps=4,unroll=1,finish=last_block,coarsening=2"),
+     ((19, 2, 150), "lanes=8,warps=1,unroll=2,vector=1,finish=last_block,coarsening=4")],
+)  # fmt: skip
+def test_sums_of_runs(shape: tuple[int, int, int], options: str, start: int) -> None:
+    """Each begins at a place of its own: a lane adds what it has of one run after another."""
+    x, options = random(*shape), f"walk=runs,warps_kept=1,{options}"
+    found = wf.sum(at_element(x, start), axis=(0, 2), plan=options, device="emulator")
+    wanted, finish = in_runs(x, options, start)
+    assert finish == ("last_block" if "last_block" in options else "cta")
+    assert found.tolist() == wanted.tolist()

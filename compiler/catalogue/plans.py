@@ -53,7 +53,7 @@ ROWS: Rows = {
         ),
         "WF416": (
             "walk={walk} does not fit this layout: it needs {wanted}",
-            "use walk=interleaved, or raise {more}",
+            "use walk=interleaved{more}",
         ),
         "WF417": (
             "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",

@@ -1,0 +1,116 @@
+"""Rows of several reduced dims: which are read run by run, by how many threads, and what is asked for in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from layouts import Layout
+from tasks import simple, task_of, traced
+
+from warpfold.compiler import runs
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.ownership import Launch, Place, runs_of
+from warpfold.compiler.plan import Plan
+from warpfold.compiler.planner import choose
+from warpfold.compiler.target import DEFAULT
+from warpfold.compiler.task import Task
+
+
+def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
+    """Images of so many rows and columns, cut out of larger ones by ``edge`` all around."""
+    pitch = side + 2 * edge
+    layout = Layout((count, side, side), (1, 2), ((pitch * pitch, pitch, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (edge * pitch + edge, 0), DEFAULT, DEFAULT.sms)
+
+
+@pytest.mark.parametrize(
+    ("t", "side", "plan"),
+    [("i8", 39, None), ("i8", 40, (16, 1, 4)), ("i8", 1000, (16, 4, 4)), ("i8", 2000, (16, 4, 16)),
+     ("i8", 5000, (16, 4, 32)), ("bool", 99, None), ("bool", 300, (8, 4, 4)), ("bool", 700, (8, 4, 8)),
+     ("bf16", 149, None), ("bf16", 151, (8, 4, 4)), ("bf16", 1001, (8, 4, 8)), ("bf16", 5001, (8, 4, 32)),
+     ("f32", 1001, None), ("f64", 1001, None)],
+)  # fmt: skip
+def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, side: int, plan: object) -> None:
+    """If they are not so short that the masks at their ends would cost more than single elements."""
+    choice = choose(cropped("any" if t == "bool" else "sum", 3_000_000 // side**2 + 3000, side, t))
+    found = choice.plan
+    if plan is None:
+        assert (found.walk, found.vector) == ("interleaved", 1)
+        return
+    assert (found.walk, found.fast, found.warps, found.warps_kept) == ("runs", "reduced", 8, 1)
+    assert (found.vector, found.unroll, found.lanes) == plan
+    assert choice.facts.access == ("shifted",)
+    assert choice.run.length == side
+
+
+def test_a_warp_reads_results_of_its_own_where_they_have_few_runs() -> None:
+    plans = [choose(simple("sum", (n, 60_000, 777), (0, 2), "i8")).plan for n in (7, 8)]
+    assert [(p.walk, p.warps, p.warps_kept) for p in plans] == [("runs", 1, 8), ("runs", 8, 1)]
+
+
+def test_runs_that_aligned_vectors_read_are_read_by_all_threads_at_once() -> None:
+    choice = choose(simple("sum", (64, 60_000, 768), (0, 2), "i8"))
+    assert (choice.plan.walk, choice.facts.access, choice.facts.reduced_rank) == ("interleaved", ("aligned",), 2)
+
+
+@pytest.mark.parametrize(("count", "threads"), [(20_000, 32), (3000, 128), (100, 256)])
+def test_others_get_threads_by_what_they_read_and_by_how_many_there_are(count: int, threads: int) -> None:
+    assert choose(cropped("sum", count, 60, "f32")).plan.positions == threads
+    assert choose(cropped("sum", count * 100, 20, "f32")).plan.positions == 8
+
+
+def test_what_does_not_commute_or_is_small_is_not_walked_by_runs() -> None:
+    assert choose(cropped("affine", 3000, 200, "f32")).plan.walk == "blocked"
+    assert choose(cropped("sum", 3, 200, "i8")).plan.walk == "interleaved"
+    portable = choose(replace(cropped("sum", 3000, 200, "i8"), determinism="portable"))
+    assert (portable.plan.walk, portable.facts.access) == ("interleaved", ("strided",))
+
+
+def test_a_walk_by_runs_that_is_asked_for_has_all_it_needs() -> None:
+    task = cropped("sum", 3000, 200, "f32")
+    choice = choose(task, "walk=runs")
+    assert choice.plan == Plan("reduced", "runs", 4, 2, 16, 8, 1)
+    assert "asked for: walk=runs" in "\n".join(choice.reasons)
+    assert choose(task, "walk=runs,lanes=4,warps=2,vector=1").facts.access == ("strided",)
+    assert choose(cropped("sum", 40, 1000, "f32"), "walk=runs").plan.finish == "last_block"
+    with pytest.raises(
+        PlanError, match=r"(?s)WF416: walk=runs does not fit .*several reduced dims.*help: use walk=interleaved$"
+    ):
+        choose(simple("sum", (3000, 40_000), (1,)), "walk=runs")
+    assert choose(cropped("sum", 3, 200, "f32"), "walk=runs").plan.walk == "runs"
+    with pytest.raises(PlanError, match=r"(?s)WF415: .*set fast=reduced"):
+        choose(task, "walk=runs,fast=kept")
+    with pytest.raises(PlanError, match="WF421"):
+        choose(task, "walk=runs,vector=8")
+    with pytest.raises(PlanError, match="WF409: AFFINE is not commutative: walk=runs would reorder"):
+        choose(cropped("affine", 3000, 200, "f32"), "walk=runs")
+
+
+@pytest.mark.parametrize("asked", ["lanes=32", "warps=4,warps_kept=2", "unroll=1", "finish=last_block,coarsening=4"])
+def test_what_else_is_asked_for_changes_nothing_of_the_walk(asked: str) -> None:
+    found = choose(cropped("sum", 3000, 200, "i8"), asked).plan
+    assert found.walk == "runs"
+    assert found == found.with_options(asked)
+
+
+@pytest.mark.parametrize("options", ["fast=kept", "walk=interleaved", "simple", "cta=serial", "finish=two_kernels"])
+def test_what_runs_do_not_have_is_asked_of_the_ordinary_plan(options: str) -> None:
+    assert choose(cropped("sum", 3000, 200, "i8"), options).plan.walk == "interleaved"
+
+
+def test_every_run_is_of_one_warp_of_one_cta() -> None:
+    plan = Plan("reduced", "runs", warps=4, warps_kept=2, lanes=8)
+    for count in (1, 3, 4, 17, 100):
+        for chunk in (4, 12):
+            places = [Place(0, part, 32 * warp) for part in range(-(-count // chunk)) for warp in range(8)]
+            found = sorted(i for place in places for i in runs_of(plan, Launch(1, 1, chunk), place, count))
+            assert found == sorted([*range(count)] * 2), (count, chunk)  # both halves of the warps: other results
+
+
+def test_rows_have_no_runs() -> None:
+    assert runs.as_rows(simple("sum", (300, 40), (1,)).geometry) is None
+    found = runs.as_rows(cropped("sum", 30, 40, "f32").geometry)
+    assert found is not None
+    assert ([d.size for d in found.kept], [d.size for d in found.reduced]) == ([30, 40], [40])

@@ -1,0 +1,109 @@
+"""Rows of several dims, run by run: every element once, right, and nothing beside the array.
+
+An array here ends where its memory ends, so that the emulator refuses (WF710) a load that touches a byte beyond it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from test_shifted import placed
+
+import warpfold as wf
+from warpfold.compiler.access import MANY
+from warpfold.compiler.errors import PlanError
+
+
+def images(
+    kept: tuple[int, ...], rows: int, columns: int, t: Any, offset: int = 0, cut: tuple[int, int] = (1, 1)
+) -> Any:
+    """Images of so many rows and columns, cut out of others that begin at ``offset``.
+
+    What is cut off would spoil every result. The memory ends with the last element.
+    """
+    whole = (*kept, rows + 2 * cut[0], columns + 2 * cut[1])
+    made = np.full(whole, 100).astype(t)
+    inner = (..., slice(cut[0], cut[0] + rows), slice(cut[1], cut[1] + columns))
+    made[inner] = np.random.default_rng(3).integers(-3, 4, made[inner].shape).astype(t)
+    last = int(np.ravel_multi_index([n - 1 - c for n, c in zip(whole, (*(0 for _ in kept), *cut), strict=True)], whole))
+    first = cut[0] * whole[-1] + cut[1]
+    flat = placed(made.ravel()[first : last + 1], offset)
+    return np.lib.stride_tricks.as_strided(flat, made[inner].shape, made[inner].strides)
+
+
+def expected(x: Any, what: str, axes: tuple[int, ...]) -> Any:
+    """NumPy's answer, over the last axes."""
+    flat = x.reshape(*x.shape[: -len(axes)], -1)
+    return getattr(flat.astype(np.int64) if what == "sum" else flat, what)(axis=-1)
+
+
+@pytest.mark.parametrize("finish", ["", ",finish=last_block,coarsening=4"])
+@pytest.mark.parametrize(
+    ("what", "t"),
+    [("sum", np.int8), ("max", np.int8), ("any", np.bool_), ("sum", np.float16), ("argmax", np.float32),
+     ("max", np.float64), ("argmin", np.int16)],
+)  # fmt: skip
+def test_every_run_is_read_wherever_it_begins(what: str, t: Any, finish: str) -> None:
+    """Every place in an access, of runs that are shorter than one, end in one, or have an element too many."""
+    item = np.dtype(t).itemsize
+    for at, offset in enumerate(range(0, 16, item * (3 if item < 4 else 1))):
+        vector, lanes, warps = 16 // item, (1, 4, 8, 32)[at % 4], (1, 2, 8)[at % 3]
+        columns = (vector - 1, vector, 3 * vector + 1, lanes * vector * 4 - 1, lanes * vector + 1)[at % 5] or 1
+        columns = max(columns, 2)
+        rows = 5 + at
+        plan = f"walk=runs,vector={vector},lanes={lanes},warps={warps},warps_kept=2,unroll={(1, 2, 4)[at % 3]}{finish}"
+        x = images((5,), rows, columns, t, offset)
+        found = wf.reduce(x, what, axis=(1, 2), plan=plan, device="emulator")
+        np.testing.assert_array_equal(found, expected(x, what, (1, 2)), f"{offset} {x.shape} {plan}")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    shape=st.tuples(st.integers(1, 40), st.integers(2, 60), st.integers(2, 500)),
+    kept=st.sampled_from([(), (1,), (3,)]),
+    t=st.sampled_from([np.int8, np.bool_, np.float16, ml_dtypes.bfloat16, np.float32, np.uint16]),
+    cut=st.tuples(st.integers(0, 2), st.integers(1, 5)),
+    flips=st.tuples(*[st.sampled_from([1, -1])] * 3),
+    what=st.sampled_from(["sum", "max", "any", "argmax", "count_nonzero"]),
+    middle=st.booleans(),
+    offset=st.integers(0, 15),
+    plan=st.sampled_from(["", "walk=runs,lanes=4", "walk=runs,lanes=16,warps=2,warps_kept=4"]),
+)
+def test_any_images(
+    shape: Any, kept: Any, t: Any, cut: Any, flips: Any, what: str, middle: bool, offset: int, plan: str
+) -> None:
+    """Kept dims before the reduced ones or between them, walked forwards or backwards; large as the planner asks."""
+    count, rows, columns = shape
+    count = count if plan else max(count, -(-MANY // (rows * columns * (kept or (1,))[0])))
+    item = np.dtype(t).itemsize
+    x = images((*kept, count), rows, columns, t, offset // item * item, cut)
+    x = x[..., :: flips[0], :: flips[1], :: flips[2]]
+    x = x.swapaxes(-3, -2) if middle else x
+    axes = (-3, -1) if middle else (-2, -1)
+    try:
+        found = wf.reduce(x, what, axis=axes, plan=plan, device="emulator")
+    except PlanError as e:
+        assume("WF416" not in str(e))  # dims that are one
+        raise
+    last = np.moveaxis(x, axes, (-2, -1)).reshape(*found.shape, -1)
+    reference = {"sum": lambda: last.astype(np.float64).sum(-1), "count_nonzero": lambda: (last != 0).sum(-1)}
+    wanted = reference.get(what, lambda: getattr(last, what)(-1))()
+    np.testing.assert_allclose(
+        found.astype(np.float64), np.asarray(wanted, np.float64), rtol=1e-2 if item == 2 else 1e-6
+    )
+
+
+def test_three_reduced_dims_and_a_second_input() -> None:
+    """Runs are numbered along two dims; of several inputs none may begin anywhere."""
+    x = images((9, 7, 8), 5, 101, np.int8)
+    plan = "walk=runs,lanes=4,warps=4,warps_kept=1"
+    found = wf.sum(x, axis=(0, 2, 4), plan=plan, device="emulator")
+    np.testing.assert_array_equal(found, x.sum(axis=(0, 2, 4), dtype=np.int64))
+    y = images((4,), 30, 36, np.float32)
+    product = wf.reduce(y, y, what="vecdot", axis=(1, 2), plan=plan, device="emulator")
+    np.testing.assert_array_equal(product, (y.astype(np.float64) ** 2).sum(axis=(1, 2)))
