@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from ..compiler.artifact import Artifact
@@ -87,10 +88,8 @@ class Arrays:
 
         What is made lies in memory as the inputs do, or in ``order``: the results' axes, outermost first.
         """
-        kept = [a for a in range(len(self.shape)) if keepdims or a not in axes]
-        shape = tuple(1 if a in axes else self.shape[a] for a in kept)
-        if order is None:
-            order = tuple(kept.index(a) for a in self.order if a in kept)
+        shape, own = _results(self.shape, tuple([v.strides for v in self.inputs]), axes, keepdims)
+        order = own if order is None else order
         made = [libraries.allocate(self.first, shape, t, order) for t in (() if out is not None else types)]
         self.outputs = tuple(v for v, _ in made)
         self.results = [finish for _, finish in made]
@@ -116,6 +115,16 @@ class Arrays:
             shape, strides = tuple(v.shape[i] for i in kept), tuple(v.strides[i] for i in kept)
             outputs.append(Shape(shape, strides, v.address % 16, v.dtype))
         return all_parts(inputs), all_parts(outputs)
+
+
+@lru_cache(maxsize=4096)
+def _results(
+    shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], axes: tuple[int, ...], keepdims: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of the results of inputs with such ``strides``, and their axes as they lie in memory."""
+    kept = [a for a in range(len(shape)) if keepdims or a not in axes]
+    order = tuple(kept.index(a) for a in memory_order(shape, strides) if a in kept)
+    return tuple(1 if a in axes else shape[a] for a in kept), order
 
 
 def _common_shape(views: Sequence[View]) -> tuple[int, ...]:

@@ -74,9 +74,10 @@ def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
 
 def _laid(empty: Callable[[Shape], Any], shape: Shape, order: Order) -> Any:
     """An array of ``shape`` whose axes lie in ``order``, of a library whose ``empty`` makes arrays in C order."""
-    made = empty(tuple(shape[a] for a in order))
     places = tuple(range(len(order)))
-    return made if order == places else made.transpose(tuple(order.index(a) for a in places))
+    if order == places:
+        return empty(shape)
+    return empty(tuple(shape[a] for a in order)).transpose(tuple(order.index(a) for a in places))
 
 
 def no_stream(_: object) -> int:

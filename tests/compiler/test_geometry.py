@@ -160,6 +160,8 @@ def test_the_first_input_that_says_something_decides() -> None:
     assert memory_order((5, 4), [none]) == (0, 1)
     assert memory_order((5, 1), [columns]) == (0, 1)
     assert memory_order((5, 0, 4), [(1, 5, 5)]) == (0, 1, 2)
+    circle = [(4, 2, 0), (0, 2, 1), (1, 0, 2)]  # 0 outside 1, 1 outside 2, 2 outside 0
+    assert memory_order((5, 5, 5), circle) == (0, 1, 2)
 
 
 @settings(max_examples=400)
