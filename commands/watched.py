@@ -153,12 +153,13 @@ class _Aligned(Arrays):
     """Arrays whose results begin where a GPU's allocations do, so that each run touches as many sectors."""
 
     def allocate(
-        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0
-    ) -> None:
-        """Makes the result arrays."""
+        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0,
+        order: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        """Makes the result arrays, in C order as the copies of the inputs are."""
         shape = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
         out = tuple(inputs.empty(shape, t.numpy) for t in types) if out is None else out
-        super().allocate(axes, types, out, keepdims, checks)
+        super().allocate(axes, types, out, keepdims, checks, order)
 
 
 def _program(work: Work, tool: Tool | None) -> Watched:

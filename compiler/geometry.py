@@ -140,6 +140,37 @@ def _integer(axis: object) -> int:
     return found
 
 
+def memory_order(shape: Sequence[int], inputs: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The axes of ``shape`` as they lie in the memory of the inputs, outermost first: NumPy's order "K".
+
+    Of two axes the one of greater stride, whatever its sign, lies outside; the first input in which both have one
+    decides. Axes of size 1 and broadcast ones (stride 0) have none. Where nobody decides, or strides are equal, the
+    axes lie as in C order; all of an array without elements do. A result in this order has kept dims that follow each
+    other wherever the input's do, so that they merge.
+
+    Axes that say nothing about each other are in no order that could be sorted by: the last axis comes first, and each
+    one before it goes within those that it must, past others, as in NumPy.
+
+    Args:
+        shape: sizes of all dims.
+        inputs: for each input its strides in elements, one per dim.
+    """
+    if 0 in shape:
+        return tuple(range(len(shape)))
+    strides = [tuple(abs(s) if n > 1 else 0 for s, n in zip(own, shape, strict=True)) for own in inputs]
+    found: list[int] = []  # innermost first
+    for axis in reversed(range(len(shape))):
+        place = len(found)
+        for position in reversed(range(len(found))):
+            other = found[position]
+            decided = next((s[other] > s[axis] for s in strides if s[other] and s[axis]), None)
+            if decided is False:
+                break
+            place = position if decided else place
+        found.insert(place, axis)
+    return tuple(reversed(found))
+
+
 def collapse(
     shape: Sequence[int],
     axes: Sequence[int],

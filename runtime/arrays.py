@@ -38,8 +38,12 @@ def view(x: object) -> View:
     return v
 
 
-def allocate(like: object, shape: tuple[int, ...], dtype: DType) -> tuple[View, Callable[[], Any]]:
-    """Memory for a result in the library and on the device of ``like``.
+def allocate(
+    like: object, shape: tuple[int, ...], dtype: DType, order: tuple[int, ...] | None = None
+) -> tuple[View, Callable[[], Any]]:
+    """Memory for a result in the library and on the device of ``like``; its axes lie in ``order``, outermost first.
+
+    None is C order, which libraries without strides always have.
 
     Returns:
         The view that kernels write, and a function that gives the caller's object once the kernels are queued (and,
@@ -48,7 +52,7 @@ def allocate(like: object, shape: tuple[int, ...], dtype: DType) -> tuple[View, 
     Raises:
         DTypeError: WF115 when the library has no such element type.
     """
-    return library_of(like).allocate(like, shape, dtype)
+    return library_of(like).allocate(like, shape, dtype, tuple(range(len(shape))) if order is None else order)
 
 
 def from_numpy(like: object, a: np.ndarray[Any, Any]) -> Any:

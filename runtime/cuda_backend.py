@@ -24,7 +24,7 @@ from ..compiler.errors import WarpfoldError, error
 from ..compiler.target import for_capability
 from . import recall
 from .backend import Call, Device, View, Workspace
-from .memory import as_array
+from .memory import as_array, is_contiguous
 from .packed import Entries, Function, Packed
 
 ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
@@ -308,12 +308,19 @@ class CudaBackend:
         return found.copy()
 
     def put(self, view: View, a: np.ndarray[Any, Any], stream: int) -> None:
-        """Fills a contiguous view of this device with ``a``, after everything queued on ``stream``."""
-        held = np.ascontiguousarray(a, view.dtype.numpy)
-        if held.size:
-            with self._current():
-                self._call("cuMemcpyHtoDAsync", view.address, held.ctypes.data, held.nbytes, stream)
+        """Fills a view of this device with ``a``, after everything queued on ``stream``; gaps in it stay."""
+        low, high = view.extent
+        if low == high:
+            return
+        with self._current():
+            if is_contiguous(view):
+                held = np.ascontiguousarray(a, view.dtype.numpy)
+            else:
+                held = self._fetch(view, low, stream)
                 self._call("cuStreamSynchronize", stream)
+                held[...] = a
+            self._call("cuMemcpyHtoDAsync", low, held.ctypes.data + low - view.address, high - low, stream)
+            self._call("cuStreamSynchronize", stream)
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
         """Memory of this stream alone, so that two streams can run at once; a captured graph gets its own."""

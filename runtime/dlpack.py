@@ -7,6 +7,7 @@ view's owner, so its own destructor lets go of the memory.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.dtypes import DType, dtype
@@ -73,11 +74,16 @@ def view(x: Any, *, read_only: bool = False) -> View:
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of an array in C order."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(1, size)
-    return tuple(reversed(strides))
+    return dense(shape, range(len(shape)))
+
+
+def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of an array without gaps whose axes lie in ``order``, outermost first."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(1, shape[axis])
+    return tuple(strides)
 
 
 def _export(x: Any) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
-from ..compiler.geometry import Geometry
+from ..compiler.geometry import Geometry, memory_order
 from ..compiler.ownership import Launch
 from ..compiler.programs import Structure, nest
 from . import arrays as libraries
@@ -70,16 +71,26 @@ class Arrays:
         return self.inputs[0].shape
 
     @property
+    def order(self) -> tuple[int, ...]:
+        """The axes as they lie in memory, outermost first."""
+        return memory_order(self.shape, [v.strides for v in self.inputs])
+
+    @property
     def types(self) -> tuple[DType, ...]:
         """The element type of each input."""
         return tuple(v.dtype for v in self.inputs)
 
     def allocate(
-        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0
-    ) -> None:
-        """Makes the result arrays, or checks those of ``out``; then one array of bools per check."""
-        shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape) if keepdims or a not in axes)
-        made = [libraries.allocate(self.first, shape, t) for t in (() if out is not None else types)]
+        self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0,
+        order: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        """Makes the result arrays, or checks those of ``out``; then one array of bools per check.
+
+        What is made lies in memory as the inputs do, or in ``order``: the results' axes, outermost first.
+        """
+        shape, own = _results(self.shape, tuple([v.strides for v in self.inputs]), axes, keepdims)
+        order = own if order is None else order
+        made = [libraries.allocate(self.first, shape, t, order) for t in (() if out is not None else types)]
         self.outputs = tuple(v for v, _ in made)
         self.results = [finish for _, finish in made]
         if out is not None:
@@ -90,7 +101,7 @@ class Arrays:
             self.outputs = tuple(libraries.check_out(o, shape, t, self.inputs) for o, t in pairs)
             libraries.check_apart(self.outputs)
             self.results = [lambda o=o: o for o in given]  # type: ignore[misc]
-        for view, finish in (libraries.allocate(self.first, shape, BOOL) for _ in range(checks)):
+        for view, finish in (libraries.allocate(self.first, shape, BOOL, order) for _ in range(checks)):
             self.outputs += (view,)
             self.results.append(finish)
 
@@ -104,6 +115,16 @@ class Arrays:
             shape, strides = tuple(v.shape[i] for i in kept), tuple(v.strides[i] for i in kept)
             outputs.append(Shape(shape, strides, v.address % 16, v.dtype))
         return all_parts(inputs), all_parts(outputs)
+
+
+@lru_cache(maxsize=4096)
+def _results(
+    shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], axes: tuple[int, ...], keepdims: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of the results of inputs with such ``strides``, and their axes as they lie in memory."""
+    kept = [a for a in range(len(shape)) if keepdims or a not in axes]
+    order = tuple(kept.index(a) for a in memory_order(shape, strides) if a in kept)
+    return tuple(1 if a in axes else shape[a] for a in kept), order
 
 
 def _common_shape(views: Sequence[View]) -> tuple[int, ...]:

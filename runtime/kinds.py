@@ -161,7 +161,12 @@ def _cupy_stream(x: Any) -> Callable[[], int]:
 
 
 def _cupy_empty(like: Any) -> Callable[[], Any]:
-    return partial(sys.modules["cupy"].empty, like.shape, like.dtype)
+    """``cupy.empty``, but for strides that it does not take: then those of ``like`` over as many bytes."""
+    cupy = sys.modules["cupy"]
+    shape, strides, dtype, nbytes = like.shape, like.strides, like.dtype, like.nbytes
+    if like.flags.c_contiguous:
+        return partial(cupy.empty, shape, dtype)
+    return lambda: cupy.ndarray(shape, dtype, cupy.cuda.alloc(nbytes), strides)
 
 
 _MAKERS: dict[tuple[str, str], Callable[[], Reader]] = {("torch", "Tensor"): _torch, ("cupy", "ndarray"): _cupy}

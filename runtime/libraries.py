@@ -9,6 +9,7 @@ import contextlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .backend import Device, View
 from .dlpack import refusal
 
 Shape = tuple[int, ...]
+Order = tuple[int, ...]
 Allocation = tuple[View, Callable[[], Any]]
 CPU = Device("cpu")
 
@@ -31,13 +33,14 @@ class Library:
 
     Attributes:
         read: the view of one of its arrays.
-        allocate: an uninitialised array beside a given one, as its view and the function that, called after the
-            kernels were queued, gives what the caller gets.
+        allocate: an uninitialised array without gaps beside a given one, as its view and the function that, called
+            after the kernels were queued, gives what the caller gets. Its axes lie in memory in the order that is
+            asked for, outermost first, where the library's arrays have strides.
         stream: the CUDA stream on which the caller works with an array; 0 is the default one.
     """
 
     read: Callable[[Any], View]
-    allocate: Callable[[Any, Shape, DType], Allocation]
+    allocate: Callable[[Any, Shape, DType, Order], Allocation]
     stream: Callable[[Any], int]
 
 
@@ -69,6 +72,14 @@ def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
     return tuple([stride // item for stride in strides])
 
 
+def _laid(empty: Callable[[Shape], Any], shape: Shape, order: Order) -> Any:
+    """An array of ``shape`` whose axes lie in ``order``, of a library whose ``empty`` makes arrays in C order."""
+    places = tuple(range(len(order)))
+    if order == places:
+        return empty(shape)
+    return empty(tuple(shape[a] for a in order)).transpose(tuple(order.index(a) for a in places))
+
+
 def no_stream(_: object) -> int:
     """Host arrays belong to no stream: their work goes on the default one."""
     return 0
@@ -93,9 +104,9 @@ def read_numpy(x: np.ndarray[Any, Any]) -> View:
     return View(address, x.shape, in_elements(x.strides, x.shape, t), t, CPU, read_only, x)
 
 
-def allocate_numpy(_: object, shape: Shape, t: DType) -> Allocation:
+def allocate_numpy(_: object, shape: Shape, t: DType, order: Order) -> Allocation:
     """A NumPy array; of rank 0 it becomes a NumPy scalar, as NumPy's own reductions give."""
-    made: np.ndarray[Any, Any] = np.empty(shape, t.numpy)
+    made: np.ndarray[Any, Any] = _laid(partial(np.empty, dtype=t.numpy), shape, order)
     return read_numpy(made), (lambda: made) if shape else (lambda: made[()])
 
 
@@ -136,12 +147,12 @@ def _torch_resolved(x: Any) -> View:
     return replace(_read_torch(x.detach().resolve_conj().resolve_neg()), read_only=True)
 
 
-def _allocate_torch(like: Any, shape: Shape, t: DType) -> Allocation:
+def _allocate_torch(like: Any, shape: Shape, t: DType, order: Order) -> Allocation:
     torch = sys.modules["torch"]
     kind = getattr(torch, t.numpy_name, None)
     if kind is None:
         raise error("WF115", library="torch", dtype=t)
-    made = torch.empty(shape, dtype=kind, device=like.device)
+    made = torch.empty_strided(shape, dlpack.dense(shape, order), dtype=kind, device=like.device)
     return _read_torch(made), lambda: made
 
 
@@ -157,10 +168,10 @@ def _read_cupy(x: Any) -> View:
     return View(x.data.ptr, x.shape, in_elements(x.strides, x.shape, t), t, _DEVICES[x.device.id], False, x)
 
 
-def _allocate_cupy(like: Any, shape: Shape, t: DType) -> Allocation:
+def _allocate_cupy(like: Any, shape: Shape, t: DType, order: Order) -> Allocation:
     try:
         with like.device:
-            made = sys.modules["cupy"].empty(shape, t.numpy)
+            made = _laid(partial(sys.modules["cupy"].empty, dtype=t.numpy), shape, order)
     except (TypeError, ValueError) as e:
         raise error("WF115", library="cupy", dtype=t) from e
     return _read_cupy(made), lambda: made
@@ -184,8 +195,11 @@ def _read_jax(x: Any) -> View:
     return View(v.address, v.shape, v.strides, t, v.device, True, v.owner)
 
 
-def _allocate_jax(like: Any, shape: Shape, t: DType) -> Allocation:
-    """On the CPU a NumPy array that JAX takes in; on a GPU a fresh JAX array, written before anyone else sees it."""
+def _allocate_jax(like: Any, shape: Shape, t: DType, _: Order) -> Allocation:
+    """On the CPU a NumPy array that JAX takes in; on a GPU a fresh JAX array, written before anyone else sees it.
+
+    JAX has no strides: its arrays are in C order.
+    """
     jax = sys.modules["jax"]
     place = next(iter(like.devices()))
     if place.platform == "cpu":

@@ -74,11 +74,12 @@ def segment_reduce(
     arrays = Arrays.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
     rows = Rows.of(_bounds(offsets, arrays.shape[own]))
+    order = arrays.order  # in memory, too, the segments take the place of their axis
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
     how = {"masked": arrays.masked, "nan": nan}
     request = Request(what, (own + 1,), params_of(what, params), plan_text(plan), **how)  # type: ignore[arg-type]
     found = _traced(request, arrays, rows)
-    arrays.allocate(request.axes, found.results, out, checks=len(found.checks))
+    arrays.allocate(request.axes, found.results, out, checks=len(found.checks), order=order)
     with bound(arrays) as pointers:
         if prod(arrays.outputs[0].shape):
             Pipeline(arrays, own, request.options).run(found.program, rows, pointers)

@@ -143,7 +143,7 @@ def digest(case: Case, device: str, plan: str = "") -> str:
     """
     found = hashlib.sha256()
     for result in results(case, device, plan):
-        flat = np.atleast_1d(np.array(result))
+        flat = np.atleast_1d(np.array(result, order="C"))
         if flat.dtype.kind == "c":
             flat = flat.view(f"f{flat.itemsize // 2}")
         if flat.dtype.kind not in "biu":

@@ -120,6 +120,19 @@ def test_run_reads_and_writes_files(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "x.npy"]
 
 
+def test_results_of_permuted_arrays_are_written_as_arrays_are_read(tmp_path: Path) -> None:
+    """NumPy's file knows Fortran's order; fields of several results lie in C order."""
+    x = np.asfortranarray(np.random.default_rng(1).integers(-99, 99, (6, 5, 4)) + 0.0)
+    for name, a in (("x", x), ("z", x * (1 - 2j))):
+        np.save(tmp_path / f"{name}.npy", a)
+    files = ("--output", tmp_path / "out.npy", "--device", "emulator", "--axis", "1")
+    for name, a in (("x", x), ("z", x * (1 - 2j))):
+        assert "passed" in call("run", "sum", "--input", tmp_path / f"{name}.npy", *files).stdout
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), a.sum(1))
+    call("run", "minmax", "--input", tmp_path / "x.npy", *files)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["max"], x.max(1))
+
+
 def test_bf16_results_are_written_as_f32(tmp_path: Path) -> None:
     call("run", "max", *SMALL, "--dtype", "bf16", "--output", tmp_path / "out.npy")
     assert np.load(tmp_path / "out.npy").dtype == np.float32

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
 
 from warpfold.compiler.errors import ArgumentError, DTypeError
-from warpfold.compiler.geometry import Dim, Geometry, collapse, normalize_axes
+from warpfold.compiler.geometry import Dim, Geometry, collapse, memory_order, normalize_axes
 from warpfold.runtime.dlpack import contiguous as row_major
+from warpfold.runtime.dlpack import dense
 
 SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 
@@ -113,6 +114,76 @@ def test_a_full_reduction_of_a_dense_array_is_one_dim_however_it_lies(shape: lis
     assert g.kept == ()
     assert g.offsets[0] == g.span(0)[0]
     assert sorted(offsets_of(g.reduced, 0)) == list(range(n))
+
+
+# --- the order in memory -------------------------------------------------------------------------------------------
+@st.composite
+def views(draw: st.DrawFn) -> np.ndarray:
+    """A view of numbers: transposed, stepped, turned, and with axes that are broadcast or of size 1."""
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 4]), max_size=5))
+    x = np.zeros(sizes, np.float32).transpose(draw(st.permutations(range(len(sizes)))))
+    x = x[tuple(slice(None, None, draw(st.sampled_from([1, 1, 2, -1, -2]))) for _ in sizes)]
+    for axis in draw(st.lists(st.integers(0, x.ndim), max_size=2)):
+        x = np.expand_dims(x, axis)
+        x = np.broadcast_to(x, (*x.shape[:axis], draw(st.sampled_from([1, 3])), *x.shape[axis + 1 :]))
+    return x
+
+
+def kept_order(shape: tuple[int, ...], kept: list[int], *inputs: tuple[int, ...]) -> list[int]:
+    return [kept.index(a) for a in memory_order(shape, inputs) if a in kept]
+
+
+@settings(max_examples=1500)
+@given(views(), st.booleans(), st.data())
+def test_results_lie_in_memory_as_numpys(x: np.ndarray, keepdims: bool, data: st.DataObject) -> None:
+    """All of its rule, also where axes are broadcast and sorting by strides says nothing of them."""
+    axes = tuple(a for a in range(x.ndim) if data.draw(st.booleans()))
+    kept = [a for a in range(x.ndim) if keepdims or a not in axes]
+    theirs = np.asarray(x.sum(axes, keepdims=keepdims))
+    order = kept_order(x.shape, kept, tuple(s // 4 for s in x.strides))
+    assert tuple(4 * s for s in dense(theirs.shape, order)) == theirs.strides
+
+
+@settings(max_examples=400)
+@given(st.lists(st.integers(0, 4), max_size=6))
+def test_an_array_in_c_order_stays_in_c_order(shape: list[int]) -> None:
+    assert memory_order(shape, [row_major(tuple(shape))]) == tuple(range(len(shape)))
+
+
+def test_the_first_input_that_says_something_decides() -> None:
+    rows, columns, none = (4, 1), (1, 5), (0, 0)
+    assert memory_order((5, 4), [rows, columns]) == (0, 1)
+    assert memory_order((5, 4), [columns, rows]) == (1, 0)
+    assert memory_order((5, 4), [none, columns, rows]) == (1, 0)
+    assert memory_order((5, 4), [(0, 1), columns]) == (1, 0)
+    assert memory_order((5, 4), [(3, 3), columns]) == (0, 1)  # strides that are equal are in C order
+    assert memory_order((5, 4), [none]) == (0, 1)
+    assert memory_order((5, 1), [columns]) == (0, 1)
+    assert memory_order((5, 0, 4), [(1, 5, 5)]) == (0, 1, 2)
+    circle = [(4, 2, 0), (0, 2, 1), (1, 0, 2)]  # 0 outside 1, 1 outside 2, 2 outside 0
+    assert memory_order((5, 5, 5), circle) == (0, 1, 2)
+
+
+@settings(max_examples=400)
+@given(st.lists(st.integers(2, 4), min_size=1, max_size=5), st.data())
+def test_kept_dims_merge_wherever_the_inputs_do(shape: list[int], data: st.DataObject) -> None:
+    """A result in the input's order has a kept dim for each run of kept axes in memory, and its own lie in one run."""
+    order = data.draw(st.permutations(range(len(shape))))
+    axes = tuple(a for a in range(len(shape)) if data.draw(st.booleans()))
+    kept = [a for a in range(len(shape)) if a not in axes]
+    strides = strides_of(shape, order, [1] * len(shape))
+    sizes = tuple(shape[a] for a in kept)
+    g = collapse(shape, axes, [strides], [dense(sizes, kept_order(tuple(shape), kept, strides))])
+    assert len(g.kept) == len([k for k, _ in itertools.groupby(a in kept for a in order) if k])
+    assert all(a.strides[1] == b.strides[1] * b.size for a, b in itertools.pairwise(g.kept))
+
+
+def test_a_permuted_array_has_one_kept_dim() -> None:
+    """(1024, 99, 3), in memory 99, 3, 1024; a result in C order keeps its axes apart."""
+    shape, strides = (1024, 99, 3), (1, 3072, 1024)
+    assert collapse(shape, (1,), [strides], [(3, 1)]).kept == (Dim(3, (1024, 1)), Dim(1024, (1, 3)))
+    assert collapse(shape, (1,), [strides], [(1, 1024)]).kept == (Dim(3072, (1, 1)),)
+    assert kept_order(shape, [0, 2], strides) == [1, 0]
 
 
 def test_a_row_reduction_of_a_big_array_is_two_dims() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 sys.path.insert(0, str(Path(__file__).parent))
 from fake_driver import OK, FakeDriver
@@ -195,6 +196,11 @@ class Gpu:
         self.made += 1
         return self.tensor(np.full(shape, 99).astype(dtype.name), device.index)
 
+    def empty_strided(self, shape: Any, strides: Any, **how: Any) -> Tensor:
+        """An array without gaps whose elements lie ``strides`` apart."""
+        made = self.empty(shape, **how).a
+        return Tensor(as_strided(made, shape, [s * made.itemsize for s in strides]), how["device"].index)
+
     def launched(self, fn: Any) -> tuple[Any, list[str]]:
         """What ``fn`` gives, and the calls of the driver it makes."""
         self.driver.names()
@@ -204,7 +210,7 @@ class Gpu:
         """``torch``."""
         torch: Any = types.ModuleType("torch")
         torch.Tensor, torch.strided, torch.empty = Tensor, "strided", self.empty
-        torch.empty_strided = lambda shape, _, **how: self.empty(shape, **how)
+        torch.empty_strided = self.empty_strided
         for name, dtype in DTYPES.items():
             setattr(torch, name, dtype)
         torch.cuda = types.SimpleNamespace(current_stream=lambda _: types.SimpleNamespace(cuda_stream=self.stream()))

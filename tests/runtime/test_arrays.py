@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import itertools
 import pickle
 import re
 import subprocess
@@ -339,6 +340,22 @@ def test_results_of_numpy(t: DType) -> None:
     assert finish() == 1
 
 
+def test_results_lie_in_the_order_asked_for() -> None:
+    for order in (None, *itertools.permutations(range(3))):
+        v, finish = arrays.allocate(0, (2, 3, 4), F32, order)
+        assert (finish().shape, v.strides, v.address) == (
+            (2, 3, 4), dlpack.dense((2, 3, 4), order or (0, 1, 2)), finish().ctypes.data
+        )  # fmt: skip
+        assert (finish().base is None) == (order in (None, (0, 1, 2)))
+
+
+def test_strides_of_arrays_without_gaps() -> None:
+    assert dlpack.dense((2, 3, 4), (1, 2, 0)) == (1, 8, 2)
+    assert dlpack.dense((2, 0, 4), (2, 1, 0)) == (1, 2, 2)
+    assert dlpack.contiguous((2, 0, 4)) == (4, 4, 1)
+    assert dlpack.contiguous(()) == ()
+
+
 # --- copies ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("t", EVERY, ids=lambda t: t.name)
 def test_copies_from_and_to_numpy(t: DType) -> None:
@@ -369,13 +386,13 @@ class FakeTorch:
     def __init__(self) -> None:
         self.Tensor = type("Tensor", (FakeTensor,), {"__module__": "torch"})
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
-        return self.Tensor(shape=shape, dtype=dtype, device=device)
+    def empty_strided(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, device: Any) -> Any:
+        return self.Tensor(shape=shape, steps=strides, dtype=dtype, device=device)
 
 
 class FakeTensor:
     def __init__(self, **facts: Any) -> None:
-        self.shape, self.dtype, self.layout = (4, 6), "torch.float32", "torch.strided"
+        self.shape, self.steps, self.dtype, self.layout = (4, 6), (6, 1), "torch.float32", "torch.strided"
         self.negative = self.conjugate = self.requires_grad = False
         self.device = SimpleNamespace(type="cuda", index=1)
         self.__dict__.update(facts)
@@ -386,7 +403,7 @@ class FakeTensor:
         return int(self.device.index)
 
     def stride(self) -> tuple[int, ...]:
-        return (6, 1)[: len(self.shape)]
+        return tuple(self.steps)
 
     def data_ptr(self) -> int:
         return 4096
@@ -433,6 +450,8 @@ def test_torch_reader(fake_torch: FakeTorch) -> None:
 def test_torch_results(fake_torch: FakeTorch) -> None:
     v, finish = arrays.allocate(fake_torch.Tensor(), (4,), I64)
     assert (v.dtype, v.device, finish().dtype) == (I64, Device("cuda", 1), "torch.int64")
+    for order, strides in ((None, (12, 4, 1)), ((0, 1, 2), (12, 4, 1)), ((2, 0, 1), (3, 1, 6))):
+        assert arrays.allocate(fake_torch.Tensor(), (2, 3, 4), I64, order)[0].strides == strides
     with expect("WF115", "torch has no element type u32"):
         arrays.allocate(fake_torch.Tensor(), (4,), U32)
 
@@ -493,11 +512,12 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     def init(self: Any, host: Any, number: int) -> None:
         self.dtype, self.shape, self.strides = host.dtype, host.shape, host.strides
         self.data, self.device = SimpleNamespace(ptr=4096), Place(number)
+        self.transpose = lambda axes: cupy.ndarray(host.transpose(axes), number)
 
-    def empty(shape: tuple[int, ...], kind: Any) -> Any:
-        if kind == BF16.numpy:
+    def empty(shape: tuple[int, ...], dtype: Any) -> Any:
+        if dtype == BF16.numpy:
             raise TypeError("Unsupported type")
-        return cupy.ndarray(np.empty(shape, kind), Place.current)
+        return cupy.ndarray(np.empty(shape, dtype), Place.current)
 
     cupy = SimpleNamespace(
         ndarray=type("ndarray", (), {"__module__": "cupy", "__init__": init}),
@@ -514,6 +534,8 @@ def test_cupy_by_a_stand_in(fake_cupy: Any) -> None:
     assert arrays.stream_of(x) == 202  # the current stream of the array's device
     v, finish = arrays.allocate(x, (), I64)
     assert (v.device, v.dtype, finish().shape) == (Device("cuda", 2), I64, ())  # rank 0 stays an array, as in CuPy
+    v, finish = arrays.allocate(x, (2, 3, 4), I64, (2, 0, 1))
+    assert (v.strides, finish().shape, finish().strides) == ((3, 1, 6), (2, 3, 4), (24, 8, 48))
     with expect("WF115", "cupy has no element type bf16"):
         arrays.allocate(x, (3,), BF16)
 
@@ -531,6 +553,7 @@ def test_jax_on_the_cpu() -> None:
         assert isinstance(made, jax.Array)
         assert (made.dtype, made.shape, made.devices()) == (t.numpy, shape, {place})
         assert np.asarray(made).all()
+    assert arrays.allocate(x, (2, 3), F32, (1, 0))[0].strides == (3, 1)
     with expect("WF113", "JAX"):
         arrays.check_out(x, (2, 3), F32, [])
     with expect("WF114", "outside jax.jit"):

@@ -156,6 +156,17 @@ def test_an_array_that_the_kernel_cannot_serve_is_an_error() -> None:
         k(np.zeros((64, 1000), np.float32).T, device="emulator")
 
 
+def test_a_permuted_array_gives_a_result_that_lies_as_it_does() -> None:
+    """Here the kernel for two runs of results serves one run, which only a result in the array's order is."""
+    x = np.arange(48 * 3 * 64, dtype=np.float32).reshape(48, 3, 64).transpose(0, 2, 1)
+    k = wf.compile("sum", (48, 64, 3), "f32", axis=0)
+    got = k(x, device="emulator")
+    assert got.strides == x.sum(0).strides == (4, 256)
+    np.testing.assert_array_equal(got, x.sum(0))
+    with pytest.raises(ValueError, match=r"WF123.*2 kept"):
+        k(x, out=np.zeros((64, 3), np.float32), device="emulator")
+
+
 @pytest.mark.parametrize(
     ("dtype", "plan"), [("f32", ""), ("f32", "tile_bytes=16384,lanes=4"), ("i8", "tile_bytes=16384,vector=4")]
 )

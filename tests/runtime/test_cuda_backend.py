@@ -261,6 +261,13 @@ def test_copies_to_and_from_a_device(driver: FakeDriver, backend: CudaBackend) -
         backend.get(View(base + 20, (3, 2), (-2, 6), F32, gpu), 9).tolist()
         == x[::-1].ravel()[[[5, 11], [3, 9], [1, 7]]].tolist()
     )
+    turned, spaced = View(base, (6, 4), (1, 6), F32, gpu), View(base + 80, (3, 2), (-8, 2), F32, gpu)
+    backend.put(turned, x.reshape(6, 4), 9)
+    assert backend.get(turned, 9).tolist() == x.reshape(6, 4).tolist()
+    flat = backend.get(View(base, (24,), (1,), F32, gpu), 9)
+    backend.put(spaced, -x[:3, :2], 9)
+    flat[[20, 22, 12, 14, 4, 6]] = -x[:3, :2].ravel()  # what lies between them stays
+    assert backend.get(View(base, (24,), (1,), F32, gpu), 9).tolist() == flat.tolist()
     driver.names()
     backend.put(View(0, (0, 3), (3, 1), F32, gpu), x[:0, :3], 9)
     assert backend.get(View(0, (0, 3), (3, 1), F32, gpu), 9).shape == (0, 3)

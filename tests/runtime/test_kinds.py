@@ -157,7 +157,10 @@ class ndarray:  # noqa: N801 - CuPy's name
     def __init__(self, a: np.ndarray[Any, Any]) -> None:
         self.a, self.dtype, self.shape, self.strides = a, a.dtype, a.shape, a.strides
         self.data = types.SimpleNamespace(ptr=a.ctypes.data, device_id=0)
-        self.device = Device()
+        self.device, self.flags, self.nbytes = Device(), a.flags, a.nbytes
+
+    def transpose(self, axes: tuple[int, ...]) -> ndarray:
+        return ndarray(self.a.transpose(axes))
 
 
 class Device:
@@ -201,6 +204,29 @@ def test_cupy_arrays_are_remembered_too(gpu: Gpu, cupy: Any) -> None:
     got, calls = gpu.launched(lambda: wf.sum(x, 1))
     assert "cuCtxGetCurrent" in calls
     assert got.a.tolist() == x.a.sum(1).tolist()
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_a_result_that_is_remembered_lies_as_the_first_one(
+    gpu: Gpu, cupy: Any, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """CuPy's own constructor takes strides with memory alone."""
+
+    def over(shape: Any, dtype: Any, memory: Any, strides: Any) -> ndarray:
+        return ndarray(np.ndarray(shape, dtype, memory, strides=strides))
+
+    turned = np.arange(60, dtype=np.float32).reshape(3, 4, 5).transpose(2, 0, 1)
+    gpu.tensor(np.zeros(1))
+    for factor in (1, 2, 3):
+        x = gpu.tensor(turned.transpose(1, 2, 0) * factor)
+        x = Tensor(x.a.transpose(2, 0, 1)) if library == "torch" else ndarray(x.a.transpose(2, 0, 1))
+        if factor > 1:  # a recipe's
+            monkeypatch.setattr(cupy, "ndarray", over)
+            cupy.cuda.alloc = lambda nbytes: gpu.tensor(np.full(nbytes, 99, np.uint8)).a.data
+        got, calls = gpu.launched(lambda: wf.sum(x, 1))  # noqa: B023
+        np.testing.assert_array_equal(got.a, (turned * factor).sum(1))
+        assert got.a.strides == turned.sum(1).strides == (4, 20)
+        assert (calls == ["cuLaunchKernelEx"]) == (factor > 1)
 
 
 @pytest.mark.usefixtures("cupy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -109,6 +110,15 @@ def test_an_empty_segment_has_the_value_of_no_elements() -> None:
         assert np.isnan(means).tolist() == (lengths == 0).tolist()
     nothing = wf.segment_reduce(np.zeros((0, 3), np.int32), [0, 0, 0], "sum", device="emulator")
     assert nothing.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_segments_take_the_place_of_their_axis_in_memory(order: tuple[int, ...], axis: int) -> None:
+    x = np.arange(210).reshape(5, 6, 7).transpose(order)
+    got = wf.segment_reduce(x, [0, 2, 2, 5], "sum", axis=axis, device="emulator")
+    np.testing.assert_array_equal(got, one_by_one("sum", x, np.array([0, 2, 2, 5]), axis))
+    assert np.argsort(got.strides).tolist() == np.argsort(x.strides).tolist()
 
 
 @pytest.mark.parametrize("shape", [(0,), (7,), (0, 4), (7, 0)])
