@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import both, columns, limits, period, rows, split, staged, staggered, tiles
+from warpfold.compiler import both, columns, limits, period, rows, runs, split, staged, staggered, tiles
 from warpfold.compiler.access import MANY, WIDEST
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
@@ -84,7 +84,7 @@ def of_accesses() -> tuple[str, ...]:
         f"in rows of fewer than {by_bytes(shifted, 'accesses ')}, which would not pay for the masks ",
         f"Staggered warps have up to {by_bytes(staggered.IN_FLIGHT)}, and {staggered.OF_TRUTHS} for truth values",
         f"A *wide* access is one of {WIDEST} bytes",
-        f"One for an array of {MANY >> 20} Mi elements or more with one reduced dim has just its dims",
+        f"One for an array of {MANY >> 20} Mi elements or more has just its dims",
     )
 
 
@@ -106,7 +106,10 @@ def of_rows() -> tuple[str, ...]:
         f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; ",
         f"| CTA | {split.THREADS} threads, ",
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
-        f"| several dims | {rows.LANES_OF_SEVERAL_DIMS} threads, or a CTA |",
+        "| several dims | 8, 32, 128 threads | dims that did not merge: ",
+        *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
+        f"lanes a run, {split.THREADS // WARP} warps | of these rows those whose runs, of {runs.SHORTEST[1]} bytes and "
+        f"more, {runs.SHORTEST_OF_TRUTHS} truth values, {runs.SHORTEST[2]} pairs of bytes, would be read by ",
     )
 
 

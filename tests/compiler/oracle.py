@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from layouts import offsets_of
 from ownership import (
@@ -9,14 +11,17 @@ from ownership import (
     check_launch,
     check_periods,
     check_reduced,
+    check_run,
     check_staggered,
     check_threads,
 )
 from tiling import check_tile, results_of
 
 from warpfold.compiler.access import WIDEST
+from warpfold.compiler.ownership import shared
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import INDEX_LIMIT
+from warpfold.compiler.runs import as_rows
 from warpfold.compiler.target import TARGETS
 from warpfold.compiler.task import Choice, Task
 
@@ -28,7 +33,9 @@ def check_choice(task: Task, choice: Choice) -> None:
     if plan.walk == "period":
         return check_rows(task, choice)
     check_threads(plan)
-    check_launch(plan, run, g.n_kept, g.n_reduced, results_of(task, choice))
+    check_launch(plan, run, g.n_kept, shared(plan, g), results_of(task, choice))
+    if plan.walk == "runs":
+        return check_runs(task, choice)
     for lead in leads(choice):
         check_reduced(plan, run, g.n_reduced, lead)
     assert task.monoid.commutative or plan.walk == "blocked"
@@ -37,6 +44,20 @@ def check_choice(task: Task, choice: Choice) -> None:
         check_tile(task, choice) if plan.tile_bytes else check_access(task, choice)
         check_stores(task, choice)
     return None
+
+
+def check_runs(task: Task, choice: Choice) -> None:
+    """The same where the runs of a result are read as rows are."""
+    g, plan = task.geometry, choice.plan
+    for number in range(g.runs):
+        check_run(plan, choice.run, g.runs, number)
+    assert choice.run.length == g.reduced[-1].size
+    assert task.monoid.commutative
+    check_index_bits(task, choice)
+    if plan.vector > 1 and g.n_kept * g.n_reduced:
+        rows = as_rows(g)
+        assert rows is not None
+        check_access(replace(task, geometry=rows), choice)
 
 
 def check_rows(task: Task, choice: Choice) -> None:
@@ -75,7 +96,8 @@ def check_index_bits(task: Task, choice: Choice) -> None:
     """64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
     g = task.geometry
     reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
-    largest = max(g.n_reduced, g.n_kept * choice.run.split, *reach)
+    rows = g.n_kept * g.runs if choice.plan.walk == "runs" else 0
+    largest = max(g.n_reduced, g.n_kept * choice.run.split, rows, *reach)
     assert choice.facts.index_bits == (32 if largest < INDEX_LIMIT else 64)
 
 

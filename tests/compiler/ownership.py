@@ -17,6 +17,7 @@ from warpfold.compiler.ownership import (
     period_range,
     position,
     reduced_range,
+    runs_of,
     staggered_columns,
 )
 from warpfold.compiler.plan import Plan
@@ -77,11 +78,11 @@ def check_threads(plan: Plan) -> None:
 def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: int | None = None) -> None:
     """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none.
 
-    A CTA has so many ``results``; None for its slots.
+    A CTA has so many ``results``; None for its slots. Where a walk is by runs, ``n_reduced`` counts these.
     """
     each = plan.slots if results is None else results
     assert run.chunk > 0
-    assert run.chunk % plan.tile == 0
+    assert run.chunk % (plan.warps if plan.walk == "runs" else plan.tile) == 0
     assert run.split >= 1
     assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
@@ -91,6 +92,18 @@ def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: 
     assert run.split == plan.cluster or plan.finish != "cta"
     if plan.walk == "staggered":
         check_columns_of_staggered(plan, run, n_kept)
+
+
+def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
+    """One warp of one CTA reads the run, and all its elements are of one lane each, wherever it begins."""
+    parts = {0, number // run.chunk, run.split - 1}
+    places = [Place(0, part, warp * WARP) for part in parts for warp in range(plan.warps)]
+    assert sum(number in runs_of(plan, run, place, runs) for place in places) == 1
+    row = replace(plan, walk="interleaved", warps=1)
+    whole = Launch(1, 1, -(-run.length // row.tile) * row.tile)
+    for lead in range(plan.vector):
+        for element in {0, run.length // 2, run.length - 1}:
+            assert owners(row, whole, run.length, element, lead) == 1
 
 
 def check_columns_of_staggered(plan: Plan, run: Launch, n_kept: int) -> None:

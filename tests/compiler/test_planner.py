@@ -13,6 +13,7 @@ from oracle import check_choice, check_cluster, check_index_bits, check_target, 
 from ownership import (
     check_launch,
     check_periods,
+    check_run,
     check_threads,
     owners,
     period_owners,
@@ -26,6 +27,7 @@ from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import Dim
 from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.ownership import shared
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import INDEX_LIMIT, choose, facts
 from warpfold.compiler.split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS
@@ -100,8 +102,12 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
                 assert period_owners(choice.plan, choice.run, g.columns, g.n_reduced, element, lead) == 1
         return
     check_threads(choice.plan)
-    check_launch(choice.plan, choice.run, g.n_kept, g.n_reduced, results_of(task, choice))
+    check_launch(choice.plan, choice.run, g.n_kept, shared(choice.plan, g), results_of(task, choice))
     check_index_bits(task, choice)
+    if choice.plan.walk == "runs":
+        for number in {0, g.runs - 1, data.draw(st.integers(0, g.runs - 1))}:
+            check_run(choice.plan, choice.run, g.runs, number)
+        return
     for lead in leads(choice):
         for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:
             assert owners(choice.plan, choice.run, g.n_reduced, element, lead) == 1
