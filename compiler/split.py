@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import ranks
+from .access import ranks, row_of
 from .atomic import exact
-from .ownership import grain, launch
+from .ownership import cells_of, grain, launch, tiles_of
 from .plan import LARGEST_CLUSTER, Plan
 from .task import Notes, Task
 
@@ -63,12 +63,13 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     if plan.cluster > 1:
         return plan.cluster
     g = task.geometry
-    tiles = max(1, -(-g.n_kept // grain(plan, g.columns)[0]))
+    row = row_of(task, plan)
+    tiles = max(1, tiles_of(plan, g.n_kept, row))
     parts = ctas_of(task, plan)
     if parts == 1 or (plan.warps_kept > 1 and plan.walk != "period"):
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
-    shared = launch(replace(plan, finish="last_block"), g.n_kept, g.n_reduced, parts, g.columns).split
+    shared = launch(replace(plan, finish="last_block"), g.n_kept, g.n_reduced, parts, row).split
     few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
     notes.because(f"{shared} CTAs share each result: {few}", "parts", "coarsening")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
@@ -77,21 +78,20 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     return parts
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, columns: int = 1) -> int:
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, row: int = 0) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
-    there is one CTA when the results fill it.
+    there is one CTA when the results fill it. ``row`` is that of ``tiles_of``.
     """
     if plan.coarsening:
-        return coarsened(plan, n_reduced, columns)
-    slots, step = grain(plan, columns)
+        return coarsened(plan, n_reduced, row)
+    step = grain(plan, row or n_kept)[1]
     accesses = -(-n_reduced // step)
-    width = plan.second.vector_kept
-    pitch = max(1, -(-n_kept // width) * width)
-    most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
-    most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
-    tiles = max(1, -(-n_kept // slots))
+    cells = max(1, cells_of(plan, n_kept, row))
+    most = min(MOST_PARTS, WORKSPACE // (cells * state_bytes) * plan.cluster)
+    most = min(most, AT_THE_END // row) if plan.walk == "period" else most
+    tiles = max(1, tiles_of(plan, n_kept, row))
     each, longest = _along_kept(plan, state_bytes) if plan.fast == "kept" else (CTAS_PER_SM, LONGEST)
     resident = sms * each * THREADS // plan.threads
     steps = -(-n_reduced // (step * plan.unroll))
@@ -103,9 +103,9 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     return _even(max(1, parts), most, tiles, steps, resident)
 
 
-def coarsened(plan: Plan, n_reduced: int, columns: int = 1) -> int:
+def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
     """CTAs along the reduced axis of a plan that coarsens, on any machine and for any state."""
-    accesses = -(-n_reduced // grain(plan, columns)[1])
+    accesses = -(-n_reduced // grain(plan, row)[1])
     return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 
@@ -139,4 +139,4 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
     g = task.geometry
-    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes, g.columns)
+    return ctas(plan, g.n_kept, g.n_reduced, task.machine, task.state_bytes, row_of(task, plan))
