@@ -47,6 +47,7 @@ class Facts:
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
         repeats: whether the launch says how often elements and results are repeated.
         flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
+        by_row: whether the results of a CTA lie within one row, along the innermost of several kept dims.
     """
 
     kept_rank: int
@@ -57,6 +58,11 @@ class Facts:
     ragged: bool = False
     repeats: bool = False
     flat: bool = False
+    by_row: bool = False
+
+    def row(self, geometry: Geometry) -> int:
+        """The results of a row, beyond which the tile of a CTA does not go."""
+        return geometry.columns if self.by_row or "period" in self.access else geometry.n_kept
 
     @property
     def cut(self) -> str:
@@ -190,12 +196,12 @@ def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
     return (count - 1) * own.stride + own.span
 
 
-def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 1) -> Geometry:
+def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 1, *, by_row: bool = False) -> Geometry:
     """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept][reduced].
 
     ``geometry`` is that of the first kernel's outputs alone, with what of each is left to reduce; each part begins a
-    whole number of ``vector`` states after the one before. The dim of the parts is there even for one, since a kernel
-    compiled for partials has a parameter for its stride.
+    whole number of ``vector`` states after the one before, and so does each row of results ``by_row``. The dim of the
+    parts is there even for one, since a kernel compiled for partials has a parameter for its stride.
     """
     n_outputs = len(geometry.offsets)
     stride = 1
@@ -203,6 +209,7 @@ def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 
     for d in reversed((*geometry.kept, *geometry.reduced)):
         laid.insert(0, Dim(d.size, (stride,) * states + d.strides))
         stride *= d.size
+        stride = -(-stride // vector) * vector if by_row else stride
     kept, left = laid[: len(geometry.kept)], laid[len(geometry.kept) :]
     parts = Dim(split, (-(-stride // vector) * vector,) * states + (0,) * n_outputs)
     again = geometry.copies

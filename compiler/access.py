@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import error
 from .geometry import Dim, Geometry
-from .plan import Access, Plan
+from .plan import OWN_WALKS, Access, Plan
 from .task import Task
 
 MANY = 1 << 22
@@ -51,6 +51,29 @@ def planned(task: Task, axis: str, vector: int, *, rows: bool = False) -> set[Ac
     return {access(task, i, axis, vector, rows=rows) for i in inputs}
 
 
+def goes_by_row(task: Task, plan: Plan) -> bool:
+    """Whether the results of a CTA lie within one row, that is along the innermost of several kept dims.
+
+    Then no vector goes on in the next row, which begins anywhere: all is as if the row were alone.
+    """
+    if len(task.geometry.kept) < 2 or plan.fast == "reduced":
+        return False
+    return plan.walk == "staggered" or (plan.walk not in OWN_WALKS and is_cut(task, plan.vector))
+
+
+def is_cut(task: Task, vector: int) -> bool:
+    """Whether vectors along several kept dims are cut where the innermost one ends, and read all the same."""
+    g = task.geometry
+    several = len(g.kept) > 1 and g.columns % vector != 0
+    return several and "strided" not in planned(task, "kept", vector)
+
+
+def row_of(task: Task, plan: Plan) -> int:
+    """The results of a row, beyond which the tile of a CTA does not go; all of them where tiles go on in the next."""
+    by_row = plan.walk == "period" or goes_by_row(task, plan)
+    return task.geometry.columns if by_row else task.geometry.n_kept
+
+
 def _access(task: Task, operand: int, axis: str, vector: int, start: int, *, rows: bool) -> Access:
     """The same for a walk that starts at the address ``start``."""
     g = task.geometry
@@ -82,9 +105,8 @@ def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     if task.determinism == "portable":  # the first and the last element stand alone in the tree
         return False
     apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
-    one_run = len(g.kept) == 1 or g.kept[-1].size % vector == 0
     forward = all(d.strides[operand] >= 0 for d in g.kept)
-    return apart and one_run and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
+    return apart and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
 
 
 def check_width(task: Task, vector: int, widest: int) -> None:
@@ -110,8 +132,8 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
         return False
     nbytes = vector * item
     copies = task.geometry.copies
-    starts = (start, copies.strides[operand] * item if copies else 0)
-    side_by_side = all(s % min(WIDEST, nbytes) == 0 for s in starts) and dims[-1].strides[operand] == 1
+    outer = [d.strides[operand] * item for d in (*dims[:-1], *([copies] if copies else []))]
+    side_by_side = all(s % min(WIDEST, nbytes) == 0 for s in (start, *outer)) and dims[-1].strides[operand] == 1
     return side_by_side and (nbytes <= WIDEST or plan.positions == 1)
 
 

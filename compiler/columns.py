@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import WIDEST, ceil2, large, planned, ranks
+from .access import WIDEST, ceil2, is_cut, large, planned, ranks
 from .cost import operations
 from .geometry import Geometry
 from .limits import (
@@ -57,6 +57,9 @@ hold: such results are a third of the traffic or more, and neighbouring lanes wr
 FEW_ROWS, HALF = 16, 8
 """Rows at most of which columns that begin anywhere are taken in accesses of so many bytes, of which most lie in one of
 the two aligned accesses: there are too few rows to hide what taking them out costs. Bytes always are."""
+BUSY = 3 / 4
+"""Part of the lanes of a row, and of the warps of its CTAs, that have something to read, where no access goes on in the
+next row."""
 WRITES = 32
 """Bytes of results side by side that a thread writes at most, where it walks alone."""
 
@@ -69,7 +72,7 @@ def plan(task: Task, notes: Notes) -> Plan:
         widest = _widest_of_short(task, widest)
     elif _has_long_rows(task):
         widest = min(widest, HALF // task.itemsize)
-    vector = vector_of(task, "kept", widest, notes)
+    vector = _within_row(task, vector_of(task, "kept", widest, notes), notes)
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
     alone = _is_short(task, vector)
     if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
@@ -89,7 +92,39 @@ def plan(task: Task, notes: Notes) -> Plan:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
-    return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, THREADS // WARP // warps)
+    warps_kept = _warps_kept(task, vector, lanes_kept, THREADS // WARP // warps)
+    return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, warps_kept)
+
+
+def _within_row(task: Task, vector: int, notes: Notes) -> int:
+    """``vector``, or where a row of several cuts it so many elements that most lanes have some, or single ones.
+
+    So it is in large arrays: kernels for others have more dims than these, which would cost more than is gained.
+    """
+    if not is_cut(task, vector):
+        return vector
+    widths = [vector >> k for k in range(vector.bit_length() - 1)] if large(task.geometry) else []
+    found = max((n for n in widths if is_cut(task, n) and not _is_idle(task, n)), default=1)
+    if found < vector:
+        notes.rejected.append((f"vector={vector}", f"rows of {task.geometry.columns} results do not fill lanes"))
+    return found
+
+
+def _is_idle(task: Task, vector: int) -> bool:
+    """Whether too many lanes have none of the accesses of a row."""
+    lanes = WARP if _is_short(task, vector) else _lanes_kept(task, vector)
+    accesses = -(-task.geometry.columns // vector)
+    return -(-accesses // lanes) * lanes * BUSY > accesses
+
+
+def _warps_kept(task: Task, vector: int, lanes: int, most: int) -> int:
+    """Warps of a CTA along the kept axis, of so many lanes: fewer where a row would leave many of them idle."""
+    if not is_cut(task, vector):
+        return most
+    warps = -(-task.geometry.columns // (vector * lanes))
+    while most > 1 and -(-warps // most) * most * BUSY > warps:
+        most //= 2
+    return most
 
 
 def is_heavy(task: Task, vector: int) -> bool:

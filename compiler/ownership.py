@@ -45,13 +45,13 @@ def period_rows(plan: Plan, columns: int) -> int:
     return plan.threads * plan.vector // columns // whole * whole
 
 
-def grain(plan: Plan, columns: int) -> tuple[int, int]:
+def grain(plan: Plan, row: int) -> tuple[int, int]:
     """Results that a CTA works on, and what of ``shared`` its threads read with an access each, or a run a warp.
 
-    ``columns`` are the results side by side, which only a period asks for.
+    ``row`` are the results of a row of the kept axis, which only a period asks for.
     """
     if plan.walk == "period":
-        return columns, period_rows(plan, columns)
+        return row, period_rows(plan, row)
     if plan.walk == "runs":
         return plan.slots, plan.warps
     return plan.slots, plan.positions * plan.vector_reduced
@@ -62,25 +62,36 @@ def shared(plan: Plan, geometry: Geometry) -> int:
     return geometry.runs if plan.walk == "runs" else geometry.n_reduced
 
 
-def unrolled(plan: Plan, columns: int) -> int:
+def unrolled(plan: Plan, row: int) -> int:
     """What of it the threads of a CTA take in one unrolled step."""
-    step = grain(plan, columns)[1]
+    step = grain(plan, row)[1]
     return step if plan.walk == "runs" else step * plan.unroll
 
 
-def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, columns: int = 1) -> Launch:
+def tiles_of(plan: Plan, n_kept: int, row: int = 0) -> int:
+    """CTAs along the kept axis: each has results of one row of so many; where that is 0, all results are one row."""
+    each = row or max(1, n_kept)
+    return n_kept // each * -(-each // grain(plan, each)[0])
+
+
+def cells_of(plan: Plan, n_kept: int, row: int = 0) -> int:
+    """Partial states of a part: in each row whole vectors, also where the last one reaches beyond its end."""
+    each, width = row or max(1, n_kept), plan.second.vector_kept
+    return n_kept // each * -(-each // width) * width
+
+
+def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, row: int = 0) -> Launch:
     """Grid and chunk for a reduction of these sizes, with about ``split`` CTAs along the reduced axis.
 
-    ``n_reduced`` is what ``shared`` says.
+    ``row`` is that of ``tiles_of``, ``n_reduced`` what ``shared`` says.
     """
-    slots, step = grain(plan, columns)
+    step, whole = grain(plan, row or n_kept)[1], unrolled(plan, row or n_kept)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
-    whole = unrolled(plan, columns)
     chunk = -(-chunk // whole) * whole
     clusters = max(1, -(-n_reduced // (chunk * plan.cluster)))
     rows = step if plan.walk == "period" else 1
-    return Launch(-(-n_kept // slots), clusters * plan.cluster, chunk, rows=rows)
+    return Launch(tiles_of(plan, n_kept, row), clusters * plan.cluster, chunk, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -92,25 +103,31 @@ class Place:
     thread: int
 
 
+def in_row(plan: Plan, place: Place, row: int) -> tuple[int, Place]:
+    """The number of a thread's row, where tiles go by rows of so many results, and its place as of that row alone."""
+    number, tile = divmod(place.tile, tiles_of(plan, row))
+    return number, replace(place, tile=tile)
+
+
 def kept_index(plan: Plan, place: Place) -> int:
-    """The first kept index of a thread; it owns ``vector_kept`` of them from there."""
+    """The first kept index of a thread in its row; it owns ``vector_kept`` of them from there."""
     lane, warp = place.thread % WARP, place.thread // WARP
     lane_kept = lane // plan.lanes if plan.fast == "reduced" else lane % plan.lanes_kept
     warp_kept = warp // plan.warps
     return ((place.tile * plan.warps_kept + warp_kept) * plan.lanes_kept + lane_kept) * plan.vector_kept
 
 
-def staggered_columns(plan: Plan, run: Launch, place: Place, n_kept: int) -> tuple[int, int]:
+def staggered_columns(plan: Plan, place: Place, row: int) -> tuple[int, int]:
     """(begin, end) of the columns that a thread of a staggered warp owns; its accesses begin up to a vector earlier.
 
-    All CTAs have as many columns, in whole accesses. The lanes behind these own none; the first of them reads what of
-    the last column its neighbour does not.
+    All CTAs of a row have as many columns, in whole accesses. The lanes behind these own none; the first of them reads
+    what of the last column its neighbour does not.
     """
     slot = place.thread % WARP * plan.vector
-    vectors = -(-n_kept // plan.vector)
-    pitch = -(-vectors // run.tiles) * plan.vector
+    vectors = -(-row // plan.vector)
+    pitch = -(-vectors // tiles_of(plan, row)) * plan.vector
     begin = place.tile * pitch + slot
-    return begin, min(begin + plan.vector, n_kept) if slot < pitch else begin
+    return begin, min(begin + plan.vector, row) if slot < pitch else begin
 
 
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:

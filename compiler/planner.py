@@ -17,11 +17,11 @@ from itertools import pairwise
 
 from . import asked, both, columns, rows, runs, staged, tiles, walks
 from .abi import Facts
-from .access import access, nearest, planned, ranks, stores_vector
+from .access import access, goes_by_row, nearest, planned, ranks, row_of, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
-from .ownership import Launch, launch, shared
+from .ownership import Launch, cells_of, launch, shared
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
@@ -62,7 +62,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     if options:
         plan, parts = asked.overridden(task, plan, parts, options, notes)
     check(plan, task.target, task.state_bytes)
-    run = launch_of(plan, task.geometry, parts, task.program.inputs)
+    run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
@@ -74,7 +74,7 @@ def _of_both(task: Task, options: str, notes: Notes) -> Choice:
         plan, parts = asked.overridden(task, plan, parts, both.rest(options), notes)
     for each in (plan, both.second(plan)):
         check(each, task.target, task.state_bytes)
-    run = launch_of(plan, task.geometry, parts, task.program.inputs)
+    run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
     reasons = [reason for reason, _ in notes.reasons]
     return Choice(replace(plan, fast="both"), facts(task, plan), run, reasons, notes.rejected)
 
@@ -114,7 +114,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
     seen = [g] if g.after is None else [g, g.after]  # results are the second kernel's
     reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
-    partials = g.n_kept * coarsened(plan, shared(plan, g), g.columns) if plan.coarsening else 0
+    row, by_row = row_of(task, plan), goes_by_row(task, plan)
+    partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
     rows = g.n_kept * g.runs if plan.walk == "runs" else g.n_kept
     largest = max(rows, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
@@ -127,8 +128,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     else:
         accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
     several = ranks(g)[0] > 1
-    flat = several and all(_in_one_run(g, o) for o in outputs)
-    vectors = plan.met.vector_kept > 1 and (flat or not several) and "staggered" not in accesses
+    flat = several and not by_row and all(_in_one_run(g, o) for o in outputs)
+    vectors = plan.met.vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
@@ -136,6 +137,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         vectors and all(stores_vector(task, o, plan, bounded="unaligned" in accesses) for o in outputs),
         repeats=g.repeats,
         flat=flat,
+        by_row=by_row,
     )
 
 
@@ -163,9 +165,9 @@ def _fast(task: Task, notes: Notes) -> str:
     return "reduced"
 
 
-def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType]) -> Launch:
-    """Grid and chunk of ``plan``, with so many CTAs along the reduced axis."""
-    run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, geometry.columns)
+def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType], row: int) -> Launch:
+    """Grid and chunk of ``plan``, with so many CTAs along the reduced axis, and tiles that go by rows of results."""
+    run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
     if plan.walk == "runs":
         return replace(run, length=geometry.reduced[-1].size)
     if not plan.tile_bytes:

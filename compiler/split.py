@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import ranks
+from .access import ranks, row_of
 from .atomic import exact
-from .ownership import grain, launch, shared, unrolled
+from .ownership import cells_of, grain, launch, shared, tiles_of, unrolled
 from .plan import LARGEST_CLUSTER, Plan
 from .task import Notes, Task
 
@@ -65,12 +65,13 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     if plan.cluster > 1:
         return plan.cluster
     g = task.geometry
-    tiles = max(1, -(-g.n_kept // grain(plan, g.columns)[0]))
+    row = row_of(task, plan)
+    tiles = max(1, tiles_of(plan, g.n_kept, row))
     parts = ctas_of(task, plan)
     if parts == 1 or (plan.warps_kept > 1 and plan.walk != "period"):
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
-    split = launch(replace(plan, finish="last_block"), g.n_kept, shared(plan, g), parts, g.columns).split
+    split = launch(replace(plan, finish="last_block"), g.n_kept, shared(plan, g), parts, row).split
     few = f"{tiles} tile(s) of results do not fill {task.machine} SMs"
     notes.because(f"{split} CTAs share each result: {few}", "parts", "coarsening")
     notes.rejected.append(("finish=two_kernels", "a second launch costs more than the last CTA's second round"))
@@ -79,24 +80,23 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     return parts
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, columns: int = 1) -> int:
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, row: int = 0) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
-    there is one CTA when the results fill it.
+    there is one CTA when the results fill it. ``row`` is that of ``tiles_of``.
     """
     if plan.coarsening:
-        return coarsened(plan, n_reduced, columns)
-    slots, step = grain(plan, columns)
+        return coarsened(plan, n_reduced, row)
+    step = grain(plan, row or n_kept)[1]
     accesses = -(-n_reduced // step)
-    width = plan.second.vector_kept
-    pitch = max(1, -(-n_kept // width) * width)
-    most = min(MOST_PARTS, WORKSPACE // (pitch * state_bytes) * plan.cluster)
-    most = min(most, AT_THE_END // columns) if plan.walk == "period" else most
-    tiles = max(1, -(-n_kept // slots))
+    cells = max(1, cells_of(plan, n_kept, row))
+    most = min(MOST_PARTS, WORKSPACE // (cells * state_bytes) * plan.cluster)
+    most = min(most, AT_THE_END // row) if plan.walk == "period" else most
+    tiles = max(1, tiles_of(plan, n_kept, row))
     each, longest = _in_flight(plan, state_bytes)
     resident = sms * each * THREADS // plan.threads
-    whole = unrolled(plan, columns)
+    whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
     parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // whole)
     if tiles >= max(2, each // 2) * sms or tiles * parts <= TOO_FEW:
@@ -106,9 +106,9 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, co
     return _even(max(1, parts), most, tiles, steps, resident)
 
 
-def coarsened(plan: Plan, n_reduced: int, columns: int = 1) -> int:
+def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
     """CTAs along the reduced axis of a plan that coarsens, on any machine and for any state."""
-    accesses = -(-n_reduced // grain(plan, columns)[1])
+    accesses = -(-n_reduced // grain(plan, row)[1])
     return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 
@@ -146,4 +146,4 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
     g = task.geometry
-    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, g.columns)
+    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, row_of(task, plan))

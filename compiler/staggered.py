@@ -4,6 +4,9 @@ A row may begin between two boundaries of an access, and the next one at another
 has warps begin at the same place, if that many row strides are whole accesses. So a warp that reads one row in so many
 begins each at the boundary before, and the elements of its accesses stay those of the same columns throughout. How far
 the warps of a CTA are *staggered* against each other matters only where they meet in shared memory.
+
+Where there are several kept dims, the columns of a CTA are those of one index of the outer ones: each such row is read
+as if it were alone.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ LANES, LANES_OF_BYTES = 12, 24
 """Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values."""
 SMALLEST = {1: 4 << 20, 2: 6 << 20, 4: 6 << 20, 8: 32 << 20}
 """Bytes of an array at least, by those of an element; single ones of 8 bytes fill sectors anyway."""
+SINGLE = 8
+"""Bytes of an element from which on single ones of a middle axis are as fast."""
 OF_PAIRS = 8 << 20
 """The same of elements of two bytes whose states take several registers."""
 STEPS = 2
@@ -62,7 +67,8 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     lanes = LANES_OF_BYTES if task.itemsize == 1 and not joins_truths(task) else LANES
     wide_states = task.itemsize == 2 and task.state_registers > 1
     small = g.n_kept * g.n_reduced * task.itemsize < (OF_PAIRS if wide_states else SMALLEST[task.itemsize])
-    short = vector == 1 or small or g.n_reduced < STEPS * found.tile or g.n_kept < lanes * vector
+    small = small or (len(g.kept) > 1 and task.itemsize >= SINGLE)
+    short = vector == 1 or small or g.n_reduced < STEPS * found.tile or g.columns < lanes * vector
     if short or not task.monoid.commutative or not serves(task, found):
         return plan
     notes.forget({"vector", "lanes", "warps", "unroll"})
@@ -79,11 +85,11 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 def serves(task: Task, plan: Plan) -> bool:
     """Whether the layout is one of rows that staggered warps can read, in accesses of ``plan``."""
     g, item = task.geometry, task.itemsize
-    one = len(task.program.inputs) == len(g.kept) == len(g.reduced) == 1
+    one = len(task.program.inputs) == len(g.reduced) == 1 and 1 <= len(g.kept) <= 3
     if not one or plan.vector * item > LEAST or task.determinism == "portable":
         return False
     stride = g.reduced[0].strides[0]
     start = task.addresses[0] + g.offsets[0] * item
     in_place = plan.warps * stride % plan.vector == 0 and start % item == 0
-    apart = min(stride, g.n_kept) * item >= LEAST
-    return g.kept[0].strides[0] == 1 and in_place and apart
+    apart = min(stride, g.columns) * item >= LEAST
+    return g.kept[-1].strides[0] == 1 and in_place and apart

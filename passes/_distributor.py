@@ -23,7 +23,7 @@ class Distributor(Repeats):
     """Distributes one function.
 
     Attributes:
-        first_kept: the first result of the CTA.
+        first_kept: the first result of the CTA in its row.
         first, limit, length: the elements that the CTA owns, from ``first`` to ``limit``, cut into such pieces.
     """
 
@@ -117,9 +117,9 @@ class Distributor(Repeats):
     def place(self) -> None:
         """Computes the thread's place along both axes."""
         self.stand()
-        tile = self.id(gpu.block_id(gpu.Dimension.x))
-        self.first_kept = self.scaled(tile, self.plan.slots)
-        self.own(arith.addi(self.first_kept, self.slot), self.arg("n_kept"))
+        self.find_row()
+        self.first_kept = self.scaled(self.tile, self.plan.slots)
+        self.own(arith.addi(self.first_kept, self.slot), self.columns)
         if self.plan.cluster > 1:
             self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), self.plan.cluster)
             self.owner: Any = arith.andi(self.owner, self.is_first(self.rank))
@@ -173,6 +173,7 @@ class Distributor(Repeats):
         plan = self.plan
         begin, end = self.span(self.first, self.limit, self.length, plan.vector_reduced)
         self.extents = {i: self.extent(i) for i, access in enumerate(self.facts.access) if access == "shifted"}
+        self.beside = {i: self.beside_row(i) for i, access in enumerate(self.facts.access) if access == "unaligned"}
 
         def body(r: Any) -> list[Any]:
             memo: dict[Any, Any] = {}
@@ -189,12 +190,12 @@ class Distributor(Repeats):
             self.lie(lay)
         begin, end = self.span(self.number(0), parts, parts, 1)
         step = lay.positions if lay.walk != "blocked" else 1
+        place, pitch = self.left_at(parts)
 
         def body(r: Any) -> list[Any]:
-            n_kept = self.pitch()
             attributes = self.load_attributes(1, 1, "kept", "coherent")
             values = [
-                self.make("fold.load", t, [self.arg("partial", i), self.kept, r, self.number(1), n_kept], attributes,
+                self.make("fold.load", t, [self.arg("partial", i), place, r, self.number(1), pitch], attributes,
                           lay.vector_kept)
                 for i, t in enumerate(self.states)
             ]  # fmt: skip
@@ -234,25 +235,28 @@ class Distributor(Repeats):
         """Whether the thread leaves a partial state: also of results beyond the kept axis, as whole vectors have."""
         if self.lay == self.plan or not self.facts.bounded:
             return self.owner
-        inside = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.pitch())
+        inside = arith.cmpi(arith.CmpIPredicate.slt, self.kept, self.pitch_of_row())
         return arith.andi(inside, self.is_first(self.position))
 
     def left_at(self, _parts: Any) -> tuple[Any, Any]:
         """Where this thread's partial state lies in those of a part, and how many there are."""
-        return self.kept, self.pitch()
+        pitch = self.pitch_of_row()
+        if not self.facts.by_row:
+            return self.kept, pitch
+        return arith.addi(arith.muli(self.kept_row, pitch), self.kept), arith.muli(self.count_of_rows(), pitch)
 
-    def pitch(self) -> Any:
-        """The partial states of a part: whole vectors, also where the last one reaches beyond the kept axis."""
-        n_kept, width = self.arg("n_kept"), self.plan.second.vector_kept
+    def pitch_of_row(self) -> Any:
+        """The partial states of a row in a part: whole vectors, also where the last one reaches beyond its end."""
+        width = self.plan.second.vector_kept
         if not self.facts.bounded:
-            return n_kept
-        return arith.andi(arith.addi(n_kept, self.number(width - 1)), self.number(-width))
+            return self.columns
+        return arith.andi(arith.addi(self.columns, self.number(width - 1)), self.number(-width))
 
     def results_from(self, state: Any) -> None:
         """Applies the elementwise code after the reduction and stores the results."""
         whole = self.power(unpack(state)) if self.facts.repeats else unpack(state)
         memo = dict(zip(self.reduced, whole, strict=True))
-        inputs, dims = len(self.block.arguments), range(self.facts.kept_rank)
+        inputs, dims = len(self.block.arguments), self.kept_dims
         dims = dims[-1:] if self.facts.flat else dims
         for i, result in enumerate(self.results):
             value = self.value(result, self.lay.vector_kept, memo, None)
@@ -260,6 +264,6 @@ class Distributor(Repeats):
             layout += [self.arg("kept_stride", inputs + i, d) for d in dims]
             attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
-                layout, attributes = [*layout, self.arg("n_kept")], attributes | {"bounded": True}
+                layout, attributes = [*layout, self.columns], attributes | {"bounded": True}
             with self.places(value, i) as (own, base, on):
                 self.make_op("fold.store", [], [own, base, self.kept, on, *layout], attributes)

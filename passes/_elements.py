@@ -8,10 +8,10 @@ from ..compiler.combine import clone_block, constant, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
 from ..compiler.mlir import arith, ir, vector
-from ._kernel import Kernel
+from ._row import Row
 
 
-class Elements(Kernel):
+class Elements(Row):
     """The fragments of a thread.
 
     Attributes:
@@ -20,12 +20,14 @@ class Elements(Kernel):
         origin: the place of the element that has the number 0; none where it is the first.
         copies: by input, the copy in shared memory that its elements are read from, and where in it they begin.
         extents: by input that is read from the boundary before a row, the elements from its first to its last.
+        beside: by input whose columns begin anywhere, its elements before the CTA's row of results, and behind it.
     """
 
     kept: Any
     count: Any
     origin: Any
     extents: dict[int, Any]
+    beside: dict[int, list[Any]]
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -69,13 +71,14 @@ class Elements(Kernel):
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         facts = self.facts
-        kept, reduced = range(facts.kept_rank), range(facts.reduced_rank)
+        kept, reduced = self.kept_dims, range(facts.reduced_rank)
         layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + [self.arg("reduced_size", 0, d) for d in reduced[1:]]
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
         layout += [self.extents[operand]] if operand in self.extents else []
-        layout += [self.arg("n_kept"), self.arg("n_reduced")] if facts.access[operand] == "unaligned" else []
-        base = self.arg("input", operand)
+        if operand in self.beside:
+            layout += [*self.beside[operand], self.columns, self.arg("n_reduced")]
+        base = self.starts[operand]
         if operand in self.copies:
             base, origin = self.copies[operand]
             layout += [origin]

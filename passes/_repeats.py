@@ -58,7 +58,7 @@ class Repeats(Stages):
 
         Gives the value, where the array begins as seen from that place, and whether this thread stores there.
         """
-        base = self.arg("output", result)
+        base = self.in_row(self.arg("output", result), len(self.block.arguments) + result, element(value.type))
         if not self.facts.repeats:
             yield value, base, self.owner
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..compiler.build import bytes_of, memory_type
 from ..compiler.dialect.base import element
-from ..compiler.mlir import arith, gpu
+from ..compiler.mlir import arith
 from ..compiler.plan import Plan
 from ._distributor import Distributor
 
@@ -24,28 +24,28 @@ class StaggeredDistributor(Distributor):
         CTAs get as many columns each, in whole accesses.
         """
         super().place()
-        plan, less = self.plan, arith.CmpIPredicate.slt
-        tiles, n_kept = self.id(gpu.grid_dim(gpu.Dimension.x)), self.arg("n_kept")
-        accesses = arith.divui(arith.addi(n_kept, self.number(plan.vector - 1)), self.number(plan.vector))
+        plan, less, inner = self.plan, arith.CmpIPredicate.slt, self.facts.kept_rank - 1
+        tiles, columns = self.tiles_of_row(), self.columns
+        accesses = arith.divui(arith.addi(columns, self.number(plan.vector - 1)), self.number(plan.vector))
         each = arith.divui(arith.addi(accesses, arith.subi(tiles, self.number(1))), tiles)
         pitch = self.scaled(each, plan.vector)
-        self.columns = pitch
-        self.first_kept = tile = arith.muli(self.id(gpu.block_id(gpu.Dimension.x)), pitch)
-        self.own(arith.addi(tile, self.slot), n_kept)
+        self.width = pitch
+        self.first_kept = tile = arith.muli(self.tile, pitch)
+        self.own(arith.addi(tile, self.slot), columns)
         size = bytes_of(memory_type(element(self.block.arguments[0].type)))
         attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
-        operands = [self.arg("input", 0), tile, self.arg("kept_stride", 0, 0)]
+        operands = [self.starts[0], tile, self.arg("kept_stride", 0, inner)]
         of_first = self.make("fold.lead", tile.type, operands, attributes, 1)
-        rows = arith.muli(self.position, self.arg("reduced_stride", 0, 0))
+        rows = arith.muli(self.position, self.arg("reduced_stride", 0, self.facts.reduced_rank - 1))
         self.lead: Any = arith.andi(arith.addi(of_first, rows), self.number(plan.vector - 1))
         self.start = arith.subi(self.kept, self.lead)
         beside = arith.cmpi(less, self.slot, arith.addi(pitch, self.number(plan.vector)))
-        self.in_range = arith.andi(beside, arith.cmpi(less, self.start, n_kept))
+        self.in_range = arith.andi(beside, arith.cmpi(less, self.start, columns))
 
     def lie(self, plan: Plan) -> None:
         """Gives each thread the columns that it owns by ``plan``, of those that are its CTA's."""
         super().lie(plan)
-        self.mine = arith.cmpi(arith.CmpIPredicate.slt, self.slot, self.columns)
+        self.mine = arith.cmpi(arith.CmpIPredicate.slt, self.slot, self.width)
         self.in_range, self.owner = arith.andi(self.in_range, self.mine), arith.andi(self.owner, self.mine)
 
     def leaves(self) -> Any:
@@ -74,9 +74,9 @@ class StaggeredDistributor(Distributor):
 
     def load(self, operand: int, t: Any, r: Any) -> Any:
         """An access from the boundary before."""
-        layout = [self.arg("kept_stride", operand, 0), self.arg("reduced_stride", operand, 0)]
-        layout += [self.arg("n_kept"), self.arg("n_reduced")]
+        facts = self.facts
+        layout = [self.arg("kept_stride", operand, facts.kept_rank - 1)]
+        layout += [self.arg("reduced_stride", operand, facts.reduced_rank - 1)]
+        layout += [self.columns, self.arg("n_reduced")]
         attributes = self.load_attributes(1, 1, "kept", "staggered")
-        return self.make(
-            "fold.load", t, [self.arg("input", operand), self.start, r, *layout], attributes, self.plan.vector
-        )
+        return self.make("fold.load", t, [self.starts[operand], self.start, r, *layout], attributes, self.plan.vector)

@@ -17,7 +17,7 @@ class Standing(Elements):
     """How the threads of a CTA lie, by the function's plan or by one of those that it gives for later.
 
     Attributes:
-        first_kept: the first result of the CTA.
+        first_kept: the first result of the CTA in its row.
         position, lane, row: the thread's number along the reduced axis in its CTA, its lane's, and its warp's.
         slot: the thread's first result among those of its CTA.
         in_range, owner: whether it has results, and whether it is the one of those that share them that writes.
@@ -35,7 +35,7 @@ class Standing(Elements):
         """Gives each thread the place and the results that it has by ``plan``."""
         self.lay = plan
         self.stand()
-        self.own(arith.addi(self.first_kept, self.slot), self.arg("n_kept"))
+        self.own(arith.addi(self.first_kept, self.slot), self.columns)
 
     def stand(self) -> None:
         """Computes the thread's place among those of its CTA."""

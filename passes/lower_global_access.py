@@ -174,12 +174,14 @@ def _inside(loads: Sequence[Any], reduced: Any) -> Any:
     """
     found = []
     for load in loads:
-        t, kept, n_kept = load.operands[1].type, load.operands[1], load.operands[len(load.operands) - 2]
+        t, kept = load.operands[1].type, load.operands[1]
+        before, behind, n_kept, n_reduced = list(load.operands)[-4:]
         one, vector = integer(t, 1), load.results[0].type
         around = integer(t, ALIGNED // bytes_of(memory_type(element(vector))) - 1)
         last = offset(load, arith.addi(kept, integer(t, width(vector) - 1)), reduced, 3)
-        greatest = offset(load, arith.subi(n_kept, one), arith.subi(_n_reduced(load), one), 3)
-        found.append(arith.cmpi(arith.CmpIPredicate.sge, offset(load, kept, reduced, 3), around))
+        greatest = arith.addi(behind, offset(load, arith.subi(n_kept, one), arith.subi(n_reduced, one), 3))
+        first = arith.addi(before, offset(load, kept, reduced, 3))
+        found.append(arith.cmpi(arith.CmpIPredicate.sge, first, around))
         found.append(arith.cmpi(arith.CmpIPredicate.sle, arith.addi(last, around), greatest))
     return reduce(arith.andi, found)
 

@@ -151,8 +151,9 @@ class Compiled:
         if geometry.n_reduced == 0 and geometry.n_kept and not a.has_identity:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
-        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, geometry.columns)
-        return geometry, planner.launch_of(plan, geometry, parts, a.inputs)
+        row = a.main.facts.row(geometry)
+        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, row)
+        return geometry, planner.launch_of(plan, geometry, parts, a.inputs, row)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
         return error("WF123", name=self.artifact.name, expected=expected, found=found)
@@ -182,6 +183,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and all(a in (b, "strided") or (a, b) in _AS_WELL for a, b in access)
         and (not own.store_vector or needed.store_vector)
         and (not own.flat or needed.flat or needed.kept_rank == 1)
+        and (own.by_row or not needed.by_row)
     )
 
 

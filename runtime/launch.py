@@ -9,7 +9,7 @@ from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
 from ..compiler.geometry import Dim, Geometry
-from ..compiler.ownership import Launch, launch
+from ..compiler.ownership import Launch, cells_of, launch
 from .backend import Call, Workspace
 
 ALIGN = 256
@@ -56,8 +56,7 @@ class Scratch:
 def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
     """The scratch memory of one launch."""
     finish = artifact.plan.finish
-    width = artifact.plan.second.vector_kept
-    whole = -(-geometry.n_kept // width) * width
+    whole = cells_of(artifact.plan, geometry.n_kept, artifact.main.facts.row(geometry))
     cells = {"cta": 0, "atomic": geometry.n_kept}.get(finish, whole * artifact.plan.parts(run.split))
     offsets, nbytes = placed(cells, artifact.state)
     exchange, nbytes = placed(_exchanged(artifact, geometry, run), artifact.state, nbytes)
@@ -120,9 +119,7 @@ def calls(
             found.append(_call(kernel, geometry, run, own, geometry.count))
         else:
             parts = artifact.plan.parts(run.split) if artifact.plan.finish == "two_kernels" else 1
-            g = _second(
-                geometry, states, inputs, 0 if kernel.role == "init" else parts, artifact.plan.second.vector_kept
-            )
+            g = _second(artifact, geometry, 0 if kernel.role == "init" else parts)
             outputs = partials if kernel.role == "init" else starts[inputs:]
             if kernel.role == "init":
                 g = _cells(g, states)
@@ -132,8 +129,9 @@ def calls(
     return found
 
 
-def _second(geometry: Geometry, states: int, inputs: int, parts: int, vector: int) -> Geometry:
+def _second(artifact: Artifact, geometry: Geometry, parts: int) -> Geometry:
     """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
+    inputs, states = len(artifact.inputs), len(artifact.state)
 
     def outputs(d: Dim) -> Dim:
         return Dim(d.size, d.strides[inputs:])
@@ -142,7 +140,9 @@ def _second(geometry: Geometry, states: int, inputs: int, parts: int, vector: in
     kept, reduced = (tuple(map(outputs, dims)) for dims in (left.kept, left.reduced))
     zeros = (0,) * (len(geometry.offsets) - inputs)
     copies = geometry.copies and outputs(geometry.copies)
-    return partial_geometry(Geometry(kept, reduced, zeros, times=geometry.times, copies=copies), states, parts, vector)
+    outputs_only = Geometry(kept, reduced, zeros, times=geometry.times, copies=copies)
+    width, by_row = artifact.plan.second.vector_kept, artifact.main.facts.by_row
+    return partial_geometry(outputs_only, states, parts, width, by_row=by_row)
 
 
 def _cells(g: Geometry, states: int) -> Geometry:

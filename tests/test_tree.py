@@ -349,6 +349,17 @@ def test_sums_of_columns_by_staggered_warps(options: str, start: int) -> None:
     assert found.tolist() == [float(c) for c in columns]
 
 
+@pytest.mark.parametrize("walk", ["walk=staggered", "fast=kept,lanes=2,warps_kept=1", "fast=kept,walk=blocked,lanes=4"])
+@pytest.mark.parametrize("options", [STAGGERED[0], STAGGERED[1]])
+def test_sums_of_a_middle_axis_whose_tiles_go_by_row(walk: str, options: str) -> None:
+    """Each row has the tree of columns alone, for all its parts; what the other kept dims are changes nothing."""
+    x, options = random(3, 203, 61), f"{walk},{options}"
+    assert plan_for("sum", x.shape, axis=1, plan=options).choice.facts.by_row
+    rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1])
+    expected = [float(by_the_rules(row, x.shape, 1, options)[0]) for row in rows]
+    assert np.ravel(wf.sum(at_element(x, 1), axis=1, plan=options, device="emulator")).tolist() == expected
+
+
 @pytest.mark.parametrize("options", STAGGERED)
 def test_staggered_warps_have_the_tree_of_unaligned_vectors(options: str) -> None:
     """So the autotuner may take the one for the other; of single elements the first and the last row are in groups."""

@@ -25,7 +25,7 @@ from .base import (
 )
 
 ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
-AFTER_LAYOUT = {"shifted": 1, "unaligned": 2, "staggered": 2, "tile": 1, "tile_strided": 1}
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
 AXES = ("kept", "reduced")
 
@@ -45,7 +45,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
     ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
     follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
-    anywhere; the sizes of the kept and the reduced axis follow), ``period`` (aligned ones of rows that are read as one;
+    anywhere; what follows are the elements of the array before and behind those that the layout is of, and the sizes of
+    the kept and the reduced axis), ``period`` (aligned ones of rows that are read as one;
     those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
     it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by
     side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single

@@ -29,15 +29,15 @@ func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32, 
 }
 
 // CHECK-LABEL: func.func @unaligned
-func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32, %n_kept: i32, %n_reduced: i32)
-    -> vector<4xf32> {
-  // Columns that begin anywhere: the vector itself begins between two boundaries. The sizes of the kept and the reduced
-  // axis follow the layout: they say which vectors may touch what is not the array's.
+func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32, %before: i32, %behind: i32,
+                     %n_kept: i32, %n_reduced: i32) -> vector<4xf32> {
+  // Columns that begin anywhere: the vector itself begins between two boundaries. What follows the layout says which
+  // vectors may touch what is not the array's: its elements before %x and behind the axes, and the sizes of these.
   // CHECK:      access = "unaligned", axis = "kept"
-  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
-  %v = "fold.load"(%x, %kept, %r, %one, %row, %n_kept, %n_reduced)
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.load"(%x, %kept, %r, %one, %row, %before, %behind, %n_kept, %n_reduced)
     {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "unaligned"}
-    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
   return %v : vector<4xf32>
 }
 

@@ -156,12 +156,14 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 //   what is left of these
 //   the last element of the axis, if this thread has it:   a vector, or one by one
 // CHECK-LABEL: func.func @unaligned_columns
-// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[PITCH:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[PITCH:.*]]: i32, %[[BEFORE:.*]]: i32, %[[BEHIND:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
 // CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
 // CHECK:      %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
 // CHECK:      %[[LAST_ROW:.*]] = arith.muli %[[BEFORE_LAST]], %[[PITCH]] : i32
-// CHECK-NEXT: %[[GREATEST:.*]] = arith.addi %[[LAST]], %[[LAST_ROW]] : i32
-// CHECK-NEXT: %[[BEGINS:.*]] = arith.cmpi sge, %[[KEPT]], %c3_i32 : i32
+// CHECK-NEXT: %[[OF_AXES:.*]] = arith.addi %[[LAST]], %[[LAST_ROW]] : i32
+// CHECK-NEXT: %[[GREATEST:.*]] = arith.addi %[[BEHIND]], %[[OF_AXES]] : i32
+// CHECK-NEXT: %[[FROM_FIRST:.*]] = arith.addi %[[BEFORE]], %[[KEPT]] : i32
+// CHECK-NEXT: %[[BEGINS:.*]] = arith.cmpi sge, %[[FROM_FIRST]], %c3_i32 : i32
 // CHECK-NEXT: %[[AROUND:.*]] = arith.addi %[[KEPT]], %c6_i32 : i32
 // CHECK-NEXT: %[[ENDS:.*]] = arith.cmpi sle, %[[AROUND]], %[[GREATEST]] : i32
 // CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[BEGINS]], %[[ENDS]] : i1
@@ -198,14 +200,14 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK:      "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[TAIL]]) ({
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
-func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %one: i32, %pitch: i32, %n_kept: i32,
-                             %n_reduced: i32) -> vector<4xf32> {
+func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %one: i32, %pitch: i32, %before: i32,
+                             %behind: i32, %n_kept: i32, %n_reduced: i32) -> vector<4xf32> {
   %zeros = arith.constant dense<0.0> : vector<4xf32>
   %s = "fold.thread_reduce"(%first, %end, %zeros) ({
   ^bb0(%r: i32):
-    %all = "fold.load"(%x, %kept, %r, %one, %pitch, %n_kept, %n_reduced)
+    %all = "fold.load"(%x, %kept, %r, %one, %pitch, %before, %behind, %n_kept, %n_reduced)
       {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "unaligned"}
-      : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+      : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
     %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> i1
     %used = arith.select %live, %all, %zeros : vector<4xf32>
     "fold.yield"(%used) : (vector<4xf32>) -> ()

@@ -18,7 +18,7 @@ from ownership import (
 from tiling import check_tile, results_of
 
 from warpfold.compiler.access import WIDEST
-from warpfold.compiler.ownership import shared
+from warpfold.compiler.ownership import cells_of, shared
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import INDEX_LIMIT
 from warpfold.compiler.runs import as_rows
@@ -33,7 +33,7 @@ def check_choice(task: Task, choice: Choice) -> None:
     if plan.walk == "period":
         return check_rows(task, choice)
     check_threads(plan)
-    check_launch(plan, run, g.n_kept, shared(plan, g), results_of(task, choice))
+    check_launch(plan, run, g.n_kept, shared(plan, g), results_of(task, choice), choice.facts.row(g))
     if plan.walk == "runs":
         return check_runs(task, choice)
     for lead in leads(choice):
@@ -103,10 +103,11 @@ def check_index_bits(task: Task, choice: Choice) -> None:
 
 def check_workspace(task: Task, choice: Choice) -> None:
     """Partial states of a plan that nobody asked for fit in what a stream allocates once."""
-    plan, width = choice.plan, choice.plan.vector_kept
+    plan, g = choice.plan, task.geometry
     if plan.finish == "last_block":
-        results = -(-task.geometry.n_kept // width) * width
-        assert results * plan.parts(choice.run.split) * task.state_bytes <= 1 << 20
+        assert (
+            cells_of(plan, g.n_kept, choice.facts.row(g)) * plan.parts(choice.run.split) * task.state_bytes <= 1 << 20
+        )
 
 
 def check_cluster(task: Task, plan: Plan) -> None:
@@ -129,17 +130,19 @@ def check_access(task: Task, choice: Choice) -> None:
         assert plan.vector > 1
         assert plan.vector * item <= 16
         if kind == "staggered":
-            start = (task.addresses[i] + g.offsets[i] * item) // item
-            check_staggered(plan, choice.run, g.reduced[0].strides[i], g.n_kept, g.n_reduced, start)
+            for outer in offsets_of(g.kept[:-1], i):
+                start = (task.addresses[i] + (g.offsets[i] + outer) * item) // item
+                check_staggered(plan, choice.run, g.reduced[0].strides[i], g.columns, g.n_reduced, start)
             continue
         fast, slow = (g.reduced, g.kept) if plan.fast == "reduced" else (g.kept, g.reduced)
         rows = offsets_of(slow, i) + g.offsets[i]
         along = offsets_of(fast, i)
-        for first in range(0, len(along), plan.vector):
-            run = along[first : first + plan.vector]
+        row = choice.facts.row(g) if plan.fast == "kept" else len(along)
+        for first in (b + at for b in range(0, len(along), row) for at in range(0, row, plan.vector)):
+            run = along[first : min(first + plan.vector, first // row * row + row)]
             assert np.array_equal(run, run[0] + np.arange(len(run)))
-            cut = (plan.fast == "reduced" and len(g.reduced) == 1) or (kind == "unaligned" and len(g.kept) == 1)
-            assert len(run) == plan.vector or cut
+            by_row = kind == "unaligned" and (len(g.kept) == 1 or choice.facts.by_row)
+            assert len(run) == plan.vector or by_row or (plan.fast == "reduced" and len(g.reduced) == 1)
         if kind == "unaligned":
             check_unaligned(task, choice, i)
         elif kind == "aligned":
@@ -160,11 +163,12 @@ def check_unaligned(task: Task, choice: Choice, i: int) -> None:
     assert task.addresses[i] % item == 0
     lowest, highest = (task.addresses[i] + bound * item for bound in g.span(i))
     kept = offsets_of(g.kept, i) + g.offsets[i]
+    row = choice.facts.row(g)
+    ends = np.minimum(np.arange(0, row, vector) + vector, row) - 1
     for reduced in offsets_of(g.reduced, i)[1:-1]:
-        at = task.addresses[i] + (kept + reduced) * item
-        ends = np.minimum(np.arange(0, len(at), vector) + vector, len(at)) - 1
-        assert (at[::vector] // WIDEST * WIDEST >= lowest).all()
-        assert (at[ends] // WIDEST * WIDEST + WIDEST <= highest + item).all()
+        at = (task.addresses[i] + (kept + reduced) * item).reshape(-1, row)
+        assert (at[:, ::vector] // WIDEST * WIDEST >= lowest).all()
+        assert (at[:, ends] // WIDEST * WIDEST + WIDEST <= highest + item).all()
 
 
 def check_stores(task: Task, choice: Choice) -> None:
@@ -174,8 +178,9 @@ def check_stores(task: Task, choice: Choice) -> None:
     assert plan.vector_kept > 1
     for o in range(inputs, len(g.offsets)):
         item = task.operand_type(o).itemsize
-        at = offsets_of(g.kept, o) + g.offsets[o]
-        whole = len(at) // plan.vector * plan.vector if choice.facts.bounded else len(at)  # others are stored apart
-        at = at[:whole].reshape(-1, plan.vector)
+        at = (offsets_of(g.kept, o) + g.offsets[o]).reshape(-1, choice.facts.row(g))
+        row = at.shape[1]
+        whole = row // plan.vector * plan.vector if choice.facts.bounded else row  # others are stored apart
+        at = at[:, :whole].reshape(-1, plan.vector)
         assert np.array_equal(at, at[:, :1] + np.arange(plan.vector))
         assert not ((task.addresses[o] + at[:, 0] * item) % min(WIDEST, plan.vector * item)).any()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from warpfold.compiler.ownership import (
     Launch,
     Place,
+    in_row,
     kept_in_tile,
     kept_index,
     period_range,
@@ -19,6 +20,7 @@ from warpfold.compiler.ownership import (
     reduced_range,
     runs_of,
     staggered_columns,
+    tiles_of,
 )
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.target import WARP
@@ -75,23 +77,28 @@ def check_threads(plan: Plan) -> None:
         assert moved == 3 * plan.slots
 
 
-def check_launch(plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: int | None = None) -> None:
+def check_launch(
+    plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: int | None = None, row: int = 0
+) -> None:
     """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none.
 
-    A CTA has so many ``results``; None for its slots. Where a walk is by runs, ``n_reduced`` counts these.
+    A CTA has so many ``results``; None for its slots. They lie in one ``row`` of so many; 0 for all of them. Where a
+    walk is by runs, ``n_reduced`` counts these.
     """
-    each = plan.slots if results is None else results
+    each, row = plan.slots if results is None else results, row or n_kept
+    tiles = run.tiles // (n_kept // row) if n_kept else 0
     assert run.chunk > 0
     assert run.chunk % (plan.warps if plan.walk == "runs" else plan.tile) == 0
     assert run.split >= 1
     assert run.split % plan.cluster == 0
     assert run.split * run.chunk >= n_reduced
     assert run.split == plan.cluster or (run.split - plan.cluster) * run.chunk < n_reduced
-    assert run.tiles * each >= n_kept
-    assert (run.tiles - 1) * each < n_kept or run.tiles == n_kept == 0
+    assert run.tiles == tiles * (n_kept // max(1, row))
+    assert tiles * each >= row
+    assert (tiles - 1) * each < row or run.tiles == n_kept == 0
     assert run.split == plan.cluster or plan.finish != "cta"
     if plan.walk == "staggered":
-        check_columns_of_staggered(plan, run, n_kept)
+        check_columns_of_staggered(plan, row)
 
 
 def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
@@ -106,16 +113,30 @@ def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
             assert owners(row, whole, run.length, element, lead) == 1
 
 
-def check_columns_of_staggered(plan: Plan, run: Launch, n_kept: int) -> None:
-    """Each column has one owner a warp, in tiles of as many columns that are none of them empty."""
-    count = np.zeros((plan.warps, n_kept), dtype=np.int64)
-    for tile in range(run.tiles):
+def check_columns_of_staggered(plan: Plan, row: int) -> None:
+    """Each column of a row has one owner a warp, in tiles of as many columns that are none of them empty."""
+    count = np.zeros((plan.warps, row), dtype=np.int64)
+    for tile in range(tiles_of(plan, row)):
         for thread in range(plan.threads):
-            begin, end = staggered_columns(plan, run, Place(tile, 0, thread), n_kept)
+            begin, end = staggered_columns(plan, Place(tile, 0, thread), row)
             assert begin % plan.vector == 0
             count[position(plan, Place(tile, 0, thread)), begin : max(begin, end)] += 1
-        assert staggered_columns(plan, run, Place(tile, 0, 0), n_kept)[0] < n_kept
+        assert staggered_columns(plan, Place(tile, 0, 0), row)[0] < row
     assert (count == 1).all()
+
+
+def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> None:
+    """Each result has one owner for each position, which owns no other result than of its own row."""
+    count = np.zeros(n_kept, dtype=np.int64)
+    for tile in range(run.tiles):
+        for thread in range(plan.threads):
+            number, place = in_row(plan, Place(tile, 0, thread), row)
+            begin = kept_index(plan, place)
+            mine = range(begin, min(begin + plan.vector_kept, row))
+            if plan.walk == "staggered":
+                mine = range(*staggered_columns(plan, place, row))
+            count[[number * row + column for column in mine]] += 1
+    assert (count == plan.positions).all()
 
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
@@ -190,23 +211,23 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
     return count
 
 
-def check_staggered(plan: Plan, run: Launch, pitch: int, n_kept: int, n_reduced: int, start: int) -> None:
+def check_staggered(plan: Plan, run: Launch, pitch: int, columns: int, n_reduced: int, start: int) -> None:
     """Every element of a tile is read by one of its accesses, which all begin at a boundary.
 
-    Rows lie ``pitch`` apart, the first ``start`` elements after a boundary.
+    Rows of so many columns lie ``pitch`` apart, the first ``start`` elements after a boundary.
     """
-    count = np.zeros((n_reduced, n_kept), dtype=np.int64)
-    for tile in range(run.tiles):
-        mine = [staggered_columns(plan, run, Place(tile, 0, lane), n_kept) for lane in range(WARP)]
+    count = np.zeros((n_reduced, columns), dtype=np.int64)
+    for tile in range(tiles_of(plan, columns)):
+        mine = [staggered_columns(plan, Place(tile, 0, lane), columns) for lane in range(WARP)]
         first, last = mine[0][0], max(end for begin, end in mine if begin < end) - 1
         for part in range(run.split):
             for thread in range(plan.threads):
                 place = Place(tile, part, thread)
                 lead = (start + first + position(plan, place) * pitch) % plan.vector
-                columns = np.arange(plan.vector) + staggered_columns(plan, run, place, n_kept)[0] - lead
-                wanted = columns[(columns >= first) & (columns <= last)]
+                read = np.arange(plan.vector) + staggered_columns(plan, place, columns)[0] - lead
+                wanted = read[(read >= first) & (read <= last)]
                 for row in range(*reduced_range(plan, run, place, n_reduced)):
-                    assert (start + columns[0] + row * pitch) % plan.vector == 0
+                    assert (start + read[0] + row * pitch) % plan.vector == 0
                     count[row, wanted] += 1
     assert (count == 1).all()
 

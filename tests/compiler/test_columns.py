@@ -8,12 +8,13 @@ import pytest
 from tasks import MANY, simple, sliced
 
 from warpfold.compiler.access import WIDEST, ceil2
-from warpfold.compiler.columns import ADDED, FEW_ROWS, HALF, SEVERAL, SHORT, WRITES, WRITTEN
+from warpfold.compiler.columns import ADDED, BUSY, FEW_ROWS, HALF, SEVERAL, SHORT, WRITES, WRITTEN
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.limits import STATE_LIMIT, floor2
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.planner import choose
+from warpfold.compiler.target import WARP
 from warpfold.compiler.task import Choice
 
 
@@ -113,6 +114,57 @@ def test_of_few_rows_of_columns_that_begin_anywhere_accesses_are_half_as_wide(t:
     assert few * item == HALF
     assert alone("max", t, FEW_ROWS + 1, COLUMNS + 1).plan.vector == many
     assert alone("max", t, FEW_ROWS).plan.vector == many
+
+
+def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
+    """The choice for a middle axis, and so many kept indices outside that threads walk it alone."""
+    return choose(simple(what, (-(-COLUMNS // columns) * 8, n_reduced, columns), (1,), t))
+
+
+@pytest.mark.parametrize(
+    ("t", "columns", "n_reduced", "vector", "warps"),
+    [("f16", 5001, 40, 8, 8), ("f16", 577, 40, 8, 4), ("f16", 577, 8, 4, 2), ("i8", 5001, 40, 8, 8),
+     ("i8", 577, 40, 8, 4), ("bool", 5001, 8, 8, 8), ("f32", 5001, 40, 4, 8), ("f32", 577, 40, 4, 2),
+     ("f32", 577, 8, 2, 4)],
+)  # fmt: skip
+def test_rows_of_a_middle_axis_are_read_in_vectors_that_end_with_the_row(
+    t: str, columns: int, n_reduced: int, vector: int, warps: int
+) -> None:
+    """A CTA has results of one row, and as many warps as that gives something to read."""
+    choice = rows_of(t, columns, n_reduced, "any" if t == "bool" else "max")
+    plan, run = choice.plan, choice.run
+    assert (choice.facts.access, choice.facts.by_row, choice.facts.flat) == (("unaligned",), True, False)
+    assert (plan.vector, plan.positions, plan.warps_kept) == (vector, 1, warps)
+    tiles = -(-columns // plan.slots)
+    assert run.tiles == -(-COLUMNS // columns) * 8 * tiles
+    used = -(-columns // (vector * WARP))
+    assert used >= BUSY * tiles * warps
+
+
+def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
+    """33 accesses of 16 bytes take two warps, of which one would have a lane; narrower ones fill them, or none do."""
+    lanes = {columns: rows_of("f16", columns, 40).plan.vector for columns in (255, 257, 383, 385, 119)}
+    assert lanes == {255: 8, 257: 1, 383: 8, 385: 8, 119: 4}
+    for columns, vector in lanes.items():
+        accesses = -(-columns // vector)
+        assert vector == 1 or accesses >= BUSY * -(-accesses // WARP) * WARP
+        assert rows_of("f16", columns, 40).facts.by_row == (vector > 1)
+
+
+def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_read_as_ever() -> None:
+    assert rows_of("f64", 5001, 40).plan.vector == 1
+    small = simple("max", (10, 40, 5001), (1,), "f16")
+    assert (choose(small).plan.vector, choose(small).facts.by_row) == (1, False)
+    portable = replace(simple("max", (10_000, 40, 5001), (1,), "f16"), determinism="portable")
+    assert (choose(portable).plan.vector, choose(portable).facts.by_row) == (1, False)
+
+
+def test_whole_vectors_go_on_in_the_next_row() -> None:
+    """Rows of 576 columns, with one more in between: nothing is cut."""
+    task = simple("max", (10_000, 40, 576), (1,), "f16")
+    geometry = collapse((10_000, 40, 576), (1,), ((577 * 40, 577, 1),), [(576, 1)])
+    choice = choose(replace(task, geometry=geometry))
+    assert (choice.facts.access, choice.facts.by_row, choice.facts.flat) == (("unaligned",), False, True)
 
 
 @pytest.mark.parametrize("rows", [3, 4, 5, 8, 9, 16])

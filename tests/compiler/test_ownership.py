@@ -13,6 +13,7 @@ from ownership import (
     check_launch,
     check_periods,
     check_reduced,
+    check_rows_of_results,
     check_staggered,
     check_threads,
     check_tiles,
@@ -20,8 +21,8 @@ from ownership import (
     plans,
 )
 
-from warpfold.compiler.ownership import Launch, Place, launch, period_rows, reduced_range
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.ownership import Launch, Place, cells_of, launch, period_rows, reduced_range
+from warpfold.compiler.plan import Plan, settled
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
 HUGE = [2**31 - 1, 2**31, 2**31 + 5, 2**33 + 1]
@@ -121,6 +122,25 @@ def test_every_element_of_staggered_rows_has_one_owner(
     check_launch(plan, run, columns, n)
     check_reduced(plan, run, n)
     check_staggered(plan, run, columns + gap, columns, n, start)
+
+
+@settings(max_examples=100)
+@given(plans(most_threads=256), st.integers(1, 300), st.integers(1, 5), st.booleans())
+def test_every_result_has_one_owner_where_tiles_go_by_row(plan: Plan, row: int, rows: int, staggered: bool) -> None:
+    """Threads and their columns are those of a row alone, whatever the row."""
+    if staggered:
+        plan = settled(Plan("kept", "staggered", plan.vector, warps=plan.warps))
+    run = launch(plan, rows * row, 100, row=row)
+    assert run.tiles == rows * launch(plan, row, 100).tiles
+    check_launch(plan, run, rows * row, 100, row=row)
+    check_rows_of_results(plan, run, rows * row, row)
+
+
+@pytest.mark.parametrize(("row", "cells"), [(0, 32), (30, 32), (15, 32), (10, 36), (6, 40), (1, 120)])
+def test_the_partial_states_of_each_row_are_whole_vectors(row: int, cells: int) -> None:
+    plan = Plan("kept", vector=8, lanes=4, warps=8, finish="last_block")
+    assert plan.second.vector_kept == 4
+    assert cells_of(plan, 30, row) == cells
 
 
 @pytest.mark.parametrize(("n", "parts"), [(0, 1), (1, 1), (1023, 1), (1024, 1), (1025, 2), (4096, 4), (4097, 3)])

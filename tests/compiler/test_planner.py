@@ -102,7 +102,9 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
                 assert period_owners(choice.plan, choice.run, g.columns, g.n_reduced, element, lead) == 1
         return
     check_threads(choice.plan)
-    check_launch(choice.plan, choice.run, g.n_kept, shared(choice.plan, g), results_of(task, choice))
+    check_launch(
+        choice.plan, choice.run, g.n_kept, shared(choice.plan, g), results_of(task, choice), choice.facts.row(g)
+    )
     check_index_bits(task, choice)
     if choice.plan.walk == "runs":
         for number in {0, g.runs - 1, data.draw(st.integers(0, g.runs - 1))}:

@@ -67,19 +67,20 @@ def test_parts_are_at_least_half_as_long_as_was_asked_for() -> None:
 @settings(max_examples=300)
 @given(
     st.sampled_from(["interleaved", "staggered"]), st.sampled_from([2, 4, 8]), st.sampled_from([1, 2, 4]),
-    st.integers(1, 40_000), st.integers(0, 1 << 22), st.sampled_from([4, 8, 12, 24]), st.sampled_from([1, 16, SMS]),
+    st.integers(1, 40_000), st.sampled_from([1, 1, 7, 300]), st.integers(0, 1 << 22), st.sampled_from([4, 8, 12, 24]),
+    st.sampled_from([1, 16, SMS]),
 )  # fmt: skip
 def test_a_launch_has_the_ctas_that_were_counted(
-    walk: Any, vector: int, unroll: int, n_kept: int, n_reduced: int, state: int, sms: int
+    walk: Any, vector: int, unroll: int, row: int, rows: int, n_reduced: int, state: int, sms: int
 ) -> None:
     """None of them without work, their states in the workspace, and their number that of the grid."""
     plan = Plan("kept", walk, vector, unroll, 1, 8, finish="last_block")
-    found = ctas(plan, n_kept, n_reduced, sms, state)
-    run = launch(plan, n_kept, n_reduced, found)
+    found = ctas(plan, rows * row, n_reduced, sms, state, row)
+    run = launch(plan, rows * row, n_reduced, found, row)
     assert run.split == found
     assert found == 1 or (found - 1) * run.chunk < n_reduced
-    pitch = -(-n_kept // vector) * vector
-    assert found == 1 or found * pitch * state <= WORKSPACE
+    pitch = -(-row // plan.second.vector_kept) * plan.second.vector_kept
+    assert found == 1 or found * rows * pitch * state <= WORKSPACE
     assert found <= MOST_PARTS
     assert run.tiles < 2 * sms or found == 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import Layout
+from layouts import Layout, strides_of
 from tasks import simple, task_of, traced
 
 from warpfold.compiler.access import MANY, WIDEST
@@ -47,6 +47,15 @@ def widest(t: str, what: str = "max") -> int:
     return min(max(2, WIDTH // item(t)), ELEMENTS, STATES // registers)
 
 
+def middle(t: str, columns: int, *kept: tuple[int, int], rows: int = 1000, pitch: int = 0) -> Task:
+    """Rows of so many columns of each index of other dims, of which each is (size, elements between its indices)."""
+    sizes, strides = zip(*kept, strict=True)
+    results = (*sizes, columns)
+    outputs = strides_of(results, range(len(results)), [1] * len(results))
+    layout = Layout((*sizes, rows, columns), (len(kept),), ((*strides, pitch or columns, 1),), (outputs,))
+    return task_of(traced("max", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
+
+
 def pitched(rows: int, columns: int, pitch: int, t: str = "f32", start: int = 0, what: str = "sum") -> Task:
     layout = Layout((rows, columns), (0,), ((pitch, 1),), ((1,),))
     return task_of(traced(what, dtype(t)), layout, (start, 0), DEFAULT, DEFAULT.sms)
@@ -83,6 +92,23 @@ def test_so_many_columns_fill_most_lanes(t: str) -> None:
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
+def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
+    """Whatever their strides; the results of a CTA are of one, and as many columns fill its lanes as of one alone."""
+    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
+    for kept in [((64, 1_001_003),), ((8, 999), (7, 5_000_000)), ((5, 3_000_001), (9, 300_007))]:
+        pitch = 8 * 999 if kept[0][1] == 999 else 999
+        task = middle(t, 999, *kept, rows=1000 if len(kept) == 1 else 256, pitch=pitch)
+        choice = choose(task)
+        assert (choice.plan.walk, choice.plan.vector, choice.facts.by_row) == ("staggered", widest(t), True)
+        assert choice.run.tiles == task.geometry.n_kept // 999 * -(-999 // choice.plan.slots)
+        assert not choice.facts.flat
+    columns = most + 1 - most % 2
+    for n in (columns, columns - 2):
+        task = middle(t, n, (300, n * 1100), pitch=n + 1)
+        assert is_staggered(task) == (n >= most)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32"])
 def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
     """So many columns make a large array of few rows, and are too few for threads of their own."""
     columns = MANY // 32 + 1
@@ -107,14 +133,14 @@ def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
 @pytest.mark.parametrize(
     "task",
     [
-        simple("sum", (4, ROWS, 1001), (1,)),
+        simple("sum", (4, ROWS, 1001), (1,), "f64"),
         simple("affine", (ROWS, 1001), (0,)),
         simple("powers", (ROWS, 1001), (0,)),
         replace(simple("sum", (ROWS, 1001), (0,)), determinism="portable"),
         replace(simple("sum", (ROWS, 1001), (0,)), addresses=(2, 0)),
         simple("sum", (1001, ROWS), (1,)),
     ],
-    ids=["middle", "ordered", "wide state", "portable", "between elements", "rows"],
+    ids=["middle of single elements", "ordered", "wide state", "portable", "between elements", "rows"],
 )
 def test_what_has_no_such_rows_is_read_otherwise(task: Task) -> None:
     assert not is_staggered(task)

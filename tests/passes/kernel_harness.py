@@ -21,6 +21,7 @@ from warpfold.compiler.elementwise import mlir_type
 from warpfold.compiler.emit import scalars
 from warpfold.compiler.graph import Expr, Program
 from warpfold.compiler.mlir import gpu, ir
+from warpfold.compiler.ownership import cells_of
 from warpfold.compiler.ownership import launch as plan_launch
 from warpfold.compiler.pipeline import run as run_steps
 from warpfold.compiler.plan import Determinism
@@ -174,17 +175,17 @@ def reduce_array(
         choice.facts = replace(choice.facts, index_bits=64)
     artifact, module = _compiled(traced, choice.facts, choice.plan)
     split, n_kept = choice.run.split, geometry.n_kept
-    width = choice.plan.vector_kept
-    pitch = -(-n_kept // width) * width  # vectors of states are left whole
-    partials = [memory.allocate(max(1, split * pitch * t.itemsize)) for t in artifact.state]
+    width, by_row = choice.plan.second.vector_kept, choice.facts.by_row
+    cells = cells_of(choice.plan, n_kept, choice.facts.row(geometry))
+    partials = [memory.allocate(max(1, split * cells * t.itemsize)) for t in artifact.state]
     counter = put(memory, np.zeros(choice.run.tiles, np.uint32))
     for k in artifact.kernels:
         here, run = geometry, choice.run
         pointers = {"input": [source], "output": outs, "partial": partials, "counter": [counter]}
         if k.role != "main":
-            cells = 1 if choice.plan.finish == "atomic" else choice.plan.parts(split)
-            parts = cells if k.role == "second" else 0
-            here = partial_geometry(_outputs_only(geometry), len(partials), parts, width)
+            states = 1 if choice.plan.finish == "atomic" else choice.plan.parts(split)
+            parts = states if k.role == "second" else 0
+            here = partial_geometry(_outputs_only(geometry), len(partials), parts, width, by_row=by_row)
             run = plan_launch(k.plan, n_kept, here.n_reduced)
             pointers["input"] = partials
             if k.role == "init":

@@ -171,7 +171,7 @@ def test_a_kernel_serves_every_place_and_size_that_has_such_rows() -> None:
     [
         (np.zeros((40, 300), np.float32), 1, {}),
         (np.zeros((300, 80), np.float32)[:, ::2], 0, {}),
-        (np.zeros((3, 40, 300), np.float32), 1, {}),
+        (np.zeros((3, 3, 3, 3, 40, 300), np.float32)[:2, :2, :2, :2, :, :299], 4, {}),
         (np.zeros((40, 300), np.complex64), 0, {}),
         (np.zeros((40, 3), np.float32), 0, {}),
         (np.zeros((1, 300), np.float32), 0, {}),
@@ -184,7 +184,7 @@ def test_a_kernel_serves_every_place_and_size_that_has_such_rows() -> None:
 def test_what_has_no_such_rows_is_refused(x: Any, axis: int, more: Any) -> None:
     """No row along the kept axis, or one that begins anywhere, or whose place the result may not depend on.
 
-    Rows reduced along themselves, gaps between columns, several kept dims, two inputs, less than 16 bytes from one
+    Rows reduced along themselves, gaps between columns, many kept dims, two inputs, less than 16 bytes from one
     row to the next, no rows, a mask; no address that counts, too many places.
     """
     with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
