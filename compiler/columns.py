@@ -8,6 +8,7 @@ from .access import WIDEST, ceil2, is_cut, large, planned, ranks
 from .cost import operations
 from .geometry import Geometry
 from .limits import (
+    DEEP,
     FEW,
     IN_FLIGHT,
     STATE_LIMIT,
@@ -55,8 +56,15 @@ WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
 hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
 FEW_ROWS, HALF = 16, 8
-"""Rows at most of which columns that begin anywhere are taken in accesses of so many bytes, of which most lie in one of
-the two aligned accesses: there are too few rows to hide what taking them out costs. Bytes always are."""
+"""Rows at most for which a thread has no more results than it writes well; and bytes of an access to bytes, of which
+more would be more to take apart than to read."""
+ANYWHERE = {2: (3, 1), 4: (0, 1)}
+"""(rows, accesses), by the bytes of an element: of up to so many rows that begin anywhere a thread has so many accesses
+in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of DEEP. Truth values, which take
+the fewest registers, are read by whole accesses, one at a time, so that there are more threads."""
+FEWEST = 5
+"""Rows of bytes from which on it is worth to take them out of such accesses, though their results are then more than a
+thread writes well."""
 BUSY = 3 / 4
 """Part of the lanes of a row, and of the warps of its CTAs, that have something to read, where no access goes on in the
 next row."""
@@ -82,7 +90,7 @@ def plan(task: Task, notes: Notes) -> Plan:
     lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
     if alone:
         lanes_kept, warps = WARP, SHARING if _is_crowded(g, task.itemsize) else 1
-        unroll = min(unroll, _in_flight(g.n_reduced)) if large(g) else unroll
+        unroll = min(unroll, _in_flight(task, vector)) if large(g) else unroll
     elif is_heavy(task, vector):
         vector, unroll, lanes_kept = _heavy(task, vector, unroll)
         words = f"{vector} element(s) an access, {unroll} of them in flight: an element takes much work"
@@ -165,9 +173,15 @@ def _has_long_rows(task: Task) -> bool:
     return nbytes >= LONG_ROWS.get(task.itemsize, nbytes + 1) and large(task.geometry)
 
 
-def _in_flight(rows: int) -> int:
+def _in_flight(task: Task, vector: int) -> int:
     """Accesses in flight at most of a thread that walks so few rows alone: what is left over is read all the same."""
-    return max(1, ceil2(rows) // (2 if rows > 3 else 1))
+    rows = task.geometry.n_reduced
+    if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
+        return max(1, ceil2(rows) // (2 if rows > 3 else 1))
+    if joins_truths(task):
+        return 1
+    fewest, each = ANYWHERE[task.itemsize]
+    return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else DEEP
 
 
 def _is_crowded(g: Geometry, item: int) -> bool:
@@ -218,12 +232,17 @@ def _widest_of_short(task: Task, widest: int) -> int:
     """The same where a thread walks a few rows alone: it has as many results as it writes well."""
     g = task.geometry
     half, few = HALF // task.itemsize, g.n_reduced <= FEW_ROWS
+    if "unaligned" in planned(task, "kept", widest) and not _is_crowded(g, task.itemsize):
+        if task.itemsize > 1 or (joins_truths(task) and g.n_reduced > WRITTEN):
+            return widest
+        if g.n_reduced >= FEWEST:
+            return min(widest, half)
     if _is_written(task):
         return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
     if not _are_beside(g, len(task.program.inputs)) and planned(task, "kept", widest) == {"aligned"}:
         return widest
-    if task.itemsize == 1 or (few and "unaligned" in planned(task, "kept", widest)):
-        widest = min(widest, max(1, half))
+    if task.itemsize == 1:
+        widest = min(widest, half)
     if _is_crowded(g, task.itemsize):
         return min(widest, CROWDED)
     side_by_side = min(widest, max(1, WRITES // task.result_bytes))

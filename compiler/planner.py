@@ -61,6 +61,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
         plan, parts = asked.overridden(task, plan, parts, options, notes)
+    if goes_by_row(task, plan):
+        notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
     return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)

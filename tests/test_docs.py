@@ -151,6 +151,7 @@ def of_columns() -> tuple[str, ...]:
         f"and {limits.UNROLL} accesses in flight | ",
         f", and of combines of {rows.LONG_COMBINE} operations or more, in aligned accesses ",
         f"of up to {columns.HEAVY_ELEMENTS} elements; arrays of {columns.HEAVY >> 20} MiB and more |",
+        f", for {columns.BUSY * 4:.0f} quarters of them at least | several kept dims ".replace("3", "three"),
         f"; lanes side by side read {columns.LINE} bytes, or are {columns.ACROSS} at least in large arrays ",
         f"by {columns.HALF} bytes at a time | rows of {kib[0]} KiB of bytes and {kib[1]} KiB of pairs of them, ",
         f"of those that take within {split.UNEVEN - 1:.0%} of the least time".replace("%", " %"),
@@ -172,6 +173,7 @@ def of_walks() -> tuple[str, ...]:
         f"of at least {staggered.STEPS} unrolled steps; arrays of {small} MiB and more ",
         f"for elements of 1, 2, 4, 8 bytes, {staggered.OF_PAIRS >> 20} for pairs of bytes ",
         " with states of several registers |",
+        f"up to two other kept dims alike but for elements of {staggered.SINGLE} bytes, ",
     )
 
 

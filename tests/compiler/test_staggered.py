@@ -102,6 +102,7 @@ def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
         assert (choice.plan.walk, choice.plan.vector, choice.facts.by_row) == ("staggered", widest(t), True)
         assert choice.run.tiles == task.geometry.n_kept // 999 * -(-999 // choice.plan.slots)
         assert not choice.facts.flat
+        assert "tiles go by row: no access goes on from one of 999 results in the next" in choice.reasons
     columns = most + 1 - most % 2
     for n in (columns, columns - 2):
         task = middle(t, n, (300, n * 1100), pitch=n + 1)
