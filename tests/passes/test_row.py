@@ -22,7 +22,8 @@ from warpfold.compiler.abi import Facts
 from warpfold.compiler.artifact import Artifact
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.runtime.compiled import _serves
-from warpfold.runtime.emulator_backend import EmulatorBackend
+from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator_backend import EmulatorBackend, emulator
 
 TYPES = [np.int8, np.bool_, np.float16, ml_dtypes.bfloat16, np.int16, np.float32]
 WALKS = {
@@ -202,3 +203,16 @@ def test_a_large_array_is_read_so_unasked(shape: Any, access: str, what: str, t:
     found = wf.reduce(placed(x, 2), what, axis=1, device="emulator")
     np.testing.assert_array_equal(found, getattr(x, what)(axis=1))
     assert (facts[0].access, facts[0].by_row) == ((access,), True)
+
+
+def test_only_the_threads_at_the_ends_of_the_array_read_single_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those at the ends of each row: beside it lie the elements of others."""
+    shape, vector = (7, 3, 1001), 8
+    x = numbers(shape, np.int8)
+    tool = Profiler()
+    monkeypatch.setattr(emulator(), "tool", tool)
+    plan = f"fast=kept,vector={vector},lanes=1,warps=1,warps_kept=4,unroll=1,walk=interleaved"
+    np.testing.assert_array_equal(wf.max(placed(x, 1), axis=1, plan=plan, device="emulator"), x.max(axis=1))
+    warps = shape[0] * -(-shape[2] // (32 * vector))
+    loads = total(tool.profiles).traffic("global load")
+    assert 2 * shape[1] * warps < loads.requests <= 2 * shape[1] * warps + 2 * 2 * vector
