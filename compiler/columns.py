@@ -111,11 +111,24 @@ def _within_row(task: Task, vector: int, notes: Notes) -> int:
     """
     if not is_cut(task, vector):
         return vector
+    if _is_short(task, vector) and not _pays_by_row(task):
+        return 1
     widths = [vector >> k for k in range(vector.bit_length() - 1)] if large(task.geometry) else []
     found = max((n for n in widths if is_cut(task, n) and not _is_idle(task, n)), default=1)
     if found < vector:
         notes.rejected.append((f"vector={vector}", f"rows of {task.geometry.columns} results do not fill lanes"))
     return found
+
+
+def _pays_by_row(task: Task) -> bool:
+    """Whether a thread that walks rows alone gains by vectors that are cut there, and whose results lie anywhere.
+
+    Single words of many rows fill sectors as well; of few rows of bytes the results are most of what there is to do.
+    """
+    few = task.geometry.n_reduced <= FEW_ROWS
+    if task.itemsize == 1:
+        return not few or joins_truths(task)
+    return few or task.itemsize < 4
 
 
 def _is_idle(task: Task, vector: int) -> bool:
@@ -179,7 +192,7 @@ def _in_flight(task: Task, vector: int) -> int:
     if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
         return max(1, ceil2(rows) // (2 if rows > 3 else 1))
     if joins_truths(task):
-        return 1
+        return 1 if rows > WRITTEN else 2
     fewest, each = ANYWHERE[task.itemsize]
     return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else DEEP
 
@@ -235,7 +248,8 @@ def _widest_of_short(task: Task, widest: int) -> int:
     if "unaligned" in planned(task, "kept", widest) and not _is_crowded(g, task.itemsize):
         if task.itemsize > 1 or (joins_truths(task) and g.n_reduced > WRITTEN):
             return widest
-        if g.n_reduced >= FEWEST:
+        aligned = any(planned(task, "kept", n) == {"aligned"} for n in (2, WRITES // task.result_bytes))
+        if g.n_reduced >= FEWEST and not aligned:
             return min(widest, half)
     if _is_written(task):
         return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)

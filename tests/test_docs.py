@@ -142,8 +142,10 @@ def of_columns() -> tuple[str, ...]:
         f"they are read by {columns.HALF} bytes at most, or two at a time |",
         f"| few rows | 1 thread, for as many results as {columns.WRITES} bytes hold | "
         f"short ones of up to {columns.FEW_ROWS} elements, ",
-        f"; bytes, and up to {columns.FEW_ROWS} elements that begin anywhere, "
-        f"are read by {columns.HALF} bytes at most; ",
+        f"; bytes are read by {columns.HALF} at most; ",
+        f"by whole accesses: up to {columns.FEW_ROWS} elements with {2 * columns.ANYWHERE[4][1]} in flight, up to "
+        f"{columns.ANYWHERE[2][0]} of two bytes and truth values with {columns.ANYWHERE[2][1]}, "
+        f"more with {limits.DEEP}; bytes by {columns.HALF}, from {columns.FEWEST} elements on; ",
         f"| crowded | {columns.SHARING} warps, for up to {columns.CROWDED} results a thread | "
         f"short ones of middle axes, of at least {columns.CROWD} rows of up to {columns.CROWD} bytes |",
         f"| long | {split.THREADS // WARP} warps, and more CTAs ",

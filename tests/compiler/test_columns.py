@@ -8,7 +8,7 @@ import pytest
 from tasks import MANY, simple, sliced
 
 from warpfold.compiler.access import WIDEST, ceil2
-from warpfold.compiler.columns import ADDED, BUSY, FEW_ROWS, HALF, SEVERAL, SHORT, WRITES, WRITTEN
+from warpfold.compiler.columns import ADDED, ANYWHERE, BUSY, FEW_ROWS, FEWEST, HALF, SEVERAL, SHORT, WRITES, WRITTEN
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.limits import STATE_LIMIT, floor2
@@ -105,15 +105,27 @@ def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: 
         assert choice.plan.vector == floor2(min(most, WRITES // task.result_bytes))
 
 
-@pytest.mark.parametrize(("t", "few", "many"), [("f16", 4, 8), ("f32", 2, 4)])
-def test_of_few_rows_of_columns_that_begin_anywhere_accesses_are_half_as_wide(t: str, few: int, many: int) -> None:
-    item = dtype(t).itemsize
-    for rows in (WRITTEN + 1, FEW_ROWS):
-        choice = alone("max", t, rows, COLUMNS + 1)
-        assert (choice.plan.vector, choice.facts.access) == (few, ("unaligned",))
-    assert few * item == HALF
-    assert alone("max", t, FEW_ROWS + 1, COLUMNS + 1).plan.vector == many
-    assert alone("max", t, FEW_ROWS).plan.vector == many
+@pytest.mark.parametrize(
+    ("what", "t", "vector", "unrolls"),
+    [
+        ("max", "f16", 8, (1, 2, 4)),
+        ("max", "f32", 4, (2, 2, 4)),
+        ("any", "bool", 16, (1, 1, 1)),
+        ("sum", "i8", 8, (4, 4)),
+    ],
+)
+def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
+    what: str, t: str, vector: int, unrolls: tuple[int, ...]
+) -> None:
+    """Each is two, so that fewer are in flight; bytes that are added take longer to take apart than to read."""
+    fewest = FEWEST if what == "sum" else ANYWHERE.get(dtype(t).itemsize, (3, 1))[0] or WRITTEN
+    for rows, unroll in zip((fewest, FEW_ROWS, FEW_ROWS + 1), unrolls, strict=False):
+        choice = alone(what, t, rows, 2 * COLUMNS + 1)
+        found = (choice.plan.vector, choice.plan.unroll, choice.facts.access)
+        assert found == (vector, unroll, ("unaligned",)), rows
+    assert alone("any", "bool", WRITTEN, 2 * COLUMNS + 1).plan.vector == HALF
+    assert alone("sum", "i8", FEWEST - 1, COLUMNS + 1).facts.access == ("strided",)
+    assert alone("sum", "i8", FEWEST, COLUMNS + 2).plan.vector == 2
 
 
 def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
@@ -123,9 +135,8 @@ def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
 
 @pytest.mark.parametrize(
     ("t", "columns", "n_reduced", "vector", "warps"),
-    [("f16", 5001, 40, 8, 8), ("f16", 577, 40, 8, 4), ("f16", 577, 8, 4, 2), ("i8", 5001, 40, 8, 8),
-     ("i8", 577, 40, 8, 4), ("bool", 5001, 8, 8, 8), ("f32", 5001, 40, 4, 8), ("f32", 577, 40, 4, 2),
-     ("f32", 577, 8, 2, 4)],
+    [("f16", 5001, 40, 8, 8), ("f16", 577, 40, 8, 4), ("f16", 577, 8, 8, 4), ("i8", 5001, 40, 8, 8),
+     ("i8", 577, 40, 8, 4), ("bool", 5001, 8, 16, 4), ("f32", 5001, 8, 4, 8), ("f32", 577, 8, 4, 2)],
 )  # fmt: skip
 def test_rows_of_a_middle_axis_are_read_in_vectors_that_end_with_the_row(
     t: str, columns: int, n_reduced: int, vector: int, warps: int
@@ -153,6 +164,8 @@ def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
 
 def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_read_as_ever() -> None:
     assert rows_of("f64", 5001, 40).plan.vector == 1
+    assert rows_of("f32", 5001, FEW_ROWS + 1).plan.vector == 1
+    assert rows_of("i8", 5001, FEW_ROWS).plan.vector == 1
     small = simple("max", (10, 40, 5001), (1,), "f16")
     assert (choose(small).plan.vector, choose(small).facts.by_row) == (1, False)
     portable = replace(simple("max", (10_000, 40, 5001), (1,), "f16"), determinism="portable")
