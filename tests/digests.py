@@ -39,6 +39,12 @@ LAYOUTS: tuple[tuple[tuple[int, ...], int | tuple[int, ...] | None], ...] = (
     ((9, 130, 33), 1),
     ((5, 6, 7, 8), (0, 2)),
 )
+LARGE: tuple[tuple[tuple[int, ...], int | tuple[int, ...]], ...] = (
+    ((9, 467, 1001), (0, 2)),
+    ((11, 700, 577), 1),
+    ((6, 700_001), 0),
+)
+"""Arrays so large that runs, and rows of several kept dims, begin anywhere and are read so."""
 FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "sqrt", "rsqrt", "floor", "ceil",
 )  # fmt: skip
@@ -122,6 +128,17 @@ def cases() -> Iterator[Case]:
             x = values(shape, "f32", op, special=False)
             for shift in (0, 1, 3):
                 yield Case(f"{op}-{size}-portable+{shift}", "portable", op, x, axis, "portable", shift)
+    for shape, axis in LARGE:
+        size = "x".join(map(str, shape)) + "-" + str(axis).replace(" ", "")
+        for op, name in (
+            ("sum", "bf16"),
+            ("mean", "f32"),
+            ("sum", "i8"),
+            ("any", "bool"),
+            ("argmax", "f16"),
+            ("max", "u8"),
+        ):
+            yield Case(f"{op}-{size}-{name}", "large", op, values(shape, name, op, special=False), axis)
     for function, t in ((f, t) for f in (*FUNCTIONS, "pow") for t in (F32, F64)):
         yield Case(f"{function}-{t.name}", "functions", bits(function), patterns(t.name))
 
