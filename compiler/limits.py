@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import WIDEST, planned, ranks
+from .access import WIDEST, is_cut, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .plan import STATIC_SHARED, Axis, Plan
@@ -18,7 +18,7 @@ IN_FLIGHT = 64
 """Bytes one thread should have in flight: with 1024 resident threads an SM then has 64 KiB under way, twice what
 latency times bandwidth asks for (about 35 KiB on an H200). More only makes the code longer."""
 IN_FLIGHT_OF_SEVERAL_DIMS = 128
-"""The same where an address takes divisions, which wait less with more of them under way."""
+"""The same where an address takes divisions, which wait less with more of them under way; by row none does."""
 STATE_LIMIT = 32
 """Registers of accumulator a thread may hold: room for 16 bytes of any element type that widens to a 64-bit sum. Along
 the kept axis, where all stages carry them, half as many."""
@@ -100,7 +100,7 @@ def joins_truths(task: Task) -> bool:
 
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
-    several = axis == "kept" and ranks(task.geometry) != (1, 1)
+    several = axis == "kept" and ranks(task.geometry) != (1, 1) and not is_cut(task, vector)
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     by_state = VALUES_LIMIT // (vector * task.state_registers)
     by_code = CODE_LIMIT // operations(task.monoid)
