@@ -21,14 +21,22 @@ from .task import Notes, Task
 
 MOST_DIMS = 3
 WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
-LANES = {1: ((1100, 4), (4500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)), 4: ((64, 4), (200, 16)), 8: ((64, 8),)}
+LANES = {
+    1: ((60, 1), (88, 2), (600, 4), (1100, 8), (5000, 16)), 2: ((768, 4), (2500, 8), (4500, 16)),
+    4: ((64, 4), (200, 16)), 8: ((64, 8),),
+}  # fmt: skip
 """(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
-LANES_OF_TRUTHS, HALF = ((600, 4), (4500, 8)), 8
-"""The same of truth values, of which an access takes so many bytes: more are more to mask than to join."""
-SHORTEST = {1: 40, 2: 150}
-SHORTEST_OF_TRUTHS = 100
+LANES_OF_TRUTHS, HALF = ((60, 1), (88, 2), (600, 4), (4500, 8)), 8
+"""The same of truth values; and the bytes of an access to bytes, of which more are more to mask."""
+LONG = 16
+"""Accesses of a lane to a run of bytes from which on DEEP of them are in flight, and half as many before: so many at
+both its ends are masked."""
+SHORTEST = {1: 30, 2: 150}
 """Elements of a run from which on it is worth what masking its ends costs, by their bytes. Wider ones lie in whole
 sectors when neighbours read them one by one."""
+ALONE = 24
+"""Warps an SM that results must fill to have one each: others are shared by the warps of a CTA, if they have runs for
+these. A warp waits for each run, so that there must be many."""
 
 
 def as_rows(g: Geometry) -> Geometry | None:
@@ -40,7 +48,7 @@ def as_rows(g: Geometry) -> Geometry | None:
 
 def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     """A plan that reads run by run, where ``flat`` would read single narrow elements of runs that are not short."""
-    least = SHORTEST_OF_TRUTHS if joins_truths(task) else SHORTEST.get(task.itemsize)
+    least = SHORTEST.get(task.itemsize)
     if flat.vector > 1 or least is None or not task.geometry.reduced or task.geometry.reduced[-1].size < least:
         return flat
     found = fitted(task, flat)
@@ -56,18 +64,19 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
 
 
 def fitted(task: Task, flat: Plan) -> Plan:
-    """``flat`` with lanes along runs; the warps of a CTA share a result's, if there is one for each."""
+    """``flat`` with lanes along runs: of many results those of a warp, of few those of all warps of a CTA."""
     g = task.geometry
     length = g.reduced[-1].size if g.reduced else 1
-    vector = calm(task, widest_of(task, STATE_LIMIT))
-    vector = min(vector, HALF) if joins_truths(task) else vector
-    vector = vector if serves(task, replace(flat, vector=vector)) else 1
+    widest = calm(task, widest_of(task, STATE_LIMIT))
+    widest = min(widest, HALF) if task.itemsize == 1 else widest
+    vector = widest if serves(task, replace(flat, vector=widest)) else 1
     table = LANES_OF_TRUTHS if joins_truths(task) else LANES[task.itemsize]
-    lanes = next((lanes for most, lanes in table if length <= most), WARP)
-    unroll = min(DEEP, floor2(length // (vector * lanes)))
-    warps = THREADS // WARP
-    shared, beside = (warps, 1) if g.runs >= warps else (1, warps)
-    return Plan("reduced", "runs", vector, unroll, lanes, shared, beside)
+    lanes, warps = next((lanes for most, lanes in table if length <= most), WARP), THREADS // WARP
+    each = length // (vector * lanes)
+    most = DEEP // 2 if task.itemsize == 1 and each < LONG else DEEP
+    shared = g.runs >= warps and g.n_kept * lanes < ALONE * task.machine * WARP
+    extents = (warps, 1) if shared else (1, warps)
+    return Plan("reduced", "runs", vector, min(most, floor2(each)), lanes, *extents)
 
 
 def serves(task: Task, plan: Plan) -> bool:

@@ -27,14 +27,14 @@ def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
 
 @pytest.mark.parametrize(
     ("t", "side", "plan"),
-    [("i8", 39, None), ("i8", 40, (16, 1, 4)), ("i8", 1000, (16, 4, 4)), ("i8", 2000, (16, 4, 16)),
-     ("i8", 5000, (16, 4, 32)), ("bool", 99, None), ("bool", 300, (8, 4, 4)), ("bool", 700, (8, 4, 8)),
+    [("i8", 29, None), ("i8", 30, (8, 2, 1)), ("i8", 70, (8, 2, 2)), ("i8", 500, (8, 2, 4)), ("i8", 513, (8, 4, 4)),
+     ("i8", 2000, (8, 2, 16)), ("i8", 5001, (8, 4, 32)), ("bool", 300, (8, 2, 4)), ("bool", 2001, (8, 4, 8)),
      ("bf16", 149, None), ("bf16", 151, (8, 4, 4)), ("bf16", 1001, (8, 4, 8)), ("bf16", 5001, (8, 4, 32)),
      ("f32", 1001, None), ("f64", 1001, None)],
 )  # fmt: skip
 def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, side: int, plan: object) -> None:
     """If they are not so short that the masks at their ends would cost more than single elements."""
-    choice = choose(cropped("any" if t == "bool" else "sum", 3_000_000 // side**2 + 3000, side, t))
+    choice = choose(cropped("any" if t == "bool" else "sum", 5_000_000 // side**2 + 9, side, t))
     found = choice.plan
     if plan is None:
         assert (found.walk, found.vector) == ("interleaved", 1)
@@ -45,9 +45,12 @@ def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, si
     assert choice.run.length == side
 
 
-def test_a_warp_reads_results_of_its_own_where_they_have_few_runs() -> None:
-    plans = [choose(simple("sum", (n, 60_000, 777), (0, 2), "i8")).plan for n in (7, 8)]
-    assert [(p.walk, p.warps, p.warps_kept) for p in plans] == [("runs", 1, 8), ("runs", 8, 1)]
+def test_a_warp_reads_results_of_its_own_where_they_are_many_or_have_few_runs() -> None:
+    many = runs.ALONE * 132 * 32 // 8
+    sizes = [(7, 1000), (8, 1000), (8, many - 1), (8, many)]
+    plans = [choose(simple("sum", (n, results, 777), (0, 2), "i8")).plan for n, results in sizes]
+    assert [(p.walk, p.warps) for p in plans] == [("runs", 1), ("runs", 8), ("runs", 8), ("runs", 1)]
+    assert {p.threads for p in plans} == {256}
 
 
 def test_runs_that_aligned_vectors_read_are_read_by_all_threads_at_once() -> None:
