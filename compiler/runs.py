@@ -26,9 +26,11 @@ LANES = {
     4: ((64, 4), (200, 16)), 8: ((64, 8),),
 }  # fmt: skip
 """(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
-LANES_OF_TRUTHS, HALF = ((60, 1), (88, 2), (600, 4), (4500, 8)), 8
-"""The same of truth values; and the bytes of an access to bytes, of which more are more to mask."""
-LONG = 16
+LANES_OF_TRUTHS = ((60, 1), (88, 2), (600, 4), (4500, 8))
+"""The same of truth values."""
+HALF, HALVES = 8, 1 << 14
+"""Bytes of an access to bytes, of which more are more to mask, in runs of at most so many; longer ones by WIDEST."""
+LONG, LONG_OF_TRUTHS = 16, 12
 """Accesses of a lane to a run of bytes from which on DEEP of them are in flight, and half as many before: so many at
 both its ends are masked."""
 SHORTEST = {1: 30, 2: 150}
@@ -68,12 +70,12 @@ def fitted(task: Task, flat: Plan) -> Plan:
     g = task.geometry
     length = g.reduced[-1].size if g.reduced else 1
     widest = calm(task, widest_of(task, STATE_LIMIT))
-    widest = min(widest, HALF) if task.itemsize == 1 else widest
+    widest = min(widest, HALF) if task.itemsize == 1 and length <= HALVES else widest
     vector = widest if serves(task, replace(flat, vector=widest)) else 1
     table = LANES_OF_TRUTHS if joins_truths(task) else LANES[task.itemsize]
     lanes, warps = next((lanes for most, lanes in table if length <= most), WARP), THREADS // WARP
     each = length // (vector * lanes)
-    most = DEEP // 2 if task.itemsize == 1 and each < LONG else DEEP
+    most = DEEP // 2 if task.itemsize == 1 and each < (LONG_OF_TRUTHS if joins_truths(task) else LONG) else DEEP
     shared = g.runs >= warps and g.n_kept * lanes < ALONE * task.machine * WARP
     extents = (warps, 1) if shared else (1, warps)
     return Plan("reduced", "runs", vector, min(most, floor2(each)), lanes, *extents)
