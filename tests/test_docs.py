@@ -111,7 +111,7 @@ def of_rows() -> tuple[str, ...]:
         *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
         f"| by runs | {of_runs[1]} lanes a run of up to {of_runs[0]} bytes, read by {runs.HALF} up to {runs.HALVES}, "
         f"else a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
-        f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, would ",
+        f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
     )
 
 
