@@ -76,17 +76,34 @@ def outer(m: Maker) -> Cells:
         yield m.cell(f"outer.{n}", (max(2, m.whole // n), n), (0,))
     for rows in (2, 3, 4, 8, 16, 32, 64, 128):
         yield m.cell(f"outer.{rows}rows", (rows, m.count(rows)), (0,))
+    for rows in (3, 6, 12, 24, 100):
+        yield m.cell(f"outer.{rows}rows.odd", (rows, m.count(rows) | 1), (0,))
 
 
 def middle(m: Maker) -> Cells:
     """The middle axis of three: so many elements, so many results side by side; and images, by channel."""
     for n in (4, 64, 1000):
-        for inner in (2, 3, 7, 16, 32, 33, 64, 100, 128, 1000):
+        for inner in (2, 3, 7, 16, 32, 33, 64, 100, 128, 577, 1000, 1001, 5001):
             yield m.cell(f"middle.{n}x{inner}", (max(1, m.count(n) // inner), n, inner), (1,))
     for side in (7, 14, 28, 56, 112):
         for channels in (64, 256):
             shape = (m.whole // (channels * side * side) or 1, channels, side, side)
             yield m.cell(f"middle.nchw.{channels}x{side}", shape, (0, 2, 3))
+
+
+def around(m: Maker) -> Cells:
+    """The first and the last of three axes, around one that is kept: so many runs, and so many elements in each."""
+    for runs in (3, 32, 1000):
+        for inner in (33, 250, 777, 5001):
+            yield m.cell(f"around.{runs}x{inner}", (runs, m.count(runs * inner), inner), (0, 2))
+
+
+def cropped(m: Maker) -> Cells:
+    """Images of so many rows and columns, cut out of others that have one more on each side."""
+    for side in (14, 30, 62, 126, 222, 510, 1022):
+        pitch = side + 2
+        shape, strides = (m.count(pitch * pitch), side, side), (pitch * pitch, pitch, 1)
+        yield m.cell(f"cropped.{side}", shape, (1, 2), strides, pitch + 1)
 
 
 def transposed(m: Maker) -> Cells:
@@ -222,8 +239,8 @@ def reported(m: Maker) -> Cells:
 
 
 KINDS: tuple[Callable[[Maker], Cells], ...] = (
-    short, many, odd, prime, power, long, full, outer, middle, transposed, permuted, expanded, sliced, strided,
-    backward, misaligned, tiny, huge, far, operations, reported,
+    short, many, odd, prime, power, long, full, outer, middle, around, cropped, transposed, permuted, expanded, sliced,
+    strided, backward, misaligned, tiny, huge, far, operations, reported,
 )  # fmt: skip
 """The kinds of layout, in the order in which they are measured and shown."""
 
