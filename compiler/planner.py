@@ -26,7 +26,7 @@ from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
 from .split import THREADS, coarsened, parts_of
-from .staggered import staggered
+from .staggered import before_periods, staggered
 from .target import WARP
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
@@ -95,6 +95,10 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
     if plan.fast == "reduced":
         return runs.plan(task, plan, notes)
     wide = columns.wide(task, fitting(task, plan, Notes()))
+    if before_periods(task) and periodic(task, wide, plan, Notes()) != plan:
+        found = staggered(task, wide, plan, notes)
+        if found != plan:
+            return found
     plan = periodic(task, wide, plan, notes)
     many = plan.walk == "interleaved" and plan.warps == THREADS // WARP and not columns.is_heavy(task, plan.vector)
     return staggered(task, wide, plan, notes) if many and planned(task, "kept", wide.vector) != {"aligned"} else plan

@@ -107,8 +107,8 @@ def _few(task: Task) -> bool:
 
 
 def _wide(task: Task) -> bool:
-    """Whether states take several registers, of elements that have some of their own."""
-    return task.state_registers > 1 and task.itemsize > 1
+    """Whether states take several registers, of elements that have some of their own, or are numbers beside them."""
+    return (task.state_registers > 1 or task.program.uses_index) and task.itemsize > 1
 
 
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
@@ -120,7 +120,7 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
-        return UNROLL if each >= UNROLL else 1
+        return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions <= MOST_OF_SHORT else UNROLL
     most = UNROLL_OF_SHORT.get(positions, UNROLL)

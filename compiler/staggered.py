@@ -30,15 +30,17 @@ STATES = 16
 IN_FLIGHT = {1: 2, 2: 8, 4: 4, 8: 4}
 """Accesses in flight, by the bytes of an element: with more of bytes a thread takes more registers than it gains."""
 OF_TRUTHS = 4
-"""The same of truth values, of which a word holds four."""
+"""The same of truth values, of which a word holds four, and of bytes that are numbered, which wait for that."""
 LANES, LANES_OF_BYTES = 12, 24
-"""Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values."""
+"""Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values and of numbered ones."""
 SMALLEST = {1: 4 << 20, 2: 6 << 20, 4: 6 << 20, 8: 32 << 20}
 """Bytes of an array at least, by those of an element; single ones of 8 bytes fill sectors anyway."""
 SINGLE = 8
 """Bytes of an element from which on single ones of a middle axis are as fast."""
 OF_PAIRS = 8 << 20
 """The same of elements of two bytes whose states take several registers."""
+NUMBERED = 128
+"""Columns of numbered bytes beyond which such warps come before periods, which have few rows of them at once."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 WANTED, RAISE = (
@@ -61,10 +63,11 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan with staggered warps and the accesses of ``wide``, where ``plan`` has none that are aligned."""
     g = task.geometry
     vector = min(wide.vector, widest(task), max(2, WIDTH // task.itemsize))
-    most = OF_TRUTHS if joins_truths(task) else IN_FLIGHT[task.itemsize]
+    others = joins_truths(task) or task.program.uses_index
+    most = OF_TRUTHS if task.itemsize == 1 and others else IN_FLIGHT[task.itemsize]
     unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
-    lanes = LANES_OF_BYTES if task.itemsize == 1 and not joins_truths(task) else LANES
+    lanes = LANES if task.itemsize > 1 or others else LANES_OF_BYTES
     wide_states = task.itemsize == 2 and task.state_registers > 1
     small = g.n_kept * g.n_reduced * task.itemsize < (OF_PAIRS if wide_states else SMALLEST[task.itemsize])
     small = small or (len(g.kept) > 1 and task.itemsize >= SINGLE)
@@ -80,6 +83,11 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")
     )
     return found
+
+
+def before_periods(task: Task) -> bool:
+    """Whether staggered warps are faster than periods, where both serve: of bytes that take much work."""
+    return task.itemsize == 1 and task.program.uses_index and task.geometry.columns > NUMBERED
 
 
 def serves(task: Task, plan: Plan) -> bool:

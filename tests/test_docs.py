@@ -167,13 +167,13 @@ def of_walks() -> tuple[str, ...]:
     small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
         f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
-        f"rows without gaps of up to {period.COLUMNS} columns ",
+        f"rows without gaps of up to {period.COLUMNS} columns ({staggered.NUMBERED} of numbered bytes, then ",
         f"; bytes that are added or joined are read by {period.HALF} at a time, others by {period.WARPS_OF_FEW} warps "
         f"at most for up to {period.FEW} columns; of a middle axis no more warps than leave each thread {period.EACH} "
         f"accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
-        f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values, "
+        f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values and numbered ones, "
         f"of at least {staggered.STEPS} unrolled steps; arrays of {small} MiB and more ",
         f"for elements of 1, 2, 4, 8 bytes, {staggered.OF_PAIRS >> 20} for pairs of bytes ",
         " with states of several registers |",

@@ -38,6 +38,7 @@ from warpfold.compiler.rows import (
 )
 from warpfold.compiler.split import THREADS
 from warpfold.compiler.target import DEFAULT, WARP
+from warpfold.runtime.api import plan_for
 
 
 @pytest.mark.parametrize(
@@ -196,3 +197,10 @@ def test_pairs_of_bytes_have_no_accesses_in_vain(t: str, n: int, unroll: int) ->
     """Of rows of 128 threads; to take such an access apart costs as much as it does of one that finds something."""
     plan = choose(simple("sum", (1 << 15, n), (1,), t)).plan
     assert (plan.lanes * plan.warps, plan.unroll) == (ROW, unroll)
+
+
+@pytest.mark.parametrize(("n", "threads", "unroll"), [(640, 16, 1), (1000, 16, 1), (1024, 16, 4), (2000, 32, 1)])
+def test_numbered_pairs_of_bytes_have_a_warp_and_no_access_in_vain(n: int, threads: int, unroll: int) -> None:
+    """Value and number are one word: the state has one register, but an access takes as much work as with several."""
+    plan = plan_for("argmax", (60_000, n), "bf16", axis=1).choice.plan
+    assert (plan.vector, plan.positions, plan.unroll) == (8, threads, unroll)

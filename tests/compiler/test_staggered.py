@@ -23,6 +23,7 @@ from warpfold.compiler.staggered import (
     LANES_OF_BYTES,
     LEAST,
     OF_PAIRS,
+    OF_TRUTHS,
     SMALLEST,
     STATES,
     STEPS,
@@ -32,6 +33,7 @@ from warpfold.compiler.staggered import (
 from warpfold.compiler.staggered import WIDEST as ELEMENTS
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
 from warpfold.compiler.task import Choice, Task
+from warpfold.runtime.api import plan_for
 
 TYPES = ("i8", "f16", "f32", "f64")
 ROWS = 1 << 14
@@ -261,3 +263,12 @@ def test_the_reason_and_what_was_rejected_are_said() -> None:
     )
     assert any(what == "walk=interleaved" for what, _ in found.rejected)
     assert LEAST == WIDEST
+
+
+@pytest.mark.parametrize(("columns", "walk"), [(100, "period"), (129, "staggered"), (255, "staggered")])
+def test_numbered_bytes_of_many_columns_are_read_by_staggered_warps_before_periods(columns: int, walk: str) -> None:
+    for t in ("i8", "bool"):
+        plan = plan_for("argmax", (1_000_000, columns), t, axis=0).choice.plan
+        assert (plan.walk, plan.unroll) == (walk, OF_TRUTHS)
+        assert plan_for("argmax", (12_000, columns), t, axis=0).choice.plan.walk == "period"
+    assert plan_for("max", (1_000_000, columns), "i8", axis=0).choice.plan.walk == "period"
