@@ -16,12 +16,24 @@ from ._distributor import Distributor
 
 
 class RunsDistributor(Distributor):
-    """Distributes a function whose plan walks by runs."""
+    """Distributes a function whose plan walks by runs.
+
+    Attributes:
+        run_sizes, inner: the sizes of the dims that number the runs, and of the one that they lie along.
+        runs, run_number: the runs of a result, and the number of the one that the warp has reached.
+        row_number: the number of that run among those of all results.
+    """
+
+    run_sizes: list[Any]
+    inner: Any
+    runs: Any
+    run_number: Any
+    row_number: Any
 
     def locate(self) -> None:
         """Computes which runs of a result this CTA owns, how long one is, and how many there are of each dim."""
-        *self.outer, self.inner = self.sizes("reduced", self.facts.reduced_rank)
-        self.runs = reduce(arith.muli, self.outer)
+        *self.run_sizes, self.inner = self.sizes("reduced", self.facts.reduced_rank)
+        self.runs = reduce(arith.muli, self.run_sizes)
         self.origin, self.count = None, self.arg("count")
         self.first, self.limit = self.number(0), self.runs
         if self.plan.finish != "cta":
@@ -57,7 +69,7 @@ class RunsDistributor(Distributor):
     def load(self, operand: int, t: Any, r: Any) -> Any:
         """An access to the run, as to a row: results and runs together number those."""
         kept, reduced = range(self.facts.kept_rank), range(self.facts.reduced_rank)
-        layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + self.outer
+        layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + self.run_sizes
         layout += [self.arg("kept_stride", operand, d) for d in kept]
         layout += [self.arg("reduced_stride", operand, d) for d in reduced]
         layout += [self.extents[operand]] if operand in self.extents else []
