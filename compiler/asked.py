@@ -51,8 +51,8 @@ def named(options: str) -> set[str]:
 
 def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     """``plan`` with ``options`` in it; what was not asked for gives way."""
-    chosen = plan.with_options(options)
     asked = named(options)
+    chosen = _in_one_cta(plan.with_options(options), asked, task.target.max_threads)
     if chosen.tile_bytes:
         chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in asked})
     if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
@@ -79,6 +79,15 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
         raise error("WF409", name=task.monoid.name, walk=chosen.walk)
     alone = not chosen.coarsening and "finish" not in expand(options) and ctas_of(task, chosen) <= chosen.cluster
     return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster
+
+
+def _in_one_cta(plan: Plan, asked: set[str], threads: int) -> Plan:
+    """``plan`` with no more than so many threads a CTA, as far as warps were not asked for."""
+    for key in ("warps_kept", "warps"):
+        if key not in asked and plan.threads > threads:
+            extent = max(1, getattr(plan, key) * threads // plan.threads)
+            plan = replace(plan, **{key: extent})
+    return plan
 
 
 def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str], notes: Notes) -> Plan:

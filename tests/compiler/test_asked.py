@@ -274,3 +274,14 @@ def test_partials_of_a_plan_that_coarsens_may_need_64_bits() -> None:
     task = task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132)
     assert choose(task).facts.index_bits == 32
     assert choose(task, "coarsening=2,vector=1,unroll=1,warps=32,warps_kept=1").facts.index_bits == 64
+
+
+@pytest.mark.parametrize(
+    ("options", "extents"), [("warps=8", (8, 4)), ("warps=32", (32, 1)), ("warps_kept=32", (1, 32))]
+)
+def test_warps_that_nobody_asked_for_give_way_to_those_that_are(options: str, extents: tuple[int, int]) -> None:
+    """A CTA has no more than 1024 threads, of which the planner's own warps_kept=8 would leave four warps a result."""
+    task = simple("sum", (300_000, 20), (1,))
+    assert choose(task).plan.warps_kept == 8
+    found = choose(task, options).plan
+    assert (found.warps, found.warps_kept) == extents
