@@ -20,6 +20,7 @@ from .target import WARP
 from .task import Notes, Task
 
 MOST_DIMS = 3
+"""Dims of each kind at most: of more, elements are read one by one."""
 WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
 LANES = {
     1: ((60, 1), (88, 2), (600, 4), (1100, 8), (5000, 16)), 2: ((768, 4), (2500, 8), (4500, 16)),
@@ -92,6 +93,5 @@ def serves(task: Task, plan: Plan) -> bool:
 def access(task: Task, operand: int, plan: Plan) -> Access:
     """How an input's runs are read."""
     g = as_rows(task.geometry)
-    if g is None or plan.vector == 1:
-        return "strided"
+    assert g is not None  # or the walk would not serve
     return access_to_rows(replace(task, geometry=g), operand, "reduced", plan.vector, rows=True)
