@@ -29,6 +29,8 @@ LONG = 2 * WARP
 """Elements of a row at least: of shorter ones a warp would read no more at a time than of runs, one by one."""
 SHORT = 64
 """Bytes of a run below which its neighbours' are better read with it, even where whole accesses hold it."""
+LONG_RUNS = 500
+"""Elements of a run from which on narrow ones are faster run by run, wherever these begin, than by such rows."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
 WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
@@ -118,7 +120,7 @@ def _is_faster(task: Task, found: Task) -> bool:
     inner = task.geometry.reduced[-1].size * task.itemsize
     few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
     runs = _accesses(task, "reduced", STATE_LIMIT, WIDE)
-    narrow = task.itemsize < NARROW
+    narrow = task.itemsize < NARROW and task.geometry.reduced[-1].size < LONG_RUNS
     rows = _accesses(found, "kept", registers(found), NARROW if narrow else WIDE)
     wide = "aligned" in rows or (narrow and "unaligned" in rows)
     return (

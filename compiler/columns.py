@@ -68,6 +68,9 @@ thread writes well."""
 BUSY = 3 / 4
 """Part of the lanes of a row, and of the warps of its CTAs, that have something to read, where no access goes on in the
 next row."""
+WORD = 4
+"""Bytes of an element from which on a thread that walks three rows has one access in flight: there are enough threads.
+"""
 WRITES = 32
 """Bytes of results side by side that a thread writes at most, where it walks alone."""
 
@@ -190,11 +193,19 @@ def _in_flight(task: Task, vector: int) -> int:
     """Accesses in flight at most of a thread that walks so few rows alone: what is left over is read all the same."""
     rows = task.geometry.n_reduced
     if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
-        return max(1, ceil2(rows) // (2 if rows > 3 else 1))
+        return _in_flight_of_aligned(task, rows)
     if joins_truths(task):
         return 1 if rows > WRITTEN else 2
     fewest, each = ANYWHERE[task.itemsize]
     return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else DEEP
+
+
+def _in_flight_of_aligned(task: Task, rows: int) -> int:
+    """The same of aligned accesses: fewer where the rows left over would be more than half a step."""
+    if rows <= 3:
+        return 1 if task.itemsize >= WORD else max(1, ceil2(rows))
+    half = ceil2(rows) // 2
+    return half if adds_bytes(task) or 2 * rows > 3 * half else half // 2
 
 
 def _is_crowded(g: Geometry, item: int) -> bool:

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from . import asked, both, columns, rows, runs, staged, tiles, walks
 from .abi import Facts
-from .access import access, goes_by_row, nearest, planned, ranks, row_of, stores_vector
+from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
@@ -25,9 +25,8 @@ from .ownership import Launch, cells_of, launch, shared
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import repetitions
-from .split import THREADS, coarsened, parts_of
-from .staggered import before_periods, staggered
-from .target import WARP
+from .split import coarsened, parts_of
+from .staggered import before_periods, serve_better, staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
 INDEX_LIMIT = 2**31 - 2**24
@@ -100,8 +99,7 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
         if found != plan:
             return found
     plan = periodic(task, wide, plan, notes)
-    many = plan.walk == "interleaved" and plan.warps == THREADS // WARP and not columns.is_heavy(task, plan.vector)
-    return staggered(task, wide, plan, notes) if many and planned(task, "kept", wide.vector) != {"aligned"} else plan
+    return staggered(task, wide, plan, notes) if serve_better(task, wide, plan) else plan
 
 
 def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:

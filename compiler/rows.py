@@ -117,6 +117,8 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
         return DEEP
     if shifted:
+        if positions == 1 and task.geometry.n_reduced // vector % 2:
+            return 1  # of two in flight one would be left over
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):

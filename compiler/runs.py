@@ -23,17 +23,18 @@ MOST_DIMS = 3
 """Dims of each kind at most: of more, elements are read one by one."""
 WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
 LANES = {
-    1: ((60, 1), (88, 2), (600, 4), (1100, 8), (5000, 16)), 2: ((768, 4), (2500, 8), (4500, 16)),
+    1: ((60, 1), (88, 2), (300, 4), (600, 8), (2500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)),
     4: ((64, 4), (200, 16)), 8: ((64, 8),),
 }  # fmt: skip
 """(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
 LANES_OF_TRUTHS = ((60, 1), (88, 2), (600, 4), (4500, 8))
 """The same of truth values."""
-HALF, HALVES = 8, 1 << 14
-"""Bytes of an access to bytes, of which more are more to mask, in runs of at most so many; longer ones by WIDEST."""
-LONG, LONG_OF_TRUTHS = 16, 12
-"""Accesses of a lane to a run of bytes from which on DEEP of them are in flight, and half as many before: so many at
-both its ends are masked."""
+HALF, HALVES, HALVES_OF_TRUTHS = 8, 300, 4500
+"""Bytes of an access to bytes, of which more are more to mask, in runs of at most so many, and of so many truth values;
+longer ones by WIDEST."""
+STEPS, LONG_OF_TRUTHS = 8, 12
+"""Accesses of a lane to a run of bytes for each of those in flight, DEEP at most, since so many are masked at both its
+ends; and to one that is read by halves, from which on DEEP of them are, and half as many before."""
 SHORTEST = {1: 30, 2: 150}
 """Elements of a run from which on it is worth what masking its ends costs, by their bytes. Wider ones lie in whole
 sectors when neighbours read them one by one."""
@@ -71,15 +72,20 @@ def fitted(task: Task, flat: Plan) -> Plan:
     g = task.geometry
     length = g.reduced[-1].size if g.reduced else 1
     widest = calm(task, widest_of(task, STATE_LIMIT))
-    widest = min(widest, HALF) if task.itemsize == 1 and length <= HALVES else widest
+    truths = joins_truths(task)
+    halves = task.itemsize == 1 and length <= (HALVES_OF_TRUTHS if truths else HALVES)
+    widest = min(widest, HALF) if halves else widest
     vector = widest if serves(task, replace(flat, vector=widest)) else 1
-    table = LANES_OF_TRUTHS if joins_truths(task) else LANES[task.itemsize]
+    table = LANES_OF_TRUTHS if truths else LANES[task.itemsize]
     lanes, warps = next((lanes for most, lanes in table if length <= most), WARP), THREADS // WARP
     each = length // (vector * lanes)
-    most = DEEP // 2 if task.itemsize == 1 and each < (LONG_OF_TRUTHS if joins_truths(task) else LONG) else DEEP
+    if halves:
+        most = DEEP if each >= LONG_OF_TRUTHS else DEEP // 2
+    else:
+        most = min(DEEP, each // STEPS) if task.itemsize == 1 else DEEP
     shared = g.runs >= warps and g.n_kept * lanes < ALONE * task.machine * WARP
     extents = (warps, 1) if shared else (1, warps)
-    return Plan("reduced", "runs", vector, min(most, floor2(each)), lanes, *extents)
+    return Plan("reduced", "runs", vector, floor2(min(most, each)), lanes, *extents)
 
 
 def serves(task: Task, plan: Plan) -> bool:

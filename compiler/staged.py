@@ -15,6 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
+from .limits import adds_bytes, joins_truths
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -40,6 +41,11 @@ SINGLE = {2: (28, 39), 4: (14, 40), 8: (14, 40)}
 GAP = {8: 9 / 8}
 """Times its bytes that a row is from the next one, by those of an element, from which on a copy would hold too much
 that nobody reads: single elements so wide fill sectors anyway."""
+PAIRS_IN_PLACE, TRUTHS_IN_PLACE, ADDED_IN_PLACE = (2, 8, 40), (2, 16, 32), (17, 1, 32)
+"""(elements, elements, bytes) of a result and of a row of a middle axis that is aligned for words: from so many
+elements on, up to so many or in rows of so many bytes at least, it is read where it is, and a thread has several
+results. Elements of two bytes, truth values, and bytes that are added, of which those of four rows are taken at once.
+"""
 WORD = 4
 """Bytes that a bank of shared memory gives at once."""
 OF_RESULT, OF_MEETING, OF_ACCESS = 120, 8, 5
@@ -142,6 +148,8 @@ def _direct(task: Task) -> bool:
         return True
     axis: Axis = "kept" if nearest(g.kept) < nearest(g.reduced) else "reduced"
     nbytes = (g.kept[-1].size if axis == "kept" else g.n_reduced) * item
+    if axis == "kept" and _words_serve(task, nbytes):
+        return True
     little = task.result_bytes <= item < WORD  # to write, so that results need not lie side by side
     halves = item < HALF and planned(task, axis, HALF // item) == {"aligned"}
     if planned(task, axis, WIDEST // item) != {"aligned"}:
@@ -150,6 +158,19 @@ def _direct(task: Task) -> bool:
     if axis == "kept":
         return nbytes >= (1 if little else 2) * WIDEST
     return nbytes % LINE == 0 or WIDEST <= nbytes <= SHORT.get(item, LINE) or nbytes >= LONG[item]
+
+
+def _words_serve(task: Task, nbytes: int) -> bool:
+    """Whether a thread reads rows of so many bytes of a middle axis as fast where they are, by the word or more."""
+    n, item = task.geometry.n_reduced, task.itemsize
+    narrow = item < WORD and task.state_registers == 1 and not task.program.uses_index
+    if not narrow or planned(task, "kept", WORD // item) != {"aligned"}:
+        return False
+    if item == 1 and not (joins_truths(task) or adds_bytes(task)):
+        return False
+    added = ADDED_IN_PLACE if adds_bytes(task) else TRUTHS_IN_PLACE
+    least, most, row = PAIRS_IN_PLACE if item > 1 else added
+    return n >= least and (n <= most or nbytes >= row)
 
 
 def _few_lines(g: Geometry, item: int) -> bool:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .access import planned
+from .columns import is_heavy
 from .limits import joins_truths
 from .plan import Plan
 from .split import THREADS
@@ -41,6 +43,8 @@ OF_PAIRS = 8 << 20
 """The same of elements of two bytes whose states take several registers."""
 NUMBERED = 128
 """Columns of numbered bytes beyond which such warps come before periods, which have few rows of them at once."""
+ALONE = 160
+"""Narrow elements of a result from which on a thread does not walk them alone where accesses begin anywhere."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
 WANTED, RAISE = (
@@ -83,6 +87,16 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")
     )
     return found
+
+
+def serve_better(task: Task, wide: Plan, plan: Plan) -> bool:
+    """Whether ``plan`` is one of columns without whole accesses whose elements are worth sharing among warps."""
+    if plan.walk != "interleaved" or is_heavy(task, plan.vector) or planned(task, "kept", wide.vector) == {"aligned"}:
+        return False
+    if plan.warps == THREADS // WARP:
+        return True
+    anywhere = plan.vector == 1 or "unaligned" in planned(task, "kept", plan.vector)
+    return task.itemsize <= 2 and anywhere and task.geometry.n_reduced >= ALONE
 
 
 def before_periods(task: Task) -> bool:

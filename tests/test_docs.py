@@ -117,13 +117,16 @@ def of_rows() -> tuple[str, ...]:
 
 def of_tiles() -> tuple[str, ...]:
     steps = [zip(*found[:-1], strict=True) for found in staged.WIDTHS.values()]  # the last is for all longer rows
+    pairs, truths, added = staged.PAIRS_IN_PLACE, staged.TRUTHS_IN_PLACE, staged.ADDED_IN_PLACE
     of_bytes, of_pairs = (f"of up to {listed(most)} bytes by {listed(width)} at a time" for most, width in steps)
     return (
         f"so a copy that is read so has {tiles.BEYOND} bytes more, which are zeros",
         f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | "
         f"rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
         f", but for elements of {listed(staged.GAP)} bytes in rows with gaps of an eighth and more; "
-        f"arrays of {staged.TILES} copies an SM and more |",
+        f"not middle axes aligned for words of pairs of bytes, of up to {pairs[1]} of them or in rows of {pairs[2]} "
+        f"bytes, of truth values, {truths[1]} and {truths[2]}, or of bytes that are added, from {added[0]} on in rows "
+        f"of {added[2]}; arrays of {staged.TILES} copies an SM and more |",
         f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
         f"bytes that are added, and truth values, {of_bytes}, pairs of bytes {of_pairs}, "
         f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
@@ -136,7 +139,7 @@ def of_columns() -> tuple[str, ...]:
     beside = ", ".join(map(str, columns.HEAVY_LANES.values()))
     return (
         f"have aligned accesses of {both.WIDE} bytes and more in rows of {both.LONG} elements of both and more, "
-        f"or if narrower than {both.NARROW} bytes any of several, ",
+        f"or if narrower than {both.NARROW} bytes any of several, of runs of less than {both.LONG_RUNS} elements, ",
         f"; large arrays that have {both.OFTEN} bytes for each of a state, ",
         f"| short | 1 thread | up to {columns.SHORT} elements a result, ",
         f"| written | 1 thread, for as many results as {WIDEST} bytes hold | "
@@ -173,6 +176,7 @@ def of_walks() -> tuple[str, ...]:
         f"accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
+        f", and of one or two bytes from {staggered.ALONE} elements a result on, ",
         f" have accesses for {lanes[0]} lanes, {lanes[1]} of bytes but for truth values and numbered ones, "
         f"of at least {staggered.STEPS} unrolled steps; arrays of {small} MiB and more ",
         f"for elements of 1, 2, 4, 8 bytes, {staggered.OF_PAIRS >> 20} for pairs of bytes ",

@@ -10,7 +10,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.commands.ideals import ideals
-from warpfold.compiler.both import WANTED, as_columns
+from warpfold.compiler.both import LONG_RUNS, WANTED, as_columns
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.ladder import RUNGS
@@ -73,6 +73,10 @@ def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int
     [
         ((21399, 64, 7, 7), "bf16", "both"),
         ((42799, 64, 7, 7), "i8", "both"),
+        ((1000, 195, LONG_RUNS - 1), "i8", "both"),
+        ((1000, 195, LONG_RUNS + 1), "i8", "reduced"),  # rows that begin anywhere: run by run
+        ((1000, 97, LONG_RUNS + 11), "bf16", "reduced"),
+        ((1000, 128, LONG_RUNS + 277), "i8", "both"),  # aligned ones
         ((10699, 64, 7, 7), "f32", "both"),
         ((10699, 64, 8, 8), "f32", "reduced"),  # runs of whole accesses
         ((600, 64, 7, 7), "f32", "reduced"),  # no large array

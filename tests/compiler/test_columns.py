@@ -8,7 +8,19 @@ import pytest
 from tasks import MANY, simple, sliced
 
 from warpfold.compiler.access import WIDEST, ceil2
-from warpfold.compiler.columns import ADDED, ANYWHERE, BUSY, FEW_ROWS, FEWEST, HALF, SEVERAL, SHORT, WRITES, WRITTEN
+from warpfold.compiler.columns import (
+    ADDED,
+    ANYWHERE,
+    BUSY,
+    FEW_ROWS,
+    FEWEST,
+    HALF,
+    SEVERAL,
+    SHORT,
+    WORD,
+    WRITES,
+    WRITTEN,
+)
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.limits import STATE_LIMIT, floor2
@@ -34,7 +46,7 @@ def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
     for rows in (1, 2, 3, most):
         choice = columns(what, t, rows)
         assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", vector, True)
-        unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows)
+        unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows) if dtype(t).itemsize < WORD else 1
         assert choice.plan.unroll == (min(unroll, ADDED) if dtype(t).itemsize == 1 else unroll)
     assert columns(what, t, most + 1).plan.vector > vector
     assert columns(what, t, 2, 1 << 12).plan.vector > vector
@@ -180,8 +192,10 @@ def test_whole_vectors_go_on_in_the_next_row() -> None:
     assert (choice.facts.access, choice.facts.by_row, choice.facts.flat) == (("unaligned",), False, True)
 
 
-@pytest.mark.parametrize("rows", [3, 4, 5, 8, 9, 16])
-def test_of_few_rows_half_are_in_flight(rows: int) -> None:
-    """What is not there is read as well: of whole groups there is at most one more; and three rows are read at once."""
-    unroll = alone("max", "f32", rows).plan.unroll
-    assert unroll == min(4, ceil2(rows) // (2 if rows > 3 else 1))
+@pytest.mark.parametrize(
+    ("t", "unrolls"), [("f32", (1, 1, 1, 2, 2, 2, 4, 4, 4)), ("f64", (1, 1, 1, 2, 2, 2, 4, 4, 4)),
+                       ("bf16", (1, 2, 4, 2, 2, 2, 4, 4, 4))],
+)  # fmt: skip
+def test_of_few_rows_half_are_in_flight(t: str, unrolls: tuple[int, ...]) -> None:
+    """Fewer where what is left over would be more than half a step; and up to three rows of narrow ones at once."""
+    assert tuple(alone("max", t, rows).plan.unroll for rows in range(1, 10)) == unrolls

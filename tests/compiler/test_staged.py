@@ -18,6 +18,7 @@ from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.ladder import expand
+from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.planner import choose
 from warpfold.compiler.staged import (
     FEW_LANES,
@@ -138,6 +139,31 @@ def test_other_middle_axes_are_not() -> None:
     assert copies(middle(5, WIDEST // 4))  # but too few of them
     assert not copies(middle(ROWS // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
     assert copies(middle(ROWS // (4 * 7) - 1, 7))
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "n", "inner", "copied"),
+    [
+        ("sum", "bf16", 2, 2, False), ("sum", "bf16", 8, 6, False), ("sum", "bf16", 9, 18, True),
+        ("sum", "bf16", 9, 20, False), ("sum", "bf16", 8, 7, True), ("max", "bf16", 4, 50, False),
+        ("any", "bool", 2, 4, False), ("any", "bool", 16, 4, False), ("any", "bool", 17, 28, True),
+        ("any", "bool", 17, 36, False), ("any", "bool", 4, 6, True),
+        ("sum", "i8", 4, 100, True), ("sum", "i8", 17, 36, False), ("sum", "i8", 17, 28, True),
+        ("max", "i8", 4, 100, True), ("argmax", "bf16", 4, 50, True),
+    ],
+)  # fmt: skip
+def test_middle_axes_aligned_for_words_are_read_where_they_are(
+    what: str, t: str, n: int, inner: int, copied: bool
+) -> None:
+    """A thread then has the results of a word or more, and reads no element by itself."""
+    count = MANY // (n * inner * item(t))
+    task = simple(what, (count, n, inner), (1,), t)
+    found = choose(replace(task, program=narrowed(task.program)[0]))
+    assert (found.plan.tile_bytes > 0) == copied
+    if not copied:
+        assert found.plan.fast == "kept"
+        assert found.plan.vector * item(t) >= WORD
+        assert found.facts.access == ("aligned",)
 
 
 @pytest.mark.parametrize("t", TYPES)

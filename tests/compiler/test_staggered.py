@@ -19,6 +19,7 @@ from warpfold.compiler.plan import STATIC_SHARED, Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
 from warpfold.compiler.staggered import (
+    ALONE,
     LANES,
     LANES_OF_BYTES,
     LEAST,
@@ -83,6 +84,15 @@ def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
     assert is_staggered(simple("max", (ROWS, 1008), (0,), t, start=1))
     assert not is_staggered(simple("max", (ROWS, 1008), (0,), t))
     assert not is_staggered(pitched(ROWS, 1008, 1008 + WIDEST, t))
+
+
+@pytest.mark.parametrize("t", ["i8", "bool", "bf16"])
+def test_warps_share_narrow_elements_that_begin_anywhere_before_they_are_long(t: str) -> None:
+    what = "any" if t == "bool" else "sum"
+    found = [choose(simple(what, (rows, 700_001), (0,), t)).plan for rows in (ALONE - 1, ALONE)]
+    assert [(p.walk, p.warps) for p in found] == [("interleaved", 1), ("staggered", 8)]
+    aligned = choose(simple(what, (ALONE, 700_032), (0,), t)).plan
+    assert (aligned.walk, aligned.warps) == ("interleaved", 1)
 
 
 @pytest.mark.parametrize("t", TYPES)
