@@ -58,7 +58,7 @@ def goes_by_row(task: Task, plan: Plan) -> bool:
     """
     if len(task.geometry.kept) < 2 or plan.fast == "reduced":
         return False
-    return plan.walk == "staggered" or (plan.walk not in OWN_WALKS and is_cut(task, plan.vector))
+    return plan.walk in ("staggered", "padded") or (plan.walk not in OWN_WALKS and is_cut(task, plan.vector))
 
 
 def is_cut(task: Task, vector: int) -> bool:
@@ -131,6 +131,8 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
     if dims[-1].size % vector and not bounded:
         return False
     nbytes = vector * item
+    if plan.walk == "padded":
+        return dims[-1].strides[operand] == 1
     copies = task.geometry.copies
     outer = [d.strides[operand] * item for d in (*dims[:-1], *([copies] if copies else []))]
     side_by_side = all(s % min(WIDEST, nbytes) == 0 for s in (start, *outer)) and dims[-1].strides[operand] == 1

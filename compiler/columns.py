@@ -60,11 +60,14 @@ FEW_ROWS, HALF = 16, 8
 more would be more to take apart than to read."""
 ANYWHERE = {2: (3, 1), 4: (0, 1)}
 """(rows, accesses), by the bytes of an element: of up to so many rows that begin anywhere a thread has so many accesses
-in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of DEEP. Truth values, which take
-the fewest registers, are read by whole accesses, one at a time, so that there are more threads."""
+in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of DEEP."""
+TWO_OF_TRUTHS = 48
+"""Rows of truth values that begin anywhere up to which a thread has two accesses in flight; of more one."""
 FEWEST = 5
 """Rows of bytes from which on it is worth to take them out of such accesses, though their results are then more than a
 thread writes well."""
+FEW_TRUTHS = 3
+"""Rows of a middle axis of truth values up to which a thread reads whole aligned accesses."""
 BUSY = 3 / 4
 """Part of the lanes of a row, and of the warps of its CTAs, that have something to read, where no access goes on in the
 next row."""
@@ -79,13 +82,13 @@ def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns, of which neighbouring lanes read neighbours."""
     g = task.geometry
     widest = widest_of(task, registers(task))
-    if _is_short(task, widest):
+    if is_short(task, widest):
         widest = _widest_of_short(task, widest)
     elif _has_long_rows(task):
         widest = min(widest, HALF // task.itemsize)
     vector = _within_row(task, vector_of(task, "kept", widest, notes), notes)
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
-    alone = _is_short(task, vector)
+    alone = is_short(task, vector)
     if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
         unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if adds_bytes(task) else unroll)
     few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
@@ -114,7 +117,7 @@ def _within_row(task: Task, vector: int, notes: Notes) -> int:
     """
     if not is_cut(task, vector):
         return vector
-    if _is_short(task, vector) and not _pays_by_row(task):
+    if is_short(task, vector) and not _pays_by_row(task):
         return 1
     widths = [vector >> k for k in range(vector.bit_length() - 1)] if large(task.geometry) else []
     found = max((n for n in widths if is_cut(task, n) and not _is_idle(task, n)), default=1)
@@ -136,7 +139,7 @@ def _pays_by_row(task: Task) -> bool:
 
 def _is_idle(task: Task, vector: int) -> bool:
     """Whether too many lanes have none of the accesses of a row."""
-    lanes = WARP if _is_short(task, vector) else _lanes_kept(task, vector)
+    lanes = WARP if is_short(task, vector) else _lanes_kept(task, vector)
     accesses = -(-task.geometry.columns // vector)
     return -(-accesses // lanes) * lanes * BUSY > accesses
 
@@ -195,17 +198,25 @@ def _in_flight(task: Task, vector: int) -> int:
     if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
         return _in_flight_of_aligned(task, rows)
     if joins_truths(task):
-        return 1 if rows > WRITTEN else 2
+        return 2 if rows <= TWO_OF_TRUTHS else 1
     fewest, each = ANYWHERE[task.itemsize]
     return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else DEEP
 
 
 def _in_flight_of_aligned(task: Task, rows: int) -> int:
     """The same of aligned accesses: fewer where the rows left over would be more than half a step."""
+    if _are_few_truths(task):
+        return 1
     if rows <= 3:
         return 1 if task.itemsize >= WORD else max(1, ceil2(rows))
     half = ceil2(rows) // 2
     return half if adds_bytes(task) or 2 * rows > 3 * half else half // 2
+
+
+def _are_few_truths(task: Task) -> bool:
+    """Whether a thread has results of a whole access of few rows of truth values: their words are results as well."""
+    g = task.geometry
+    return joins_truths(task) and g.n_reduced <= (FEW_ROWS if len(g.kept) == 1 else FEW_TRUTHS)
 
 
 def _is_crowded(g: Geometry, item: int) -> bool:
@@ -231,10 +242,10 @@ def _lanes_kept(task: Task, vector: int) -> int:
 def _is_written(task: Task) -> bool:
     """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
     g, side_by_side = task.geometry, WIDEST // task.result_bytes
-    return _is_short(task, side_by_side) and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
+    return is_short(task, side_by_side) and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
 
 
-def _is_short(task: Task, vector: int) -> bool:
+def is_short(task: Task, vector: int) -> bool:
     """Whether a thread walks the reduced axis alone, since results of so many each fill the machine."""
     g = task.geometry
     many = -(-g.n_kept // max(1, vector)) >= FEW * task.machine * WARP
@@ -257,11 +268,13 @@ def _widest_of_short(task: Task, widest: int) -> int:
     g = task.geometry
     half, few = HALF // task.itemsize, g.n_reduced <= FEW_ROWS
     if "unaligned" in planned(task, "kept", widest) and not _is_crowded(g, task.itemsize):
-        if task.itemsize > 1 or (joins_truths(task) and g.n_reduced > WRITTEN):
+        if task.itemsize > 1 or joins_truths(task):
             return widest
         aligned = any(planned(task, "kept", n) == {"aligned"} for n in (2, WRITES // task.result_bytes))
         if g.n_reduced >= FEWEST and not aligned:
             return min(widest, half)
+    if _are_few_truths(task) and planned(task, "kept", widest) == {"aligned"}:
+        return widest
     if _is_written(task):
         return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
     if not _are_beside(g, len(task.program.inputs)) and planned(task, "kept", widest) == {"aligned"}:

@@ -71,7 +71,14 @@ def unrolled(plan: Plan, row: int) -> int:
 def tiles_of(plan: Plan, n_kept: int, row: int = 0) -> int:
     """CTAs along the kept axis: each has results of one row of so many; where that is 0, all results are one row."""
     each = row or max(1, n_kept)
+    if plan.walk == "padded":
+        return -(-(n_kept // each * padded(plan.vector, each)) // plan.slots)
     return n_kept // each * -(-each // grain(plan, each)[0])
+
+
+def padded(vector: int, row: int) -> int:
+    """Places of a row of so many results, in whole accesses, of which the first may begin before the row does."""
+    return -(-(row + vector - 1) // vector) * vector
 
 
 def cells_of(plan: Plan, n_kept: int, row: int = 0) -> int:

@@ -20,8 +20,8 @@ Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync",
 Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to what the CTA has copied."""
-Walk = Literal["interleaved", "blocked", "period", "staggered", "runs"]
-OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs")
+Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded"]
+OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded")
 """Walks that are for some layouts alone."""
 Determinism = Literal["run", "portable", "none"]
 
@@ -58,8 +58,10 @@ class Plan:
             ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
             a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
             first threads owns a column), ``staggered`` (each warp of a CTA reads whole rows from the boundary before
-            the CTA's columns on, and the last lane owns none of them), or ``runs`` (the lanes of a warp that share a
-            result lie along one run of the innermost reduced dim, and its warps take one run after another).
+            the CTA's columns on, and the last lane owns none of them), ``runs`` (the lanes of a warp that share a
+            result lie along one run of the innermost reduced dim, and its warps take one run after another), or
+            ``padded`` (as interleaved, but a thread has the results of one row alone, from a boundary of the array of
+            results on: rows are *padded* to whole accesses).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
@@ -305,7 +307,7 @@ def settled(plan: Plan) -> Plan:
     """``plan`` with the extents that its walk must have.
 
     All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row, and those of a
-    result along one run.
+    result along one run; a thread that walks padded rows has results of its own.
     """
     if plan.walk not in OWN_WALKS:
         return plan
@@ -316,6 +318,8 @@ def settled(plan: Plan) -> Plan:
     found = replace(found, fast="kept", lanes=1)
     if plan.walk == "period":
         return replace(found, warps=1)
+    if plan.walk == "padded":
+        return replace(found, warps=1, vector=max(2, plan.vector), coarsening=0, finish="cta")
     return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
 
 

@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from . import asked, both, columns, rows, runs, staged, tiles, walks
+from . import asked, both, columns, padded, rows, runs, staged, tiles, walks
 from .abi import Facts
 from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
-from .ownership import Launch, cells_of, launch, shared
+from .ownership import Launch, cells_of, launch, shared, tiles_of
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
-from .repeats import repetitions
+from .repeats import is_raised, repetitions
 from .split import coarsened, parts_of
 from .staggered import before_periods, serve_better, staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
@@ -54,7 +54,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     plan = _ordered(task, plan, notes)
     parts = parts_of(task, plan, notes) if split else 1
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
-    for reason in repetitions(task.geometry):
+    for reason in repetitions(task):
         notes.because(reason)
     if task.determinism == "portable":
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
@@ -86,8 +86,8 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of a layout that has its own: a tile, runs, periods or staggered warps; else the ordinary."""
-    found = staged.plan(task, notes)
+    """The plan of a layout that has its own: padded rows, a tile, runs, periods, staggered warps; else the ordinary."""
+    found = padded.plan(task, notes) or staged.plan(task, notes)
     if found is not None:
         return found
     plan = _ordinary_plan(task, notes)
@@ -120,7 +120,7 @@ def facts(task: Task, plan: Plan) -> Facts:
     reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
     row, by_row = row_of(task, plan), goes_by_row(task, plan)
     partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
-    rows = g.n_kept * g.runs if plan.walk == "runs" else g.n_kept
+    rows = g.n_kept * g.runs if plan.walk == "runs" else max(g.n_kept, tiles_of(plan, g.n_kept, row) * plan.slots)
     largest = max(rows, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]
@@ -139,7 +139,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         32 if largest < INDEX_LIMIT else 64,
         accesses,
         vectors and all(stores_vector(task, o, plan, bounded="unaligned" in accesses) for o in outputs),
-        repeats=g.repeats,
+        repeats=is_raised(task) or g.copies is not None,
         flat=flat,
         by_row=by_row,
     )

@@ -1,7 +1,8 @@
 """Repeated elements: dims along which no input moves, as ``broadcast_to`` and ``expand`` make them.
 
 A reduced one has the same elements again and again: they are read once, and their state is combined with itself as many
-times. A kept one has the same results again and again: they are reduced once, and stored at every place.
+times, if that changes anything. A kept one has the same results again and again: they are reduced once, and stored at
+every place.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from itertools import dropwhile, filterfalse
 from math import prod
 
 from .geometry import Dim, Geometry, merged
+from .proofs import proof
+from .task import Task
 
 LONG, MANY = 1 << 9, 1 << 17
 """Elements of a result, and of all results, from which on reading a result's elements again takes longer than storing
@@ -42,11 +45,17 @@ def taken_out(g: Geometry, inputs: int, *, ordered: bool, indexed: bool) -> Geom
     return _without_copies(found, [d for d in g.kept if stands(d)])
 
 
-def repetitions(g: Geometry) -> list[str]:
+def is_raised(task: Task) -> bool:
+    """Whether the state of elements that a result has several times is combined with itself: it may be so already."""
+    return task.geometry.times > 1 and proof(task.monoid, "idempotence") is None
+
+
+def repetitions(task: Task) -> list[str]:
     """What is repeated, in words."""
-    found = []
+    g, found = task.geometry, []
     if g.times > 1:
-        found.append(f"a result has its elements {g.times} times: their state, combined with itself, is that of all")
+        all_of_them = "their state, combined with itself, is that of all" if is_raised(task) else "once is as good"
+        found.append(f"a result has its elements {g.times} times: {all_of_them}")
     if g.copies is not None:
         found.append(
             f"{g.copies.size} results are equal each time: they are reduced once, and stored at as many places"

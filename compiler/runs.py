@@ -15,6 +15,7 @@ from .access import large, planned, ranks
 from .geometry import Geometry
 from .limits import DEEP, STATE_LIMIT, calm, floor2, joins_truths, widest_of
 from .plan import Access, Plan
+from .short_runs import Run, in_words, short
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
@@ -23,24 +24,26 @@ MOST_DIMS = 3
 """Dims of each kind at most: of more, elements are read one by one."""
 WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
 LANES = {
-    1: ((60, 1), (88, 2), (300, 4), (600, 8), (2500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)),
-    4: ((64, 4), (200, 16)), 8: ((64, 8),),
+    1: ((600, 8), (2500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)), 4: ((64, 4), (200, 16)), 8: ((64, 8),),
 }  # fmt: skip
 """(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
-LANES_OF_TRUTHS = ((60, 1), (88, 2), (600, 4), (4500, 8))
+LANES_OF_TRUTHS = ((600, 4), (4500, 8))
 """The same of truth values."""
-HALF, HALVES, HALVES_OF_TRUTHS = 8, 300, 4500
-"""Bytes of an access to bytes, of which more are more to mask, in runs of at most so many, and of so many truth values;
-longer ones by WIDEST."""
+HALF, HALVES = 8, 4500
+"""Bytes of an access to truth values, of which more are more to mask, in runs of at most so many; others by WIDEST."""
 STEPS, LONG_OF_TRUTHS = 8, 12
 """Accesses of a lane to a run of bytes for each of those in flight, DEEP at most, since so many are masked at both its
-ends; and to one that is read by halves, from which on DEEP of them are, and half as many before."""
-SHORTEST = {1: 30, 2: 150}
-"""Elements of a run from which on it is worth what masking its ends costs, by their bytes. Wider ones lie in whole
-sectors when neighbours read them one by one."""
+ends; and to one of truth values, from which on DEEP of them are, and half as many before."""
+SHORTEST, IN_WORDS = {1: 22, 2: 150}, 14
+"""Elements of a run from which on it is worth what masking its ends costs, by their bytes, and of bytes that are taken
+up by the word. Wider ones lie in whole sectors when neighbours read them one by one."""
+TINY, FEW = range(5, 11), 16
+"""Such bytes of so few runs that a thread which reads all of these alone is faster, too; and how many runs are few."""
 ALONE = 24
 """Warps an SM that results must fill to have one each: others are shared by the warps of a CTA, if they have runs for
 these. A warp waits for each run, so that there must be many."""
+MANY = 14
+"""Short runs of a result from which on the warps of a CTA share it, however many results there are."""
 
 
 def as_rows(g: Geometry) -> Geometry | None:
@@ -52,8 +55,7 @@ def as_rows(g: Geometry) -> Geometry | None:
 
 def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     """A plan that reads run by run, where ``flat`` would read single narrow elements of runs that are not short."""
-    least = SHORTEST.get(task.itemsize)
-    if flat.vector > 1 or least is None or not task.geometry.reduced or task.geometry.reduced[-1].size < least:
+    if flat.vector > 1 or not task.geometry.reduced or not _pays(task):
         return flat
     found = fitted(task, flat)
     if found.vector == 1 or not large(task.geometry) or not serves(task, found) or not task.monoid.commutative:
@@ -67,25 +69,38 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     return found
 
 
+def _pays(task: Task) -> bool:
+    """Whether runs are so long that it pays to mask their ends."""
+    g = task.geometry
+    length = g.reduced[-1].size
+    if in_words(task):
+        return length >= IN_WORDS or (length in TINY and g.runs <= FEW)
+    return length >= SHORTEST.get(task.itemsize, length + 1)
+
+
 def fitted(task: Task, flat: Plan) -> Plan:
     """``flat`` with lanes along runs: of many results those of a warp, of few those of all warps of a CTA."""
     g = task.geometry
-    length = g.reduced[-1].size if g.reduced else 1
-    widest = calm(task, widest_of(task, STATE_LIMIT))
-    truths = joins_truths(task)
-    halves = task.itemsize == 1 and length <= (HALVES_OF_TRUTHS if truths else HALVES)
-    widest = min(widest, HALF) if halves else widest
-    vector = widest if serves(task, replace(flat, vector=widest)) else 1
-    table = LANES_OF_TRUTHS if truths else LANES[task.itemsize]
-    lanes, warps = next((lanes for most, lanes in table if length <= most), WARP), THREADS // WARP
+    length, warps = g.reduced[-1].size if g.reduced else 1, THREADS // WARP
+    run = short(task, length) or _long(task, length)
+    vector = run.vector if serves(task, replace(flat, vector=run.vector)) else 1
+    few = g.n_kept * run.lanes < ALONE * task.machine * WARP
+    shared = (few and g.runs >= warps) or (run.most > 0 and g.runs >= MANY)
+    return Plan("reduced", "runs", vector, run.unroll, run.lanes, *((warps, 1) if shared else (1, warps)))
+
+
+def _long(task: Task, length: int) -> Run:
+    """How others are read."""
+    truths, widest = joins_truths(task), calm(task, widest_of(task, STATE_LIMIT))
+    halves = truths and length <= HALVES
+    vector = min(widest, HALF) if halves else widest
+    lanes = next((n for most, n in (LANES_OF_TRUTHS if truths else LANES[task.itemsize]) if length <= most), WARP)
     each = length // (vector * lanes)
     if halves:
         most = DEEP if each >= LONG_OF_TRUTHS else DEEP // 2
     else:
         most = min(DEEP, each // STEPS) if task.itemsize == 1 else DEEP
-    shared = g.runs >= warps and g.n_kept * lanes < ALONE * task.machine * WARP
-    extents = (warps, 1) if shared else (1, warps)
-    return Plan("reduced", "runs", vector, floor2(min(most, each)), lanes, *extents)
+    return Run(0, vector, lanes, floor2(min(most, each)))
 
 
 def serves(task: Task, plan: Plan) -> bool:

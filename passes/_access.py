@@ -119,7 +119,7 @@ def lower_load(op: Any, window: Window | None) -> None:
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
-            last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)))
+            last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
             value = unaligned(first, last, t)
         else:
@@ -130,11 +130,14 @@ def lower_load(op: Any, window: Window | None) -> None:
         replace(op, [value])
 
 
-def _clamped(op: Any, kept: Any) -> Any:
-    """A kept index of a load whose accesses begin anywhere, or before the axis; the nearest one of the axis."""
+def _clamped(op: Any, kept: Any, *, whole: bool = False) -> Any:
+    """A kept index of a load whose accesses begin anywhere, or before the axis; the nearest one of the axis.
+
+    The last index of a ``whole`` access lies on the axis or behind it.
+    """
     n_kept = op.operands[len(op.operands) - 2]
     found = arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
-    return arith.maxsi(found, integer(kept.type, 0)) if string(op, "access", ACCESS) == "staggered" else found
+    return found if whole else arith.maxsi(found, integer(kept.type, 0))
 
 
 def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
@@ -219,7 +222,7 @@ def lower_store(op: Any) -> None:
         branch = scf.IfOp(on)
         with ir.InsertionPoint(branch.then_block):
             if vector and bounded:
-                fits = scf.IfOp(_is_kept(op, width(value.type) - 1), has_else=True)
+                fits = scf.IfOp(_fits(op, width(value.type) - 1), has_else=True)
                 with ir.InsertionPoint(fits.then_block):
                     store(value, base, offset(op, kept, kept, 4))
                     scf.YieldOp([])
@@ -234,10 +237,17 @@ def lower_store(op: Any) -> None:
         replace(op, [])
 
 
+def _fits(op: Any, last: int) -> Any:
+    """Whether all elements of a store's fragment, the last of that number, lie on the kept axis."""
+    found = _is_kept(op, last)
+    return arith.andi(_is_kept(op, 0), found) if "early" in op.attributes else found
+
+
 def _is_kept(op: Any, j: int) -> Any:
-    """Whether element ``j`` of a store's fragment lies before the end of the kept axis."""
+    """Whether element ``j`` of a store's fragment lies on the kept axis: before its end, and not before it."""
     kept, n_kept = op.operands[2], op.operands[len(op.operands) - 1]
-    return arith.cmpi(arith.CmpIPredicate.slt, arith.addi(kept, integer(kept.type, j)), n_kept)
+    less = arith.CmpIPredicate.ult if "early" in op.attributes else arith.CmpIPredicate.slt
+    return arith.cmpi(less, arith.addi(kept, integer(kept.type, j)) if j else kept, n_kept)
 
 
 def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
@@ -247,7 +257,7 @@ def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
     for j, x in enumerate(elements(value)):
         along = arith.muli(integer(kept.type, j), inner) if j else None
         at = arith.addi(first, along) if j else first
-        if not bounded or not j:
+        if not bounded or (not j and "early" not in op.attributes):
             store(x, base, at)
             continue
         branch = scf.IfOp(_is_kept(op, j))

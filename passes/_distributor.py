@@ -265,5 +265,7 @@ class Distributor(Repeats):
             attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.columns], attributes | {"bounded": True}
+            if self.plan.walk == "padded":
+                attributes["early"] = True
             with self.places(value, i) as (own, base, on):
                 self.make_op("fold.store", [], [own, base, self.kept, on, *layout], attributes)

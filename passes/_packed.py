@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..compiler.build import bytes_of, i32, integer, word_type
+from ..compiler.build import before, bytes_of, i32, integer, replace, word_type
 from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
@@ -41,25 +41,25 @@ class _Lift:
 
     Attributes:
         combine: the name of the op that combines them.
-        source: the bytes.
+        source: the bytes, as a fragment or one by one.
         masks: which of them count: those for which all of these hold.
         signed: whether they are signed.
         truth: whether an element says that its byte is not zero, else it is the byte's number.
     """
 
     combine: str
-    source: Any
+    source: list[Any]
     masks: tuple[Any, ...]
     signed: bool
     truth: bool
 
     @property
     def lanes(self) -> int:
-        return width(self.source.type)
+        return sum(width(v.type) for v in self.source)
 
     def words(self) -> list[Any]:
         """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
-        found = _as_words(self.source)
+        found = _as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
         for mask in self.masks:
             inside = _mask_words(mask, len(found))
             if _NEUTRAL[self.combine]:
@@ -81,7 +81,10 @@ def lower(op: Any) -> list[Any] | None:
     folded = op.results[0].type != init.type
     if truths:
         words = _truths(op, combine)
-        return [_all_of(words, combine) if folded else _is_set(_as_bytes(words))]
+        if folded:
+            return [_all_of(words, combine)]
+        _write(op.results[0], words)
+        return [_is_set(_as_bytes(words))]
     state = _total(op) if _folds(op) else _totals(op)
     return horizontal(region, [state], width(init.type)) if folded else [state]
 
@@ -205,6 +208,24 @@ def _all_of(words: list[Any], combine: str) -> Any:
     return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(_HIGH)), i32(_HIGH))
 
 
+def _write(truths: Any, words: list[Any]) -> None:
+    """Puts bytes that are zero or one, made a word at a time, where ``truths`` are made bytes to be written."""
+    uses = [(use.owner, x) for use in truths.uses for x in (use.owner, *_single(use.owner))]
+    written = [(via, op) for via, op in uses if op.name == "arith.extui"]
+    if not written:
+        return
+    ones = [arith.shrui(_high_bits(w), i32(_COUNT_BITS)) for w in words]
+    for via, op in written:
+        with before(op):
+            place = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
+            replace(op, [_as_bytes(ones) if place is None else _byte(ones[place // _BYTES], place % _BYTES)])
+
+
+def _single(op: Any) -> list[Any]:
+    """What is made of an element, if ``op`` takes one."""
+    return [use.owner for use in op.results[0].uses] if op.name == "vector.extract" else []
+
+
 def _words_of_truths(state: Any) -> list[Any]:
     """Words whose bytes are zero where the state is false; those that it was made of, if it was made here."""
     if _is(state, "arith.cmpi") and _is(state.owner.operands[0], "vector.bitcast"):
@@ -271,6 +292,10 @@ def _as_bytes(words: list[Any]) -> Any:
     return vector.bitcast(ir.VectorType.get([len(words) * _BYTES], ir.IntegerType.get_signless(8)), together)
 
 
+def _byte(w: Any, j: int) -> Any:
+    return arith.trunci(ir.IntegerType.get_signless(8), arith.shrui(w, i32(8 * j)) if j else w)
+
+
 def _high_bits(w: Any) -> Any:
     """For each byte of a word the highest bit, set where the byte is not zero."""
     return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(_HIGH))
@@ -287,12 +312,21 @@ def _lift(v: Any, combine: str) -> Any:
         if not _is(v, "arith.extsi", "arith.extui"):
             return None
         signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
-    truth = not signed and _is(v, "arith.cmpi") and _tests_for_zero(v.owner)
-    if truth:
-        v = v.owner.operands[0]
-        v = v.owner.operands[0] if _is(v, "arith.extsi", "arith.extui") else v
-    known = str(element(v.type)) == "i8" and width(v.type) % _BYTES == 0
-    return _Lift(combine, v, masks, signed, truth) if known else None
+    tested = None if signed else _tested(v)
+    lift = _Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
+    known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % _BYTES == 0
+    return lift if known else None
+
+
+def _tested(v: Any) -> list[Any] | None:
+    """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
+    if _is(v, "vector.from_elements"):
+        each = [_tested(x) for x in v.owner.operands]
+        return [x for found in each for x in found or []] if all(each) else None
+    if not _is(v, "arith.cmpi") or not _tests_for_zero(v.owner):
+        return None
+    v = v.owner.operands[0]
+    return [v.owner.operands[0] if _is(v, "arith.extsi", "arith.extui") else v]
 
 
 def _is(v: Any, *names: str) -> bool:

@@ -36,10 +36,14 @@ class Row(Kernel):
         self.columns, self.tile = self.arg("n_kept"), self.id(gpu.block_id(gpu.Dimension.x))
         if self.facts.by_row:
             self.columns = self.arg("kept_size", 0, self.facts.kept_rank - 1)
-            self.kept_row, self.tile = self.divided(self.tile, self.tiles_of_row())
+            self.kept_row, self.tile = self.row_of_tile()
             self.outer = self.outer_of(self.kept_row)
         inputs = enumerate(self.block.arguments)
         self.starts = [self.in_row(self.arg("input", i), i, element(x.type)) for i, x in inputs]
+
+    def row_of_tile(self) -> tuple[Any, Any]:
+        """The number of the CTA's row, and its own among those of that row."""
+        return self.divided(self.tile, self.tiles_of_row())
 
     def outer_of(self, row: Any) -> list[Any]:
         """The index of a row along each outer kept dim."""

@@ -90,11 +90,15 @@ from typing import Any
 from ..compiler import attributes
 from ..compiler.pipeline import Pass
 from ._distributor import Distributor
+from ._padded import PaddedDistributor
 from ._period import PeriodDistributor
 from ._runs import RunsDistributor
 from ._staggered import StaggeredDistributor
 
-WALKS = {"period": PeriodDistributor, "runs": RunsDistributor, "staggered": StaggeredDistributor}
+WALKS = {
+    "padded": PaddedDistributor, "period": PeriodDistributor, "runs": RunsDistributor,
+    "staggered": StaggeredDistributor,
+}  # fmt: skip
 """Walks with a way of their own."""
 
 

@@ -183,7 +183,8 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
     """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
 
     Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
-    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written.
+    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written; nor are those before
+    it, where they may begin so ``{early = true}``.
     """
 
     value: ext.Operand[Any]
