@@ -137,6 +137,15 @@ def staggered_columns(plan: Plan, place: Place, row: int) -> tuple[int, int]:
     return begin, min(begin + plan.vector, row) if slot < pitch else begin
 
 
+def padded_columns(plan: Plan, place: Place, row: int, lead: int) -> tuple[int, int, int]:
+    """(number, begin, end) of a thread's padded row of so many results, and of those that are its own there.
+
+    They begin so far before its place as the row begins after a boundary, its ``lead``.
+    """
+    number, at = divmod(kept_index(plan, place), padded(plan.vector, row))
+    return number, max(0, at - lead), min(at - lead + plan.vector, row)
+
+
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:
     """The kept indices of a thread whose CTA copies the elements of ``results`` results: one in each turn."""
     first = place.tile * results

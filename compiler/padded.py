@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from .access import WIDEST, is_cut, large
+from .access import WIDEST, large, planned
 from .columns import is_short
 from .cost import operations
 from .limits import adds_bytes, joins_truths
@@ -52,8 +52,8 @@ are added, and of others, by the bytes of an element. Rows of a multiple of ``wh
 A copy is as fast for fewer columns, and where results, or elements, are so wide that single ones fill sectors.
 """
 WANTED = (
-    "several kept dims, rows of results that end between two boundaries, of one array without repetition, and inputs"
-    " whose rows can be read by accesses that begin anywhere, two accesses apart at least"
+    "several kept dims, one result without repetition whose rows have no gaps between elements, and inputs whose rows"
+    " can be read by accesses that begin anywhere, two accesses apart at least"
 )
 
 
@@ -91,7 +91,8 @@ def serves(task: Task, plan: Plan) -> bool:
     An access begins up to a vector before a row does, and is read from the boundary before.
     """
     g, inputs = task.geometry, range(len(task.program.inputs))
-    if g.repeats or len(g.offsets) != len(inputs) + 1 or not is_cut(task, plan.vector):
+    one = len(g.offsets) == len(inputs) + 1 and not g.repeats
+    if not one or len(g.kept) < 2 or "strided" in planned(task, "kept", plan.vector):
         return False
     item, out = task.result_bytes, len(inputs)
     start = task.addresses[out] + g.offsets[out] * item

@@ -16,7 +16,20 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import both, columns, limits, period, rows, runs, split, staged, staggered, tiles
+from warpfold.compiler import (
+    both,
+    columns,
+    limits,
+    padded,
+    period,
+    rows,
+    runs,
+    short_runs,
+    split,
+    staged,
+    staggered,
+    tiles,
+)
 from warpfold.compiler.access import MANY, WIDEST
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
@@ -109,9 +122,13 @@ def of_rows() -> tuple[str, ...]:
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         "| several dims | 8, 32, 128 threads | dims that did not merge: ",
         *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
-        f"| by runs | {of_runs[1]} lanes a run of up to {of_runs[0]} bytes, read by {runs.HALF} up to {runs.HALVES}, "
-        f"else a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
+        f"| by runs | {of_runs[1]} lanes a run of up to {of_runs[0]} bytes, else a warp; "
+        f"{split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
         f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
+        f"; {split.THREADS // WARP} warps a result of {runs.MANY} runs and more | "
+        f"runs of up to {short_runs.TABLES['beside'][-1].most} bytes; "
+        f"those of bytes that are added and of truth values from {runs.IN_WORDS} on, and of {runs.TINY.start} to "
+        f"{runs.TINY.stop - 1} where a result has up to {runs.FEW} |",
     )
 
 
@@ -147,10 +164,15 @@ def of_columns() -> tuple[str, ...]:
         f"they are read by {columns.HALF} bytes at most, or two at a time |",
         f"| few rows | 1 thread, for as many results as {columns.WRITES} bytes hold | "
         f"short ones of up to {columns.FEW_ROWS} elements, ",
-        f"; bytes are read by {columns.HALF} at most; ",
+        f"; bytes are read by {columns.HALF} at most, truth values by whole accesses one at a time, "
+        f"of a middle axis up to {columns.FEW_TRUTHS} rows; ",
         f"by whole accesses: up to {columns.FEW_ROWS} elements with {2 * columns.ANYWHERE[4][1]} in flight, up to "
-        f"{columns.ANYWHERE[2][0]} of two bytes and truth values with {columns.ANYWHERE[2][1]}, "
-        f"more with {limits.DEEP}; bytes by {columns.HALF}, from {columns.FEWEST} elements on; ",
+        f"{columns.ANYWHERE[2][0]} of two bytes with {columns.ANYWHERE[2][1]}, more with {limits.DEEP}; "
+        f"truth values with 2, from {columns.TWO_OF_TRUTHS + 1} rows on with 1; "
+        f"bytes by {columns.HALF}, from {columns.FEWEST} elements on; ",
+        f"| padded | 1 thread, for as many results as an access has elements | rows of results that are no multiple of "
+        f"two or four columns, of simple combines of narrow elements and of f32, "
+        f"with 2 to {padded.TRUTHS[-1].elements} elements each; ",
         f"| crowded | {columns.SHARING} warps, for up to {columns.CROWDED} results a thread | "
         f"short ones of middle axes, of at least {columns.CROWD} rows of up to {columns.CROWD} bytes |",
         f"| long | {split.THREADS // WARP} warps, and more CTAs ",

@@ -15,6 +15,7 @@ from warpfold.compiler.ownership import (
     in_row,
     kept_in_tile,
     kept_index,
+    padded_columns,
     period_range,
     position,
     reduced_range,
@@ -137,6 +138,21 @@ def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> Non
                 mine = range(*staggered_columns(plan, place, row))
             count[[number * row + column for column in mine]] += 1
     assert (count == plan.positions).all()
+
+
+def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int]) -> None:
+    """Each result has one owner, which has results of its own row alone, from a boundary or the row's begin on."""
+    count = np.zeros((rows, row), dtype=np.int64)
+    for tile in range(run.tiles):
+        for thread in range(plan.threads):
+            number, begin, end = padded_columns(plan, Place(tile, 0, thread), row, 0)
+            if number >= rows:
+                continue
+            number, begin, end = padded_columns(plan, Place(tile, 0, thread), row, leads[number])
+            assert end - begin <= plan.vector
+            assert begin >= end or begin == 0 or (begin + leads[number]) % plan.vector == 0
+            count[number, begin : max(begin, end)] += 1
+    assert (count == 1).all()
 
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:

@@ -13,10 +13,12 @@ from warpfold.compiler.columns import (
     ANYWHERE,
     BUSY,
     FEW_ROWS,
+    FEW_TRUTHS,
     FEWEST,
     HALF,
     SEVERAL,
     SHORT,
+    TWO_OF_TRUTHS,
     WORD,
     WRITES,
     WRITTEN,
@@ -122,7 +124,7 @@ def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: 
     [
         ("max", "f16", 8, (1, 2, 4)),
         ("max", "f32", 4, (2, 2, 4)),
-        ("any", "bool", 16, (1, 1, 1)),
+        ("any", "bool", 16, (2, 2, 2)),
         ("sum", "i8", 8, (4, 4)),
     ],
 )
@@ -135,9 +137,19 @@ def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
         choice = alone(what, t, rows, 2 * COLUMNS + 1)
         found = (choice.plan.vector, choice.plan.unroll, choice.facts.access)
         assert found == (vector, unroll, ("unaligned",)), rows
-    assert alone("any", "bool", WRITTEN, 2 * COLUMNS + 1).plan.vector == HALF
+    for rows, unroll in ((TWO_OF_TRUTHS, 2), (TWO_OF_TRUTHS + 1, 1)):
+        assert alone("any", "bool", rows, 2 * COLUMNS + 1).plan.unroll == unroll
     assert alone("sum", "i8", FEWEST - 1, COLUMNS + 1).facts.access == ("strided",)
     assert alone("sum", "i8", FEWEST, COLUMNS + 2).plan.vector == 2
+
+
+def test_a_thread_of_few_aligned_rows_of_truth_values_writes_whole_accesses() -> None:
+    """One at a time; of more rows, and of several of a middle axis, half as many."""
+    for rows in range(2, FEW_ROWS + 2):
+        plan = alone("any", "bool", rows).plan
+        assert ((plan.vector, plan.unroll) == (16, 1)) == (rows <= FEW_ROWS)
+    for rows in (2, FEW_TRUTHS, FEW_TRUTHS + 1):
+        assert rows_of("bool", 160, rows, "any").plan.vector == (16 if rows <= FEW_TRUTHS else HALF)
 
 
 def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
@@ -147,8 +159,7 @@ def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
 
 @pytest.mark.parametrize(
     ("t", "columns", "n_reduced", "vector", "warps"),
-    [("f16", 5001, 40, 8, 8), ("f16", 577, 40, 8, 4), ("f16", 577, 8, 8, 4), ("i8", 5001, 40, 8, 8),
-     ("i8", 577, 40, 8, 4), ("bool", 5001, 8, 16, 4), ("f32", 5001, 8, 4, 8), ("f32", 577, 8, 4, 2)],
+    [("f16", 5001, 100, 8, 8), ("f16", 577, 100, 8, 4), ("i8", 401, 40, 8, 2), ("f32", 5001, 3, 4, 8)],
 )  # fmt: skip
 def test_rows_of_a_middle_axis_are_read_in_vectors_that_end_with_the_row(
     t: str, columns: int, n_reduced: int, vector: int, warps: int
@@ -166,18 +177,18 @@ def test_rows_of_a_middle_axis_are_read_in_vectors_that_end_with_the_row(
 
 def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
     """33 accesses of 16 bytes take two warps, of which one would have a lane; narrower ones fill them, or none do."""
-    lanes = {columns: rows_of("f16", columns, 40).plan.vector for columns in (255, 257, 383, 385, 119)}
+    lanes = {columns: rows_of("f16", columns, 100).plan.vector for columns in (255, 257, 383, 385, 119)}
     assert lanes == {255: 8, 257: 1, 383: 8, 385: 8, 119: 4}
     for columns, vector in lanes.items():
         accesses = -(-columns // vector)
         assert vector == 1 or accesses >= BUSY * -(-accesses // WARP) * WARP
-        assert rows_of("f16", columns, 40).facts.by_row == (vector > 1)
+        assert rows_of("f16", columns, 100).facts.by_row == (vector > 1)
 
 
 def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_read_as_ever() -> None:
     assert rows_of("f64", 5001, 40).plan.vector == 1
-    assert rows_of("f32", 5001, FEW_ROWS + 1).plan.vector == 1
-    assert rows_of("i8", 5001, FEW_ROWS).plan.vector == 1
+    assert rows_of("f32", 5001, 120).plan.vector == 1
+    assert rows_of("i8", 5001, FEW_ROWS, "sum").plan.vector == 1
     small = simple("max", (10, 40, 5001), (1,), "f16")
     assert (choose(small).plan.vector, choose(small).facts.by_row) == (1, False)
     portable = replace(simple("max", (10_000, 40, 5001), (1,), "f16"), determinism="portable")

@@ -11,6 +11,7 @@ from ownership import (
     brute,
     check_columns,
     check_launch,
+    check_padded,
     check_periods,
     check_reduced,
     check_rows_of_results,
@@ -21,7 +22,7 @@ from ownership import (
     plans,
 )
 
-from warpfold.compiler.ownership import Launch, Place, cells_of, launch, period_rows, reduced_range
+from warpfold.compiler.ownership import Launch, Place, cells_of, launch, padded, period_rows, reduced_range
 from warpfold.compiler.plan import Plan, settled
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -134,6 +135,20 @@ def test_every_result_has_one_owner_where_tiles_go_by_row(plan: Plan, row: int, 
     assert run.tiles == rows * launch(plan, row, 100).tiles
     check_launch(plan, run, rows * row, 100, row=row)
     check_rows_of_results(plan, run, rows * row, row)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from([2, 4, 8, 16]), st.sampled_from([1, 4, 8]), st.integers(1, 300), st.integers(1, 9), st.data()
+)  # fmt: skip
+def test_every_result_of_padded_rows_has_one_owner(
+    vector: int, warps: int, row: int, rows: int, data: st.DataObject
+) -> None:
+    plan = settled(Plan("kept", "padded", vector, warps_kept=warps))
+    run = launch(plan, rows * row, 5, row=row)
+    leads = data.draw(st.lists(st.integers(0, vector - 1), min_size=rows, max_size=rows))
+    assert (run.split, run.tiles) == (1, -(-rows * padded(vector, row) // plan.slots))
+    check_padded(plan, run, rows, row, leads)
 
 
 @pytest.mark.parametrize(("row", "cells"), [(0, 32), (30, 32), (15, 32), (10, 36), (6, 40), (1, 120)])

@@ -152,6 +152,16 @@ def test_the_planner_says_how_often_elements_are_there() -> None:
     assert "a result has its elements 40 times: their state, combined with itself, is that of all" in reasons
 
 
+@pytest.mark.parametrize("what", ["max", "any", "argmin"])
+def test_what_is_idempotent_is_not_raised_to_a_power(what: str) -> None:
+    """Nor is argmin, whose elements are numbered: each is another one."""
+    layout = collapse((40, 512), (0, 1), [(0, 1)], [()], indexed=what == "argmin")
+    g = taken_out(layout, 1, ordered=False, indexed=what == "argmin")
+    choice = planner.choose(Task(traced(what, F32), g, (0, 0), DEFAULT, 132))
+    assert not choice.facts.repeats
+    assert ("a result has its elements 40 times: once is as good" in choice.reasons) == (what != "argmin")
+
+
 def test_offsets_and_counts_of_repetitions_must_fit_32_bits() -> None:
     assert planner.choose(repeated(8, 512)).facts.index_bits == 32
     assert planner.choose(repeated(8, 2**29)).facts.index_bits == 64

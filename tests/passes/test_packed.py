@@ -213,3 +213,29 @@ def test_bytes_that_are_true_have_any_value() -> None:
     assert bool(wf.any(x))
     assert not bool(wf.all(x))
     assert bool(wf.all(x[1:]))
+
+
+@pytest.mark.parametrize("what", ["any", "all"])
+@pytest.mark.parametrize(("rows", "odd"), [(3, 1), (3, 0), (40, 1)])
+def test_truth_values_stay_words_until_they_are_written(what: str, rows: int, odd: int) -> None:
+    """Also where the first and the last row are read element by element; a byte is never a predicate."""
+    choice = api.plan_for(what, (rows, (1 << 23) + odd), "bool", axis=0)
+    assert choice.choice.facts.access == (("unaligned",) if odd else ("aligned",))
+    text = prepare.artifact(choice).ptx
+    assert not re.findall(r"prmt\.b32 \s*%r\d+, %r\d+, 0, 0x777\dU", text)
+    assert len(re.findall(r"selp\.b32 \s*%r\d+, -1, 0", text)) <= 2 * rows  # masks of whole accesses
+    x = np.random.default_rng(5).random((rows, 530)) < (0.02 if what == "any" else 0.98)
+    for begin in range(0, 17, 4):
+        part = np.frombuffer(bytes(begin) + x.tobytes(), np.bool_)[begin:].reshape(x.shape)
+        for vector in (8, 16):
+            plan = f"fast=kept,vector={vector},unroll=2,lanes=1,warps=1,walk=interleaved,tile_bytes=0"
+            found = wf.reduce(part, what, axis=0, plan=plan, device="emulator")
+            np.testing.assert_array_equal(found, getattr(np, what)(x, axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_a_written_truth_is_one_whatever_the_byte_was(dtype: str) -> None:
+    x = np.arange(256).astype(dtype).reshape(2, 128)
+    for what in ("any", "all"):
+        found = wf.reduce(x, what, axis=0, plan="fast=kept,vector=16,lanes=1,warps=1,tile_bytes=0", device="emulator")
+        np.testing.assert_array_equal(found.view(np.uint8), getattr(np, what)(x, axis=0).view(np.uint8))

@@ -33,6 +33,7 @@ WALKS = {
     "fast=kept,warps=1,lanes=1,warps_kept=2": ("finish=cta",),
     "fast=kept,lanes=2,warps=2,walk=blocked": ("finish=cta", "finish=last_block,coarsening=4"),
     "fast=kept,lanes=2,warps=2,cta=serial": ("finish=cta", "finish=last_block,coarsening=4"),
+    "walk=padded": ("finish=cta",),
     "fast=kept,lanes=2,warps=2,cluster=2": ("finish=cta", "finish=last_block,coarsening=4"),
 }
 """How threads lie, with the finishes that such plans may have."""

@@ -1,0 +1,103 @@
+"""Padded rows: what a thread reads beside its row is not counted, and what it writes is its own row's alone.
+
+That they give what NumPy gives, in any layout and beside any other plan, is in ``test_row.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_row import facts, laid, numbers, strides_of
+from test_shifted import placed
+
+import warpfold as wf
+from warpfold.compiler import access, planner
+from warpfold.compiler.abi import Facts
+from warpfold.compiler.errors import ArgumentError
+from warpfold.runtime.emulator.profiler import Profiler, total
+from warpfold.runtime.emulator_backend import emulator
+
+__all__ = ["facts"]
+PLAN = "walk=padded,unroll=2"
+TYPES = [
+    ("any", np.bool_),
+    ("all", np.bool_),
+    ("max", np.int8),
+    ("sum", np.int8),
+    ("sum", np.float16),
+    ("sum", np.float32),
+]
+
+
+@pytest.mark.parametrize(("what", "t"), TYPES)
+@pytest.mark.parametrize("columns", [16, 33, 37, 129])
+@pytest.mark.parametrize("offset", range(0, 16, 3))
+def test_results_may_begin_anywhere(what: str, t: Any, columns: int, offset: int) -> None:
+    """Results of two bytes at every second byte, and so on; what lies around them is left alone."""
+    x = numbers((5, 3, columns), t, offset)
+    right = getattr(x, what)(axis=1)
+    item = right.itemsize
+    memory = placed(np.full(right.size + 40, 77).astype(right.dtype), offset * item % 16)
+    before, out = memory.copy(), memory[20 : 20 + right.size].reshape(right.shape)
+    for vector in (4, 8, 16):
+        if 8 <= vector * x.itemsize <= 16 and (columns - 1) * x.itemsize >= 32:
+            wf.reduce(x, what, axis=1, plan=f"{PLAN},vector={vector}", out=out, device="emulator")
+            np.testing.assert_allclose(out, right, rtol=1e-3)
+    memory[20 : 20 + right.size] = 77
+    np.testing.assert_array_equal(memory, before)
+
+
+def test_whole_accesses_are_written_but_at_the_ends_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp writes its vectors at once, and its single elements at each of their places."""
+    rows, columns, vector = 9, 1001, 16
+    x = numbers((rows, 3, columns), np.int8)
+    tool = Profiler()
+    monkeypatch.setattr(emulator(), "tool", tool)
+    np.testing.assert_array_equal(wf.max(x, axis=1, plan=f"{PLAN},vector={vector}", device="emulator"), x.max(axis=1))
+    warps = -(-rows * 1024 // (32 * vector))
+    stores = total(tool.profiles).traffic("global store")
+    assert warps < stores.requests <= warps + 2 * vector * rows
+
+
+@pytest.mark.parametrize(
+    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((access, "MANY"), 87)], ids=["wide", "own dims"]
+)
+def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
+    limit: Any, columns: int, monkeypatch: pytest.MonkeyPatch, facts: list[Facts]
+) -> None:
+    monkeypatch.setattr(*limit, 0)
+    for shape in ((3, 21, columns), (2, 3, 21, columns)):
+        x = numbers(shape, np.float16)
+        array, _ = laid(x, strides_of(shape, (*range(len(shape) - 3), len(shape) - 2, len(shape) - 3), (1, 1, 1)), 2)
+        found = wf.sum(array, axis=-2, plan=f"{PLAN},vector=8", device="emulator")
+        np.testing.assert_array_equal(found, x.sum(axis=-2))
+        assert (facts[-1].by_row, facts[-1].store_vector) == (True, True)
+        assert facts[-1].index_bits == (64 if limit[1] == "INDEX_LIMIT" else 32)
+
+
+def test_a_mask_and_code_after_the_reduction() -> None:
+    x, mask = numbers((3, 12, 77), np.float32), numbers((3, 12, 77), np.int8, 9) > 0
+    plan = f"{PLAN},vector=4"
+    np.testing.assert_allclose(wf.mean(x, axis=1, plan=plan, device="emulator"), x.mean(axis=1), rtol=1e-6)
+    mask = np.broadcast_to(mask[..., :1], mask.shape).copy()
+    found = wf.sum(x.astype(np.int8), axis=1, where=mask, plan=f"{PLAN},vector=8", device="emulator")
+    np.testing.assert_array_equal(found, x.astype(np.int8).sum(axis=1, where=mask, dtype=np.int64))
+
+
+def test_a_kernel_serves_rows_of_every_size_but_a_single_one() -> None:
+    k = wf.compile("sum", (4, 6, 301), "f32", axis=1, plan=f"{PLAN},vector=4")
+    for shape in ((4, 6, 301), (7, 33, 53), (2, 9, 1001), (5, 40, 12)):
+        x = numbers(shape, np.float32)
+        np.testing.assert_array_equal(k(placed(x, 12), device="emulator"), x.sum(axis=1))
+    with pytest.raises(ArgumentError, match="WF123"):
+        k(numbers((1, 50, 65), np.float32), device="emulator")
+
+
+@pytest.mark.parametrize(("what", "t"), [("any", np.bool_), ("max", np.int8), ("sum", np.float16)])
+def test_a_large_array_is_read_so_unasked(what: str, t: Any, facts: list[Facts]) -> None:
+    x = numbers((300, 7, 2001), t)
+    found = wf.reduce(placed(x, 2), what, axis=1, device="emulator")
+    np.testing.assert_array_equal(found, getattr(x, what)(axis=1))
+    assert (facts[0].access, facts[0].by_row, facts[0].store_vector) == (("unaligned",), True, True)
