@@ -42,12 +42,15 @@ class Facts:
             anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
             ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before,
             ``strided`` single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere,
-            or ``tile_strided`` single elements.
+            ``tile_strided`` single elements, or ``whole``, with all others of a thread's results at once.
         store_vector: whether each thread's results lie side by side and aligned in every output.
         ragged: whether rows begin and end where arrays say, and not with the reduced axis.
         repeats: whether the launch says how often elements and results are repeated.
         flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
         by_row: whether the results of a CTA lie within one row, along the innermost of several kept dims.
+        pieces: whether runs are cut into pieces.
+        block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
+            alone; else nothing.
     """
 
     kept_rank: int
@@ -59,6 +62,8 @@ class Facts:
     repeats: bool = False
     flat: bool = False
     by_row: bool = False
+    pieces: bool = False
+    block: tuple[int, ...] = ()
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row, beyond which the tile of a CTA does not go."""
@@ -74,7 +79,7 @@ class Facts:
     @property
     def bounded(self) -> bool:
         """Whether the last vector along the kept axis may reach beyond its end."""
-        return self.cut == "unaligned"
+        return self.cut == "unaligned" or bool(self.block)
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,8 @@ def stores_vector(task: Task, operand: int, plan: Plan, *, bounded: bool) -> boo
     nbytes = vector * item
     if plan.walk == "padded":
         return dims[-1].strides[operand] == 1
+    if plan.walk == "whole":
+        return dims[-1].strides[operand] == 1 and start % min(WIDEST, nbytes) == 0
     copies = task.geometry.copies
     outer = [d.strides[operand] * item for d in (*dims[:-1], *([copies] if copies else []))]
     side_by_side = all(s % min(WIDEST, nbytes) == 0 for s in (start, *outer)) and dims[-1].strides[operand] == 1

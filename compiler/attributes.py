@@ -14,8 +14,14 @@ from .target import DEFAULT, Target, target
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
-RARE = ("repeats", "flat", "by_row")
-"""Truth values that are written only where they are true: few kernels are so."""
+RARE: dict[str, bool | tuple[int, ...]] = {
+    "repeats": False,
+    "flat": False,
+    "by_row": False,
+    "pieces": False,
+    "block": (),
+}
+"""What is written only where it is something else: few kernels are so."""
 
 
 def write(kernel: Kernel, arch: Target) -> dict[str, Any]:
@@ -70,7 +76,7 @@ def _fields(attributes: Any, name: str) -> dict[str, Any]:
     if name not in attributes:
         raise error("WF320", expected=f"the attribute {name}", found="none")
     kinds = {f.name: type(getattr(_SAMPLES[name], f.name)) for f in fields(_SAMPLES[name])}
-    rare = {key: False for key in RARE if key in kinds}
+    rare = {key: value for key, value in RARE.items() if key in kinds}
     try:
         found = rare | {a.name: _value(a.attr) for a in ir.DictAttr(attributes[name])}
     except ValueError:  # an attribute of another kind

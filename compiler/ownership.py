@@ -13,6 +13,10 @@ from .geometry import Geometry
 from .plan import Plan
 from .target import WARP
 
+PIECE = 32
+"""Accesses of each lane of a warp to a *piece* of a run, at most: 16 KiB of whole accesses, so that many warps share
+long runs, and masks at both ends cost little."""
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -21,10 +25,11 @@ class Launch:
     Attributes:
         tiles: CTAs along the kept axis.
         split: CTAs along the reduced axis, a multiple of the plan's cluster; the last of a cluster may have no work.
-        chunk: elements along the reduced axis, or runs, each of those CTAs owns; a multiple of the plan's tile.
+        chunk: elements along the reduced axis, or pieces of runs, each of those CTAs owns; a multiple of the plan's
+            tile.
         units: indices along the outermost kept dim that a CTA copies into shared memory; 0 where none does.
         rows: those of a period, where the plan walks so.
-        length: elements of each of what ``chunk`` counts: of a run, where the plan walks by them.
+        length: elements of each of what ``chunk`` counts: of the longest piece, where the plan walks by runs.
     """
 
     tiles: int
@@ -46,7 +51,7 @@ def period_rows(plan: Plan, columns: int) -> int:
 
 
 def grain(plan: Plan, row: int) -> tuple[int, int]:
-    """Results that a CTA works on, and what of ``shared`` its threads read with an access each, or a run a warp.
+    """Results that a CTA works on, and what of ``shared`` its threads read with an access each, or a piece a warp.
 
     ``row`` are the results of a row of the kept axis, which only a period asks for.
     """
@@ -57,9 +62,24 @@ def grain(plan: Plan, row: int) -> tuple[int, int]:
     return plan.slots, plan.positions * plan.vector_reduced
 
 
+def pieces(plan: Plan, length: int) -> int:
+    """Pieces of a run of so many elements, if a warp has it; runs of which a warp has several are short."""
+    cut = plan.walk == "runs" and plan.lanes == WARP
+    return max(1, -(-length // (plan.step * PIECE))) if cut else 1
+
+
+def piece(plan: Plan, length: int) -> int:
+    """Elements of a piece of such a run, which are all as long but for the last one, in whole steps of a warp."""
+    count = pieces(plan, length)
+    each = -(-length // count)
+    return -(-each // plan.step) * plan.step if count > 1 else length
+
+
 def shared(plan: Plan, geometry: Geometry) -> int:
-    """What of a result CTAs share: its elements, or the runs that these lie in."""
-    return geometry.runs if plan.walk == "runs" else geometry.n_reduced
+    """What of a result CTAs share: its elements, or the pieces of the runs that these lie in."""
+    if plan.walk != "runs" or not geometry.reduced:
+        return geometry.n_reduced
+    return geometry.runs * pieces(plan, geometry.reduced[-1].size)
 
 
 def unrolled(plan: Plan, row: int) -> int:
@@ -175,10 +195,17 @@ def reduced_range(plan: Plan, run: Launch, place: Place, n_reduced: int, lead: i
     return begin, min(begin + piece, end), 1
 
 
-def runs_of(plan: Plan, run: Launch, place: Place, runs: int) -> range:
-    """The runs of its result that a thread reads, where the plan walks by runs: its warp's."""
+def runs_of(plan: Plan, run: Launch, place: Place, count: int) -> range:
+    """The pieces of the runs of its result, of ``count`` in all, that a thread reads: its warp's."""
     first = place.part * run.chunk
-    return range(first + place.thread // WARP % plan.warps, min(first + run.chunk, runs), plan.warps)
+    return range(first + place.thread // WARP % plan.warps, min(first + run.chunk, count), plan.warps)
+
+
+def in_run(plan: Plan, number: int, length: int) -> tuple[int, int, int]:
+    """(run, begin, end) of a piece: the number of its run, of so many elements, and its elements there."""
+    of, k = divmod(number, pieces(plan, length))
+    size = piece(plan, length)
+    return of, min(k * size, length), min((k + 1) * size, length)
 
 
 def period_range(

@@ -17,11 +17,11 @@ Axis = Literal["reduced", "kept"]
 Fast = Literal["reduced", "kept", "both"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided"]
+Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole"]
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to what the CTA has copied."""
-Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded"]
-OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded")
+Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded", "whole"]
+OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that are for some layouts alone."""
 Determinism = Literal["run", "portable", "none"]
 
@@ -95,7 +95,7 @@ class Plan:
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
     finish: Finish = "cta"
-    tree: str = "tree-v4"
+    tree: str = "tree-v5"
 
     @property
     def lanes_kept(self) -> int:
@@ -307,7 +307,7 @@ def settled(plan: Plan) -> Plan:
     """``plan`` with the extents that its walk must have.
 
     All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row, and those of a
-    result along one run; a thread that walks padded rows has results of its own.
+    result along one run; a thread that walks padded rows, or reads whole ones, has results of its own.
     """
     if plan.walk not in OWN_WALKS:
         return plan
@@ -318,8 +318,9 @@ def settled(plan: Plan) -> Plan:
     found = replace(found, fast="kept", lanes=1)
     if plan.walk == "period":
         return replace(found, warps=1)
-    if plan.walk == "padded":
-        return replace(found, warps=1, vector=max(2, plan.vector), coarsening=0, finish="cta")
+    if plan.walk in ("padded", "whole"):
+        unroll = 1 if plan.walk == "whole" else plan.unroll
+        return replace(found, warps=1, vector=max(2, plan.vector), unroll=unroll, coarsening=0, finish="cta")
     return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
 
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from . import asked, both, columns, padded, rows, runs, staged, tiles, walks
+from . import asked, both, columns, padded, rows, runs, staged, tiles, walks, whole
 from .abi import Facts
 from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .geometry import Geometry
 from .limits import fitting
-from .ownership import Launch, cells_of, launch, shared, tiles_of
+from .ownership import Launch, cells_of, launch, piece, shared, tiles_of
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import is_raised, repetitions
@@ -86,8 +86,8 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of a layout that has its own: padded rows, a tile, runs, periods, staggered warps; else the ordinary."""
-    found = padded.plan(task, notes) or staged.plan(task, notes)
+    """The plan of a layout that has its own, else the ordinary: whole or padded rows, a tile, runs, periods, ..."""
+    found = whole.plan(task, notes) or padded.plan(task, notes) or staged.plan(task, notes)
     if found is not None:
         return found
     plan = _ordinary_plan(task, notes)
@@ -120,7 +120,9 @@ def facts(task: Task, plan: Plan) -> Facts:
     reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
     row, by_row = row_of(task, plan), goes_by_row(task, plan)
     partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
-    rows = g.n_kept * g.runs if plan.walk == "runs" else max(g.n_kept, tiles_of(plan, g.n_kept, row) * plan.slots)
+    rows = (
+        g.n_kept * shared(plan, g) if plan.walk == "runs" else max(g.n_kept, tiles_of(plan, g.n_kept, row) * plan.slots)
+    )
     largest = max(rows, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]
@@ -134,14 +136,17 @@ def facts(task: Task, plan: Plan) -> Facts:
     several = ranks(g)[0] > 1
     flat = several and not by_row and all(_in_one_run(g, o) for o in outputs)
     vectors = plan.met.vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
+    bounded = not {"unaligned", "whole"}.isdisjoint(accesses)
     return Facts(
         *ranks(g),
         32 if largest < INDEX_LIMIT else 64,
         accesses,
-        vectors and all(stores_vector(task, o, plan, bounded="unaligned" in accesses) for o in outputs),
+        vectors and all(stores_vector(task, o, plan, bounded=bounded) for o in outputs),
         repeats=is_raised(task) or g.copies is not None,
         flat=flat,
         by_row=by_row,
+        pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
+        block=whole.block(task) or () if plan.walk == "whole" else (),
     )
 
 
@@ -173,7 +178,7 @@ def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType
     """Grid and chunk of ``plan``, with so many CTAs along the reduced axis, and tiles that go by rows of results."""
     run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
     if plan.walk == "runs":
-        return replace(run, length=geometry.reduced[-1].size)
+        return replace(run, length=piece(plan, geometry.reduced[-1].size))
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))

@@ -3,7 +3,8 @@
 The elements of a result lie in *runs*, one for each index of all reduced dims but the innermost: the rows of an image
 that is cut out of another, a channel's pixels in every image of a batch. Each is read as a row is, from the boundary
 before it on, wherever it begins. The lanes of a warp lie along one run, and the warps that share a result take one run
-after another. So a thread divides once a run to know where it lies, and not once an access.
+after another; long ones are cut into pieces. So a thread divides once a piece to know where it lies, and not once an
+access.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .access import access as access_to_rows
 from .access import large, planned, ranks
 from .geometry import Geometry
 from .limits import DEEP, STATE_LIMIT, calm, floor2, joins_truths, widest_of
+from .ownership import piece, pieces
 from .plan import Access, Plan
 from .short_runs import Run, in_words, short
 from .split import THREADS
@@ -64,7 +66,8 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     notes.forget({"vector", "lanes", "warps", "unroll"})
     words = f"a result's elements lie in {runs} runs of {length}: {found.lanes} thread(s) read one"
     notes.because(f"{words}, {found.vector} element(s) an access", "walk", "vector", "lanes", "unroll")
-    notes.because(f"{found.warps} warp(s) of a CTA take the runs of a result in turn", "warps")
+    cut = f", cut into pieces of {piece(found, length)}" if pieces(found, length) > 1 else ""
+    notes.because(f"{found.warps} warp(s) of a CTA take the runs of a result in turn{cut}", "warps")
     notes.rejected.append(("walk=interleaved", "runs that begin anywhere would be read by single elements"))
     return found
 
@@ -84,9 +87,10 @@ def fitted(task: Task, flat: Plan) -> Plan:
     length, warps = g.reduced[-1].size if g.reduced else 1, THREADS // WARP
     run = short(task, length) or _long(task, length)
     vector = run.vector if serves(task, replace(flat, vector=run.vector)) else 1
+    found = Plan("reduced", "runs", vector, run.unroll, run.lanes, 1, warps)
     few = g.n_kept * run.lanes < ALONE * task.machine * WARP
-    shared = (few and g.runs >= warps) or (run.most > 0 and g.runs >= MANY)
-    return Plan("reduced", "runs", vector, run.unroll, run.lanes, *((warps, 1) if shared else (1, warps)))
+    together = (few and g.runs * pieces(found, length) >= warps) or (run.most > 0 and g.runs >= MANY)
+    return replace(found, warps=warps, warps_kept=1) if together else found
 
 
 def _long(task: Task, length: int) -> Run:

@@ -86,7 +86,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, ro
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
     there is one CTA when the results fill it. ``row`` is that of ``tiles_of``.
     """
-    if plan.walk == "padded":  # a thread has all elements of its results
+    if plan.walk in ("padded", "whole"):  # a thread has all elements of its results
         return 1
     if plan.coarsening:
         return coarsened(plan, n_reduced, row)

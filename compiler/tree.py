@@ -70,6 +70,8 @@ def signature(plan: Plan, run: Launch, n_reduced: int, *, cut: str = "") -> Sign
     unknown = tuple((k, v) for k, v in plan.to_dict().items() if k not in _READ_HERE)
     if plan.walk == "runs":  # that of a run depends on its length, and its address, which both have
         return unknown, run, plan.vector, plan.unroll, plan.lanes, plan.warps, cut
+    if plan.walk == "whole":  # a thread has all elements of a result, and combines neighbours first
+        return unknown, plan.walk
     if plan.walk == "period":  # the tree depends on the rows, the columns and the address: so does the whole launch
         return unknown, run, plan.vector, plan.unroll, plan.warps_kept
     first = _round(plan, min(run.chunk, n_reduced), run.chunk, plan.vector_reduced, plan.unroll, cut)

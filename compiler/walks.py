@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from . import columns, padded, period, runs, staggered
+from . import columns, padded, period, runs, staggered, whole
 from .access import WIDEST, check_width
 from .errors import error
 from .plan import OWN_WALKS, Access, Plan, settled
@@ -49,6 +49,7 @@ NEEDS: dict[str, Needs] = {
     "staggered": Needs(staggered.serves, staggered.WANTED, staggered.RAISE, lambda *_: "staggered", _staggered),
     "runs": Needs(runs.serves, runs.WANTED, "", runs.access, runs.fitted),
     "padded": Needs(padded.serves, padded.WANTED, "", lambda *_: "unaligned", padded.fitted),
+    "whole": Needs(whole.serves, whole.WANTED, "", lambda *_: "whole", whole.fitted),
 }
 
 

@@ -25,9 +25,9 @@ from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
 from ._steps import walked
 
-_BYTES = 4
-_LOW, _HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
-_COUNT_BITS = 7
+BYTES = 4
+_LOW, HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
+COUNT_BITS = 7
 _PAIR = 0x0101
 _BYTES_IN_TURN, _HALVES_IN_TURN = (0x5140, 0x7362), (0x5410, 0x7632)
 """Selectors of ``prmt`` for the lower and the upper half of two words whose bytes, or halves, are taken in turn."""
@@ -36,7 +36,7 @@ _NEUTRAL = {"arith.addi": 0, "arith.ori": 0, "arith.andi": 1}
 
 
 @dataclass(frozen=True)
-class _Lift:
+class Lift:
     """How the elements of an access are made of bytes.
 
     Attributes:
@@ -66,7 +66,7 @@ class _Lift:
                 found = [arith.ori(w, arith.xori(m, i32(-1))) for w, m in zip(found, inside, strict=True)]
             else:
                 found = [arith.andi(w, m) for w, m in zip(found, inside, strict=True)]
-        return [_high_bits(w) for w in found] if self.truth and self.combine != "arith.ori" else found
+        return [high_bits(w) for w in found] if self.truth and self.combine != "arith.ori" else found
 
 
 def lower(op: Any) -> list[Any] | None:
@@ -76,15 +76,15 @@ def lower(op: Any) -> list[Any] | None:
     if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
         return None
     truths = str(element(init.type)) == "i1"
-    if truths is (combine == "arith.addi") or _lift(_yielded(op), combine) is None:
+    if truths is (combine == "arith.addi") or lift_of(_yielded(op), combine) is None:
         return None
     folded = op.results[0].type != init.type
     if truths:
         words = _truths(op, combine)
         if folded:
             return [_all_of(words, combine)]
-        _write(op.results[0], words)
-        return [_is_set(_as_bytes(words))]
+        write_truths(op.results[0], [arith.shrui(high_bits(w), i32(COUNT_BITS)) for w in words])
+        return [is_set(as_bytes(words))]
     state = _total(op) if _folds(op) else _totals(op)
     return horizontal(region, [state], width(init.type)) if folded else [state]
 
@@ -93,12 +93,12 @@ def _yielded(op: Any) -> Any:
     return list(op.regions[0].blocks[0].operations)[-1].operands[0]
 
 
-def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[_Lift]], list[Any]]) -> list[Any]:
+def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[Lift]], list[Any]]) -> list[Any]:
     """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
     body = op.regions[0].blocks[0]
 
     def step(state: list[Any], starts: list[Any]) -> list[Any]:
-        return step_of(state, [_lift(clone_block(body, [start], 1)[0], combine) for start in starts])
+        return step_of(state, [lift_of(clone_block(body, [start], 1)[0], combine) for start in starts])
 
     return walked(op, first, step)
 
@@ -118,10 +118,10 @@ def _total(op: Any) -> Any:
     """A sum of all bytes, in the first element of the state."""
     init = op.operands[2]
 
-    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
         total = reduce(arith.addi, [_sum(x) for x in lifts])
         if lifts[0].truth:
-            total = arith.shrui(total, i32(_COUNT_BITS))
+            total = arith.shrui(total, i32(COUNT_BITS))
         return [arith.addi(state[0], _widened(total, lifts[0], state[0].type))]
 
     (total,) = _loop(op, [vector.extract(init, [], [0])], "arith.addi", step)
@@ -130,15 +130,15 @@ def _total(op: Any) -> Any:
 
 def _totals(op: Any) -> Any:
     """A sum for each place of the access."""
-    narrow = bytes_of(element(op.operands[2].type)) == _BYTES
+    narrow = bytes_of(element(op.operands[2].type)) == BYTES
 
-    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
         words = [_counting(x) for x in lifts]
         if lifts[0].truth:
             words = [[reduce(arith.addi, column) for column in zip(*words, strict=True)]]
         totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
-        for k in range(0, len(words), _BYTES):
-            some = words[k : k + _BYTES]
+        for k in range(0, len(words), BYTES):
+            some = words[k : k + BYTES]
             each = [pair for column in zip(*some, strict=True) for pair in _by_place(list(column))]
             totals = [_dot(lifts[0], word, ones, t) for (word, ones), t in zip(each, totals, strict=True)]
         added = fragment(totals)
@@ -150,11 +150,11 @@ def _totals(op: Any) -> Any:
 def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
     """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
     if len(words) == 1:
-        return [(words[0], 1 << (8 * j)) for j in range(_BYTES)]
+        return [(words[0], 1 << (8 * j)) for j in range(BYTES)]
     first = _mixed(words[0], words[1], _BYTES_IN_TURN)
     if len(words) == 2:
         return [(word, ones) for word in first for ones in (_PAIR, _PAIR << 16)]
-    last = words[3] if len(words) == _BYTES else i32(0)
+    last = words[3] if len(words) == BYTES else i32(0)
     second = _mixed(words[2], last, _BYTES_IN_TURN)
     return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in _mixed(a, b, _HALVES_IN_TURN)]
 
@@ -164,12 +164,12 @@ def _mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
     return [llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(s)], [], []) for s in selectors]
 
 
-def _counting(lift: _Lift) -> list[Any]:
+def _counting(lift: Lift) -> list[Any]:
     """The bytes as words, in which a truth value counts one."""
-    return [arith.shrui(w, i32(_COUNT_BITS)) if lift.truth else w for w in lift.words()]
+    return [arith.shrui(w, i32(COUNT_BITS)) if lift.truth else w for w in lift.words()]
 
 
-def _sum(lift: _Lift) -> Any:
+def _sum(lift: Lift) -> Any:
     """The sum of the bytes of an access."""
     total = i32(0)
     for word in lift.words():
@@ -177,13 +177,13 @@ def _sum(lift: _Lift) -> Any:
     return total
 
 
-def _dot(lift: _Lift, word: Any, ones: int, total: Any) -> Any:
+def _dot(lift: Lift, word: Any, ones: int, total: Any) -> Any:
     """``total`` plus the bytes of ``word`` for which there is a one."""
     name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
     return llvm.call_intrinsic(word_type(), name, [word, i32(ones), total], [], [])
 
 
-def _widened(total: Any, lift: _Lift, t: Any) -> Any:
+def _widened(total: Any, lift: Lift, t: Any) -> Any:
     """What a step adds to the state of type ``t``."""
     if t == total.type:
         return total
@@ -195,7 +195,7 @@ def _truths(op: Any, combine: str) -> list[Any]:
     """Whether any byte, or each, is not zero, for each place of the access: as the bytes of words."""
     join = arith.ori if combine == "arith.ori" else arith.andi
 
-    def step(state: list[Any], lifts: list[_Lift]) -> list[Any]:
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
         return [reduce(join, ws) for ws in zip(state, *(x.words() for x in lifts), strict=True)]
 
     return _loop(op, _words_of_truths(op.operands[2]), combine, step)
@@ -205,20 +205,20 @@ def _all_of(words: list[Any], combine: str) -> Any:
     """Whether any byte of some words, or each, is not zero; one that is not has its highest bit, in ``or`` any."""
     if combine == "arith.ori":
         return arith.cmpi(arith.CmpIPredicate.ne, reduce(arith.ori, words), i32(0))
-    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(_HIGH)), i32(_HIGH))
+    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(HIGH)), i32(HIGH))
 
 
-def _write(truths: Any, words: list[Any]) -> None:
-    """Puts bytes that are zero or one, made a word at a time, where ``truths`` are made bytes to be written."""
+def write_truths(truths: Any, ones: list[Any]) -> None:
+    """Puts the bytes of words, each zero or one, where ``truths`` are made bytes to be written."""
     uses = [(use.owner, x) for use in truths.uses for x in (use.owner, *_single(use.owner))]
     written = [(via, op) for via, op in uses if op.name == "arith.extui"]
     if not written:
         return
-    ones = [arith.shrui(_high_bits(w), i32(_COUNT_BITS)) for w in words]
     for via, op in written:
         with before(op):
             place = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
-            replace(op, [_as_bytes(ones) if place is None else _byte(ones[place // _BYTES], place % _BYTES)])
+            bytes_of_it = as_bytes(ones, width(op.results[0].type)) if place is None else None
+            replace(op, [bytes_of_it or _byte(ones[place // BYTES], place % BYTES)])
 
 
 def _single(op: Any) -> list[Any]:
@@ -236,14 +236,14 @@ def _words_of_truths(state: Any) -> list[Any]:
     return _as_words(arith.extsi(with_shape(eight, width(state.type)), state))
 
 
-def _is_set(source: Any) -> Any:
+def is_set(source: Any) -> Any:
     zero = ir.DenseElementsAttr.get_splat(source.type, ir.IntegerAttr.get(element(source.type), 0))
     return arith.cmpi(arith.CmpIPredicate.ne, source, arith.constant(source.type, zero))
 
 
 # --- words and what they are made of ---------------------------------------------------------------------------------
 def _as_words(source: Any) -> list[Any]:
-    count = width(source.type) // _BYTES
+    count = width(source.type) // BYTES
     words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
     return [vector.extract(words, [], [i]) for i in range(count)]
 
@@ -262,12 +262,12 @@ def _mask_words(mask: Any, count: int) -> list[Any]:
         and _is(mask.owner.operands[1], "vector.broadcast")
     ):
         predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
-        below = [_below(mask.owner.operands[1].owner.operands[0], i * _BYTES) for i in range(count)]
+        below = [_below(mask.owner.operands[1].owner.operands[0], i * BYTES) for i in range(count)]
         if predicate == int(arith.CmpIPredicate.slt):
             return below
         if predicate == int(arith.CmpIPredicate.sge):
             return [arith.xori(w, i32(-1)) for w in below]
-    return _as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * _BYTES), mask))
+    return _as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * BYTES), mask))
 
 
 def _counts_up(v: Any) -> bool:
@@ -281,27 +281,29 @@ def _below(bound: Any, first: int) -> Any:
     Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
     """
     t = bound.type
-    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + _BYTES))
-    out = arith.subi(integer(t, 4 * (first + _BYTES)), arith.muli(count, integer(t, 4)))
+    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + BYTES))
+    out = arith.subi(integer(t, 4 * (first + BYTES)), arith.muli(count, integer(t, 4)))
     out = out if t.width == 32 else arith.trunci(word_type(), out)
     return arith.shrui(arith.shrui(i32(-1), out), out)
 
 
-def _as_bytes(words: list[Any]) -> Any:
+def as_bytes(words: list[Any], count: int = 0) -> Any:
+    """The first ``count`` bytes of some words, as a fragment; without a count all."""
     together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
-    return vector.bitcast(ir.VectorType.get([len(words) * _BYTES], ir.IntegerType.get_signless(8)), together)
+    found = vector.bitcast(ir.VectorType.get([len(words) * BYTES], ir.IntegerType.get_signless(8)), together)
+    return found if count in (0, len(words) * BYTES) else vector.shuffle(found, found, list(range(count)))
 
 
 def _byte(w: Any, j: int) -> Any:
     return arith.trunci(ir.IntegerType.get_signless(8), arith.shrui(w, i32(8 * j)) if j else w)
 
 
-def _high_bits(w: Any) -> Any:
+def high_bits(w: Any) -> Any:
     """For each byte of a word the highest bit, set where the byte is not zero."""
-    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(_HIGH))
+    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
 
 
-def _lift(v: Any, combine: str) -> Any:
+def lift_of(v: Any, combine: str) -> Any:
     """How the fragment ``v`` is made of bytes; None where it is not."""
     masks: tuple[Any, ...] = ()
     while _is(v, "arith.select") and _is_number(v.owner.operands[2], _NEUTRAL[combine]):
@@ -313,8 +315,8 @@ def _lift(v: Any, combine: str) -> Any:
             return None
         signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
     tested = None if signed else _tested(v)
-    lift = _Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
-    known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % _BYTES == 0
+    lift = Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
+    known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % BYTES == 0
     return lift if known else None
 
 

@@ -1,8 +1,8 @@
 """The walk by runs, as code: a warp reads one run of its results after another, each as a row of its own.
 
 What differs from the distributor otherwise: a thread's place along the reduced axis is its lane's, in the run that its
-warp has reached, and the dims that number the runs are kept ones to its accesses. The formulas are those of ``runs_of``
-in ``compiler/ownership.py``.
+warp has reached, and the dims that number the runs are kept ones to its accesses. Long runs are cut into pieces, so
+that several warps have one. The formulas are those of ``runs_of`` and ``in_run`` in ``compiler/ownership.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from ..compiler.combine import combine, pack, unpack
 from ..compiler.mlir import arith, gpu, ir, scf
+from ..compiler.ownership import PIECE
 from ._distributor import Distributor
 
 
@@ -20,49 +21,72 @@ class RunsDistributor(Distributor):
 
     Attributes:
         run_sizes, inner: the sizes of the dims that number the runs, and of the one that they lie along.
-        runs, run_number: the runs of a result, and the number of the one that the warp has reached.
+        runs, pieces, piece: the runs of a result, the pieces of each, and the elements of these.
+        run_number: the number of the run that the warp has reached.
         row_number: the number of that run among those of all results.
     """
 
     run_sizes: list[Any]
     inner: Any
     runs: Any
+    pieces: Any
+    piece: Any
     run_number: Any
     row_number: Any
 
     def locate(self) -> None:
-        """Computes which runs of a result this CTA owns, how long one is, and how many there are of each dim."""
+        """Computes which pieces of runs this CTA owns, how long a run is, and how many there are of each dim."""
         *self.run_sizes, self.inner = self.sizes("reduced", self.facts.reduced_rank)
-        self.runs = reduce(arith.muli, self.run_sizes)
+        self.runs = count = reduce(arith.muli, self.run_sizes)
+        if self.facts.pieces:
+            self.cut()
+            count = arith.muli(self.runs, self.pieces)
         self.origin, self.count = None, self.arg("count")
-        self.first, self.limit = self.number(0), self.runs
+        self.first, self.limit = self.number(0), count
         if self.plan.finish != "cta":
             chunk = self.arg("chunk")
             self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), chunk)
-            self.limit = arith.minsi(arith.addi(self.first, chunk), self.runs)
+            self.limit = arith.minsi(arith.addi(self.first, chunk), count)
+
+    def cut(self) -> None:
+        """Computes how many pieces a run has, and how long they are."""
+        step, one = self.plan.step, self.number(1)
+        up = lambda x, extent: self.divide(arith.addi(x, self.number(extent - 1)), extent)  # noqa: E731
+        self.pieces = arith.maxsi(up(self.inner, step * PIECE), one)
+        each = arith.divui(arith.addi(self.inner, arith.subi(self.pieces, one)), self.pieces)
+        self.piece = self.scaled(up(each, step), step)
 
     def first_round(self) -> Any:
-        """Reduces this CTA's runs: a warp every so manieth."""
+        """Reduces this CTA's pieces: a warp every so manieth."""
         self.extents = {i: self.extent(i) for i, access in enumerate(self.facts.access) if access == "shifted"}
         begin = arith.addi(self.first, self.row)
         loop = scf.ForOp(begin, self.limit, self.number(self.plan.warps), self.neutral(1))
         with ir.InsertionPoint(loop.body):
-            self.run_number = loop.induction_variable
+            self.run_number, first, end = self.in_run(loop.induction_variable)
             self.row_number = arith.addi(arith.muli(self.kept, self.runs), self.run_number)
-            own = unpack(self.of_run())
+            own = unpack(self.of_run(first, end))
             scf.YieldOp(combine(self.combine, list(loop.inner_iter_args), own))
         return self.meet(pack(list(loop.results)))
 
-    def of_run(self) -> Any:
-        """What the thread's elements of one run combine to."""
-        plan, zero = self.plan, self.number(0)
-        begin = self.scaled(self.lane, plan.vector)
-        end = arith.select(self.in_range, self.inner, self.number(-plan.vector if plan.vector > 1 else 0))
+    def in_run(self, number: Any) -> tuple[Any, Any, Any]:
+        """The number of the run of a piece, and which of its elements are the piece's: the first, and the end."""
+        if not self.facts.pieces:
+            return number, self.number(0), self.inner
+        run, k = self.divided(number, self.pieces)
+        first = arith.minsi(arith.muli(k, self.piece), self.inner)
+        return run, first, arith.minsi(arith.addi(first, self.piece), self.inner)
+
+    def of_run(self, first: Any, end: Any) -> Any:
+        """What the thread's elements of one piece, from ``first`` to ``end`` of its run, combine to."""
+        plan = self.plan
+        begin = arith.addi(first, self.scaled(self.lane, plan.vector))
+        nothing = arith.subi(first, self.number(plan.vector)) if plan.vector > 1 else first
+        end = arith.select(self.in_range, end, nothing)
 
         def body(r: Any) -> list[Any]:
             memo: dict[Any, Any] = {}
             values = [self.value(v, plan.vector, memo, r) for v in self.sources]
-            return self.counted_in(values, r, zero, end, plan.vector)
+            return self.counted_in(values, r, first, end, plan.vector)
 
         return self.walked(begin, end, plan.step, plan.unroll, plan.vector, body)
 

@@ -17,7 +17,8 @@ ends behind; their elements are read one by one. Vectors out of a copy in shared
 they are taken out of its words, and so is the one that the row's end cuts, since the copy can be read beyond its
 elements.
 
-The walk is cut here; what becomes of a single access stands in ``_access.py``.
+The walk is cut here; what becomes of a single access stands in ``_access.py``, and of those of blocks, which are no
+walk, in ``_blocks.py``.
 
 Four neighbouring results a thread, two accesses in flight: the walk becomes groups of two, then what is left.
 
@@ -99,6 +100,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
 from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._blocks import lower_load as lower_block_load
 from ._funnel import ALIGNED
 from ._steps import apart
 
@@ -112,6 +114,8 @@ def _run(module: Any) -> None:
         _peel(op)
     for op in find(module, "fold.load"):
         lower_load(op, None)
+    for op in find(module, "fold.block_load"):
+        lower_block_load(op)
     for op in find(module, "fold.lead"):
         _lower_lead(op)
     for op in find(module, "fold.position"):
@@ -362,6 +366,6 @@ def _past(start: Any, scalar: Any, lanes: int, t: Any) -> Any:
 PASS = Pass(
     "lower-global-access",
     _run,
-    ("fold.load", "fold.store", "fold.live", "fold.lead", "fold.position"),
+    ("fold.load", "fold.block_load", "fold.store", "fold.live", "fold.lead", "fold.position"),
     "choose vector loads, peeled steps and masked tails; compute addresses",
 )

@@ -3,7 +3,8 @@
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
 folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
 the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
-vector at the end, neighbours first. Bytes are added as words (``_packed.py``).
+vector at the end, neighbours first. Bytes are added as words (``_packed.py``). Blocks that lie side by side in a
+thread's registers need no loop (``_blocks.py``).
 
 A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
 in it, is a scalar in the loop: Welford's count, and with it the division by it.
@@ -53,6 +54,7 @@ from ..compiler.build import before, find, replace, splat
 from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
+from ._blocks import lower_reduce
 from ._packed import lower as lower_bytes
 from ._steps import walked
 
@@ -60,6 +62,8 @@ from ._steps import walked
 def _run(module: Any) -> None:
     for op in find(module, "fold.thread_reduce"):
         _lower(op)
+    for op in find(module, "fold.block_reduce"):
+        lower_reduce(op)
 
 
 def _lower(op: Any) -> None:
@@ -97,4 +101,7 @@ def _scalars(state: list[Any], even: set[int]) -> list[Any]:
     return [v if make is None else make() for v, make in zip(state, makers, strict=True)]
 
 
-PASS = Pass("lower-thread-reduce", _run, ("fold.thread_reduce",), "combine each thread's own elements in registers")
+PASS = Pass(
+    "lower-thread-reduce", _run, ("fold.thread_reduce", "fold.block_reduce"),
+    "combine each thread's own elements in registers",
+)  # fmt: skip

@@ -184,6 +184,8 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and (not own.store_vector or needed.store_vector)
         and (not own.flat or needed.flat or needed.kept_rank == 1)
         and (own.by_row or not needed.by_row)
+        and (own.pieces or not needed.pieces)
+        and own.block == needed.block
     )
 
 

@@ -7,6 +7,8 @@ A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``,
 from collections.abc import Sequence
 from typing import Any
 
+from ..build import bytes_of, memory_type
+from ..combine import width
 from ..mlir import ext, ir
 from ..plan import IN_TILE
 from .base import (
@@ -27,6 +29,8 @@ from .base import (
 ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
+ACCESS_BYTES = 16
+"""Bytes of the accesses of a block."""
 AXES = ("kept", "reduced")
 
 
@@ -71,6 +75,31 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_index(op, 1, 2)
         _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         string(op, "axis", AXES)
+
+
+class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
+    """Reads elements that follow each other, as several accesses: ``accesses... = fold.block_load base, first, total``.
+
+    Fragments of 16 bytes each, from element ``first`` on, which lies on a boundary of 16 bytes. Elements from ``total``
+    on may be anything; there are as many before it as an access holds, at least.
+    """
+
+    base: ext.Operand[Any]
+    first: ext.Operand[Any]
+    total: ext.Operand[Any]
+    accesses: Sequence[ext.Result[Any]]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2)
+        index = [str(v.type) for v in list(op.operands)[1:]]
+        expect(index[0] == index[1], op, f"{index[0]} as operand 2", index[1])
+        kinds = {str(r.type) for r in op.results}
+        expect(len(kinds) == 1, op, "accesses of one type", ", ".join(sorted(kinds)) or "none")
+        t = op.results[0].type
+        nbytes = width(t) * bytes_of(memory_type(element(t)))
+        expect(nbytes == ACCESS_BYTES, op, f"accesses of {ACCESS_BYTES} bytes", str(t))
 
 
 class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]

@@ -7,6 +7,7 @@ A *state* is one fragment (``access.py``) per value of the monoid; several value
 from collections.abc import Sequence
 from typing import Any
 
+from ..combine import width
 from ..mlir import ext
 from ..plan import LARGEST_CLUSTER
 from .base import (
@@ -69,6 +70,38 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_yield(op, op.regions[0], [str(op.operands[2].type)])
         check_combine(op, op.regions[1], op.operands[2].type)
+
+
+class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
+    """The elements of each of a thread's results, which follow each other in blocks, combined.
+
+    ``state = fold.block_reduce accesses... {elements, columns} ({combine})``: the fragments of all accesses are one run
+    of elements, of blocks of ``columns`` results with as many elements as ``elements`` each: first the first ones of
+    all results of a block, then their second ones. The state's fragments have an element for each result.
+    """
+
+    accesses: Sequence[ext.Operand[Any]]
+    state: ext.Result[Any]
+    elements: Any
+    columns: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        each, columns = integer(op, "elements"), power_of_two(op, "columns", 16)
+        expect(each > 0, op, "one element of a result at least", each)
+        result = op.results[0].type
+        kinds = [[str(element(t)) for t in values(v.type)] for v in op.operands]
+        wanted = [str(element(t)) for t in values(result)]
+        expect(all(kind == wanted for kind in kinds), op, f"accesses of {', '.join(wanted)}", kinds)
+        results = width(values(result)[0])
+        expect(results % columns == 0, op, f"a multiple of {columns} results", results)
+        found = sum(width(values(v.type)[0]) for v in op.operands)
+        expect(found == results * each, op, f"{results * each} elements", found)
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_combine(op, op.regions[0], op.results[0].type)
 
 
 class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
