@@ -39,7 +39,10 @@ OF_ONE_WARP = 512
 LONG_COMBINE = 16
 """Operations that join the elements of an access, from which on threads of a row have more accesses each: else they
 would spend their time on what they do once, which is to join these and to meet."""
-THREADS_A_ROW_OF_LONG = {1: ((5, 1), (32, 4), (512, 16), (4096, WARP)), LONG_COMBINE: ((32, 4), (512, 8), (4096, WARP))}
+THREADS_A_ROW_OF_LONG = {
+    1: ((5, 1), (32, 4), (512, 16), (4096, WARP)),
+    LONG_COMBINE: ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP)),
+}
 """THREADS_A_ROW where that is so, by the operations of one combine."""
 HALF = 8
 """Bytes of an access to rows of bytes, and to those of pairs of them that have no wide aligned ones, if they are not

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .access import WIDEST, large, planned, ranks
 from .access import access as access_to_rows
-from .access import large, planned, ranks
 from .geometry import Geometry
-from .limits import DEEP, STATE_LIMIT, calm, floor2, joins_truths, widest_of
+from .limits import STATE_LIMIT, adds_bytes, calm, floor2, joins_truths, widest_of
 from .ownership import piece, pieces
 from .plan import Access, Plan
 from .short_runs import Run, in_words, short
@@ -25,17 +25,23 @@ from .task import Notes, Task
 MOST_DIMS = 3
 """Dims of each kind at most: of more, elements are read one by one."""
 WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
-LANES = {
-    1: ((600, 8), (2500, 16)), 2: ((768, 4), (2500, 8), (4500, 16)), 4: ((64, 4), (200, 16)), 8: ((64, 8),),
+LONG: dict[str | int, tuple[Run, ...]] = {
+    "truths": (
+        Run(383, 8, 4, 2), Run(600, 8, 4, 4), Run(767, 8, 8, 2), Run(2500, 8, 8, 4), Run(3000, 16, 8, 4),
+        Run(9500, 16, 8, 2), Run(20000, 16, 16, 2),
+    ),
+    "added": (Run(600, 16, 8, 1), Run(1800, 8, 8, 2), Run(5000, 8, 16, 2), Run(20000, 16, 32, 1)),
+    1: (Run(1000, 8, 8, 1), Run(7000, 16, 8, 1), Run(20000, 16, 16, 1)),
+    2: (Run(768, 8, 4, 4), Run(2500, 8, 8, 4), Run(4500, 8, 16, 4)),
+    4: (Run(64, 4, 4, 2), Run(200, 4, 16, 2)),
+    8: (Run(64, 2, 8, 2),),
 }  # fmt: skip
-"""(elements, lanes), by the bytes of an element: runs of so many at most get so many lanes; longer ones a warp."""
-LANES_OF_TRUTHS = ((600, 4), (4500, 8))
-"""The same of truth values."""
-HALF, HALVES = 8, 4500
-"""Bytes of an access to truth values, of which more are more to mask, in runs of at most so many; others by WIDEST."""
-STEPS, LONG_OF_TRUTHS = 8, 12
-"""Accesses of a lane to a run of bytes for each of those in flight, DEEP at most, since so many are masked at both its
-ends; and to one of truth values, from which on DEEP of them are, and half as many before."""
+"""How longer runs are read than the short ones of bytes: of truth values, of bytes that are added, and of others by the
+bytes of an element. All that is in flight is masked at both ends of a run, and of a piece of one."""
+LONGER: tuple[dict[str | int, int], int] = {1: 4}, 2
+"""Accesses in flight of a warp that reads a still longer run: of bytes that are no words, and of others."""
+NARROW, OF_NARROW = 4, 600
+"""Bytes of aligned accesses, at most, that are so narrow that runs of so many elements and more are better off."""
 SHORTEST, IN_WORDS = {1: 22, 2: 150}, 14
 """Elements of a run from which on it is worth what masking its ends costs, by their bytes, and of bytes that are taken
 up by the word. Wider ones lie in whole sectors when neighbours read them one by one."""
@@ -57,7 +63,7 @@ def as_rows(g: Geometry) -> Geometry | None:
 
 def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     """A plan that reads run by run, where ``flat`` would read single narrow elements of runs that are not short."""
-    if flat.vector > 1 or not task.geometry.reduced or not _pays(task):
+    if not task.geometry.reduced or _is_wide(task, flat) or not _pays(task):
         return flat
     found = fitted(task, flat)
     if found.vector == 1 or not large(task.geometry) or not serves(task, found) or not task.monoid.commutative:
@@ -70,6 +76,12 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     notes.because(f"{found.warps} warp(s) of a CTA take the runs of a result in turn{cut}", "warps")
     notes.rejected.append(("walk=interleaved", "runs that begin anywhere would be read by single elements"))
     return found
+
+
+def _is_wide(task: Task, flat: Plan) -> bool:
+    """Whether the accesses of ``flat`` are wide enough to do without runs."""
+    long = task.geometry.reduced[-1].size >= OF_NARROW
+    return flat.vector > 1 and (flat.vector * task.itemsize > NARROW or task.itemsize > 2 or not long)
 
 
 def _pays(task: Task) -> bool:
@@ -85,26 +97,24 @@ def fitted(task: Task, flat: Plan) -> Plan:
     """``flat`` with lanes along runs: of many results those of a warp, of few those of all warps of a CTA."""
     g = task.geometry
     length, warps = g.reduced[-1].size if g.reduced else 1, THREADS // WARP
-    run = short(task, length) or _long(task, length)
+    brief = short(task, length)
+    run = brief or _long(task, length)
     vector = run.vector if serves(task, replace(flat, vector=run.vector)) else 1
     found = Plan("reduced", "runs", vector, run.unroll, run.lanes, 1, warps)
     few = g.n_kept * run.lanes < ALONE * task.machine * WARP
-    together = (few and g.runs * pieces(found, length) >= warps) or (run.most > 0 and g.runs >= MANY)
+    together = (few and g.runs * pieces(found, length) >= warps) or (brief is not None and g.runs >= MANY)
     return replace(found, warps=warps, warps_kept=1) if together else found
 
 
 def _long(task: Task, length: int) -> Run:
     """How others are read."""
-    truths, widest = joins_truths(task), calm(task, widest_of(task, STATE_LIMIT))
-    halves = truths and length <= HALVES
-    vector = min(widest, HALF) if halves else widest
-    lanes = next((n for most, n in (LANES_OF_TRUTHS if truths else LANES[task.itemsize]) if length <= most), WARP)
-    each = length // (vector * lanes)
-    if halves:
-        most = DEEP if each >= LONG_OF_TRUTHS else DEEP // 2
-    else:
-        most = min(DEEP, each // STEPS) if task.itemsize == 1 else DEEP
-    return Run(0, vector, lanes, floor2(min(most, each)))
+    item = task.itemsize
+    of = "truths" if joins_truths(task) else "added" if adds_bytes(task) else item
+    of_warps, others = LONGER
+    longer = Run(length, WIDEST // item, WARP, of_warps.get(of, others))
+    run = next((run for run in LONG[of] if length <= run.most), longer)
+    vector = min(run.vector, calm(task, widest_of(task, STATE_LIMIT)))
+    return run._replace(vector=vector, unroll=floor2(min(run.unroll, length // (vector * run.lanes))))
 
 
 def serves(task: Task, plan: Plan) -> bool:

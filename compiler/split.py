@@ -7,7 +7,7 @@ from dataclasses import replace
 from .access import ranks, row_of
 from .atomic import exact
 from .ownership import cells_of, grain, launch, shared, tiles_of, unrolled
-from .plan import LARGEST_CLUSTER, Plan
+from .plan import LARGEST_CLUSTER, OWN_WALKS, Plan
 from .task import Notes, Task
 
 THREADS = 256
@@ -27,6 +27,9 @@ ALONG_KEPT = (
 )  # fmt: skip
 """(walk, unroll, bytes, CTAs, longest): the two numbers where a thread along the kept axis has so many accesses in
 flight, and states of so many bytes, or more: registers leave room for fewer CTAs, and those take longer to meet."""
+NARROW, FILLED = 8, 8
+"""Bytes of an access, at most, of narrower elements, and CTAs an SM from which on such rows have one each: of fewer too
+little is in flight."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -80,11 +83,11 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     return parts
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, row: int = 0) -> int:
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, item: int, row: int = 0) -> int:
     """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
 
     Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
-    there is one CTA when the results fill it. ``row`` is that of ``tiles_of``.
+    there is one CTA when the results fill it. An element has ``item`` bytes, ``row`` is that of ``tiles_of``.
     """
     if plan.walk in ("padded", "whole"):  # a thread has all elements of its results
         return 1
@@ -101,7 +104,8 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, ro
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
     parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // whole)
-    if tiles >= max(2, each // 2) * sms or tiles * parts <= TOO_FEW:
+    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and plan.vector * item <= NARROW and item < NARROW
+    if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
         return max(1, parts)
@@ -148,4 +152,4 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
     g = task.geometry
-    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, row_of(task, plan))
+    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row_of(task, plan))

@@ -10,21 +10,43 @@ Each number of elements is a kernel of its own, so this is for few of them, wher
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .access import WIDEST, large
 from .cost import operations
-from .limits import joins_truths
+from .limits import adds_bytes, joins_truths
 from .plan import Plan, settled
 from .rows import LONG_COMBINE
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
-MOST = 256
-"""Bytes of a thread's accesses, which are all in flight: a quarter of its registers hold them."""
-TRUTHS = 11
-OTHERS = {2: 2}
-"""Elements of a result, at most: of truth values, and of others by the bytes of an element. Other rows are as fast by a
-copy, or write so much that it does not matter how they are read."""
+MOST, BEST = 256, 48
+"""Bytes of a thread's accesses, at most, which are all in flight; and up to which a warp of them fills lines: of more
+results a thread has no more than must be, of fewer more."""
+
+
+class Rows(NamedTuple):
+    """Rows that are faster so.
+
+    Attributes:
+        nbytes: rows of which a thread reads so many bytes at most,
+        elements: or which have so many elements at most;
+        block: the same bytes of blocks of several columns,
+        least: of so many elements at least.
+    """
+
+    nbytes: int
+    elements: int
+    block: int
+    least: int = 2
+
+
+TRUTHS, ADDED = Rows(BEST, 11, MOST), Rows(0, 0, MOST, 16)
+OTHERS = {1: Rows(BEST, 22, MOST), 2: Rows(64, 5, MOST), 4: Rows(BEST, 0, 128), 8: Rows(32, 0, 64)}
+HEAVY = {1: Rows(112, 14, MOST), 2: Rows(112, 14, MOST), 4: Rows(112, 0, 128), 8: Rows(64, 0, 64)}
+"""Truth values, bytes that are added, others by the bytes of an element, and those of states of several registers or of
+long combines. Other rows are as fast by a copy, or write so much that it does not matter how they are read."""
 WANTED = (
     "a number of results without repetition that fills whole accesses, of rows or blocks that follow each other without"
     " gaps from a boundary on, and are all of a result"
@@ -33,16 +55,26 @@ WANTED = (
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A thread for as many results as fill whole accesses; None where that does not serve, or gains nothing."""
-    g = task.geometry
-    most = TRUTHS if joins_truths(task) else OTHERS.get(task.itemsize, 0)
-    simple = task.state_registers == 1 and operations(task.monoid) < LONG_COMBINE and task.monoid.commutative
-    found = fitted(task, Plan())
-    if not simple or not 1 < g.n_reduced <= most or not large(g) or not serves(task, found):
+    g, found = task.geometry, fitted(task, Plan())
+    if not large(g) or not task.monoid.commutative or not serves(task, found) or not _pays(task, found):
         return None
     words = f"a thread reads all {g.n_reduced} elements of {found.vector} results at once: they lie side by side"
     notes.because(words, "walk", "fast", "vector", "lanes", "warps", "unroll")
     notes.rejected.append(("tile_bytes", f"a loop and masks for {g.n_reduced} elements take longer than reading them"))
     return found
+
+
+def _pays(task: Task, found: Plan) -> bool:
+    """Whether such rows are faster so."""
+    elements, columns = block(task) or (0, 0)
+    nbytes = found.vector * elements * task.itemsize
+    if task.state_registers > 1 + adds_bytes(task) or operations(task.monoid) >= LONG_COMBINE:
+        rows = HEAVY[task.itemsize]
+    else:
+        rows = TRUTHS if joins_truths(task) else ADDED if adds_bytes(task) else OTHERS[task.itemsize]
+    if columns > 1:
+        return nbytes <= rows.block and elements >= rows.least
+    return nbytes <= rows.nbytes or elements <= rows.elements
 
 
 def block(task: Task) -> tuple[int, int] | None:
@@ -61,8 +93,8 @@ def serves(task: Task, plan: Plan) -> bool:
     """Whether the layout is one of such blocks, of which those of a thread of ``plan`` fill whole accesses."""
     g, inputs = task.geometry, range(len(task.program.inputs))
     items = {task.operand_type(i).itemsize for i in inputs}
-    found = block(task)
-    if found is None or g.repeats or task.determinism == "portable" or task.program.uses_index or len(items) != 1:
+    found, several = block(task), len(items) != 1 or g.repeats
+    if found is None or found[0] < 2 or several or task.determinism == "portable" or task.program.uses_index:
         return False
     (item,) = items
     nbytes = plan.vector * found[0] * item
@@ -71,5 +103,10 @@ def serves(task: Task, plan: Plan) -> bool:
 
 
 def fitted(task: Task, _plan_of_others: Plan) -> Plan:
-    """The plan with as many results as an access has elements: whatever their rows are, they fill accesses."""
-    return settled(Plan("kept", "whole", WIDEST // task.itemsize, 1, warps_kept=THREADS // WARP))
+    """The plan with as many results as are best."""
+    elements, columns = block(task) or (1, 1)
+    each = WIDEST // task.itemsize
+    widths = [each >> k for k in range(each.bit_length() - 1)]
+    whole = [v for v in widths if v % columns == 0 and v * elements % each == 0] or [each]
+    few = [v for v in whole if v * elements * task.itemsize <= BEST] if not adds_bytes(task) else []
+    return settled(Plan("kept", "whole", few[0] if few else whole[-1], 1, warps_kept=THREADS // WARP))

@@ -152,7 +152,7 @@ class Compiled:
             raise error("WF104", name=a.name, axes=axes, shape=inputs[0].shape)
         state = sum(t.itemsize for t in a.state)
         row = a.main.facts.row(geometry)
-        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, row)
+        parts = ctas(plan, geometry.n_kept, shared(plan, geometry), task.machine, state, task.itemsize, row)
         return geometry, planner.launch_of(plan, geometry, parts, a.inputs, row)
 
     def _mismatch(self, expected: str, found: str) -> Exception:
