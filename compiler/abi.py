@@ -19,7 +19,7 @@ Role = Literal[
     "input", "output", "partial", "counter", "exchange", "n_kept", "n_reduced", "chunk", "count", "kept_size",
     "reduced_size", "kept_stride", "reduced_stride", "index_stride", "index_base", "row_begin", "row_end", "row_origin",
     "row_count", "row_stride", "tile_results", "tile_pitch", "tile_length", "tile_extent", "period_rows",
-    "times", "copies", "copy_stride",
+    "times", "copies", "copy_stride", "gap",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
 """What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
@@ -48,6 +48,7 @@ class Facts:
         repeats: whether the launch says how often elements and results are repeated.
         flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
         by_row: whether the results of a CTA lie within one row, along the innermost of several kept dims.
+        gapped: whether the columns at the end of each row are read and not written.
         pieces: whether runs are cut into pieces.
         block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
             alone; else nothing.
@@ -62,6 +63,7 @@ class Facts:
     repeats: bool = False
     flat: bool = False
     by_row: bool = False
+    gapped: bool = False
     pieces: bool = False
     block: tuple[int, ...] = ()
 
@@ -156,6 +158,8 @@ def params(
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if plan.walk == "period":
         found += [Param("period_rows")]
+    if facts.gapped:
+        found += [Param("gap")]
     if facts.ragged:
         found += [Param("row_stride", 0, d) for d in range(kept_rank)]
     found += [Param("tile_results")] if plan.tile_bytes else []
@@ -167,7 +171,7 @@ def params(
 
 def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
     """The run-time value of a parameter that is not a pointer. Sizes and strides are in elements."""
-    if param.role in ("n_kept", "n_reduced", "index_base", "times"):
+    if param.role in ("n_kept", "n_reduced", "index_base", "times", "gap"):
         return getattr(geometry, param.role)  # type: ignore[no-any-return]
     if param.role in ("chunk", "count"):
         return run.chunk if param.role == "chunk" else count

@@ -18,6 +18,7 @@ RARE: dict[str, bool | tuple[int, ...]] = {
     "repeats": False,
     "flat": False,
     "by_row": False,
+    "gapped": False,
     "pieces": False,
     "block": (),
 }

@@ -14,6 +14,7 @@ from .asked import named
 from .columns import plan as plan_of_columns
 from .columns import registers
 from .errors import error
+from .gaps import laid
 from .geometry import Dim, Geometry, merged
 from .ladder import expand
 from .limits import STATE_LIMIT, widest_of
@@ -69,7 +70,7 @@ def as_columns_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
 def launched(task: Task, plan: Plan) -> Geometry:
     """The geometry that the kernels of ``plan`` are launched with."""
     found = as_columns(task.geometry, len(task.program.inputs)) if plan.fast == "both" else None
-    return found or task.geometry
+    return found or laid(task, plan).geometry
 
 
 def first(plan: Plan) -> Plan:

@@ -54,6 +54,7 @@ class Geometry:
         times: how often the caller has each element in a result; see ``repeats.py``.
         copies: a kept dim along which all results are equal; None where there is none.
         after: of a plan whose lanes lie along both axes, the results and what of each its second kernel reduces.
+        gap: of a plan that reads rows with the gaps between them, the columns at a row's end that nobody asked for.
     """
 
     kept: tuple[Dim, ...]
@@ -63,6 +64,7 @@ class Geometry:
     times: int = 1
     copies: Dim | None = None
     after: Geometry | None = None
+    gap: int = 0
 
     @cached_property
     def n_kept(self) -> int:

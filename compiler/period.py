@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import WIDEST, large, ranks
+from .gaps import laid, widened
 from .limits import UNROLL, adds_bytes, floor2, joins_truths
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
@@ -43,7 +44,10 @@ STATES = 16
 """Registers of states that a thread along the columns has at most: so many columns make a whole access."""
 VALUES = 64
 """Registers of values in flight at most, where there are twice as many of them as for other plans."""
-WANTED, RAISE = "rows without gaps, no more columns than threads, whole accesses in a period", "warps_kept"
+WANTED, RAISE = (
+    "rows with no gaps, or narrow ones, no more columns than threads, whole accesses in a period",
+    "warps_kept",
+)
 """What a layout must be, in words, and the extent that makes more layouts so."""
 FULL = 3 / 4
 """Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
@@ -54,6 +58,7 @@ def serves(task: Task, plan: Plan) -> bool:
 
     Which place that is in an access does not matter to the kernel; the bits of a result know it.
     """
+    task = laid(task, plan)
     g = task.geometry
     if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
         return False
@@ -77,6 +82,7 @@ def _one_place(task: Task, vector: int) -> bool:
 
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
+    task = widened(task) or task
     g = task.geometry
     alone = plan.vector > 1 and plan.warps < THREADS // WARP and len(g.kept) > 1
     small = (

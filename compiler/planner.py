@@ -19,6 +19,7 @@ from . import asked, both, columns, padded, rows, runs, staged, tiles, walks, wh
 from .abi import Facts
 from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
+from .gaps import laid
 from .geometry import Geometry
 from .limits import fitting
 from .ownership import Launch, cells_of, launch, piece, shared, tiles_of
@@ -60,6 +61,9 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
     if options:
         plan, parts = asked.overridden(task, plan, parts, options, notes)
+    task = laid(task, plan)
+    if task.geometry.gap:
+        notes.because(f"the {task.geometry.gap} column(s) between rows are read, and not written", "walk")
     if goes_by_row(task, plan):
         notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
@@ -145,6 +149,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         repeats=is_raised(task) or g.copies is not None,
         flat=flat,
         by_row=by_row,
+        gapped=g.gap > 0,
         pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
         block=whole.block(task) or () if plan.walk == "whole" else (),
     )

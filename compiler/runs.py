@@ -30,7 +30,7 @@ LONG: dict[str | int, tuple[Run, ...]] = {
         Run(383, 8, 4, 2), Run(600, 8, 4, 4), Run(767, 8, 8, 2), Run(2500, 8, 8, 4), Run(3000, 16, 8, 4),
         Run(9500, 16, 8, 2), Run(20000, 16, 16, 2),
     ),
-    "added": (Run(600, 16, 8, 1), Run(1800, 8, 8, 2), Run(5000, 8, 16, 2), Run(20000, 16, 32, 1)),
+    "added": (Run(600, 16, 8, 1), Run(1800, 8, 8, 2), Run(5000, 8, 16, 2)),
     1: (Run(1000, 8, 8, 1), Run(7000, 16, 8, 1), Run(20000, 16, 16, 1)),
     2: (Run(768, 8, 4, 4), Run(2500, 8, 8, 4), Run(4500, 8, 16, 4)),
     4: (Run(64, 4, 4, 2), Run(200, 4, 16, 2)),
@@ -38,8 +38,8 @@ LONG: dict[str | int, tuple[Run, ...]] = {
 }  # fmt: skip
 """How longer runs are read than the short ones of bytes: of truth values, of bytes that are added, and of others by the
 bytes of an element. All that is in flight is masked at both ends of a run, and of a piece of one."""
-LONGER: tuple[dict[str | int, int], int] = {1: 4}, 2
-"""Accesses in flight of a warp that reads a still longer run: of bytes that are no words, and of others."""
+LONGER: tuple[dict[str | int, int], int] = {"added": 2}, 4
+"""Accesses in flight of a warp that reads a still longer run: of bytes that are added, and of others."""
 NARROW, OF_NARROW = 4, 600
 """Bytes of aligned accesses, at most, that are so narrow that runs of so many elements and more are better off."""
 SHORTEST, IN_WORDS = {1: 22, 2: 150}, 14
@@ -110,8 +110,8 @@ def _long(task: Task, length: int) -> Run:
     """How others are read."""
     item = task.itemsize
     of = "truths" if joins_truths(task) else "added" if adds_bytes(task) else item
-    of_warps, others = LONGER
-    longer = Run(length, WIDEST // item, WARP, of_warps.get(of, others))
+    few, others = LONGER
+    longer = Run(length, WIDEST // item, WARP, few.get(of, others))
     run = next((run for run in LONG[of] if length <= run.most), longer)
     vector = min(run.vector, calm(task, widest_of(task, STATE_LIMIT)))
     return run._replace(vector=vector, unroll=floor2(min(run.unroll, length // (vector * run.lanes))))

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 from .access import ranks, row_of
 from .atomic import exact
+from .gaps import laid
 from .ownership import cells_of, grain, launch, shared, tiles_of, unrolled
 from .plan import LARGEST_CLUSTER, OWN_WALKS, Plan
+from .target import WARP
 from .task import Notes, Task
 
 THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
 CTAS_PER_SM = 4
 """CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-CTAS_OF_RUNS = 8
-"""The same where a thread walks run by run, and waits for each: all that an SM can hold."""
+CTAS_OF_RUNS, DEEP = 8, 4
+"""The same where a thread walks run by run, and waits for each: all that an SM can hold. Threads of long runs, with so
+many accesses in flight, take more registers: of more CTAs than CTAS_PER_SM the last would begin when others end."""
 LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
@@ -27,9 +30,9 @@ ALONG_KEPT = (
 )  # fmt: skip
 """(walk, unroll, bytes, CTAs, longest): the two numbers where a thread along the kept axis has so many accesses in
 flight, and states of so many bytes, or more: registers leave room for fewer CTAs, and those take longer to meet."""
-NARROW, FILLED = 8, 8
-"""Bytes of an access, at most, of narrower elements, and CTAs an SM from which on such rows have one each: of fewer too
-little is in flight."""
+NARROW, FILLED = 4, 8
+"""Bytes of an access, at most, and CTAs an SM from which on results read so have one each: of fewer too little is in
+flight."""
 TOO_FEW = 4
 """CTAs that, to meet in global memory, take longer than one of them takes to do all."""
 WORKSPACE = 1000 << 10
@@ -67,6 +70,7 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     """
     if plan.cluster > 1:
         return plan.cluster
+    task = laid(task, plan)
     g = task.geometry
     row = row_of(task, plan)
     tiles = max(1, tiles_of(plan, g.n_kept, row))
@@ -104,7 +108,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
     parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // whole)
-    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and plan.vector * item <= NARROW and item < NARROW
+    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and plan.vector * item <= NARROW
     if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
@@ -121,7 +125,7 @@ def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
 def _in_flight(plan: Plan, state_bytes: int) -> tuple[int, int]:
     """CTAs of THREADS threads an SM, and accesses of a thread, or runs, before more CTAs share a result."""
     if plan.walk == "runs":
-        return CTAS_OF_RUNS, LONGEST
+        return CTAS_PER_SM if plan.lanes == WARP and plan.unroll >= DEEP else CTAS_OF_RUNS, LONGEST
     if plan.fast != "kept":
         return CTAS_PER_SM, LONGEST
     nbytes = plan.vector * state_bytes
@@ -151,5 +155,6 @@ def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
 
 def ctas_of(task: Task, plan: Plan) -> int:
     """The same for ``task``."""
+    task = laid(task, plan)
     g = task.geometry
     return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row_of(task, plan))

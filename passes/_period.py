@@ -40,6 +40,8 @@ class PeriodDistributor(Distributor):
         self.count, self.origin = self.arg("count"), None
         rows = self.arg("n_reduced")
         self.first, self.limit = self.number(0), arith.muli(rows, self.columns)
+        if self.facts.gapped:
+            self.limit = arith.subi(self.limit, self.arg("gap"))
         if self.plan.finish != "cta":
             chunk = arith.muli(self.arg("chunk"), self.columns)
             self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), chunk)
@@ -89,6 +91,13 @@ class PeriodDistributor(Distributor):
         operands = [self.thread, self.in_range, own, self.rows, self.columns, lead]
         attributes = {"threads": self.plan.threads}
         return self.stage("fold.period_reduce", [state_type(self.states)], operands, attributes).results[0]
+
+    def results_from(self, state: Any) -> None:
+        """The results of the columns that were asked for."""
+        if self.facts.gapped:
+            columns = arith.subi(self.columns, self.arg("gap"))
+            self.owner = arith.andi(self.owner, arith.cmpi(arith.CmpIPredicate.slt, self.thread, columns))
+        super().results_from(state)
 
     def left_at(self, parts: Any) -> tuple[Any, Any]:
         """Where this thread's partial state lies in those of a part, and how many there are: [tile][parts][columns]."""

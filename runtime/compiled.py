@@ -13,6 +13,7 @@ from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
 from ..compiler.both import as_columns_of_any_size, first
 from ..compiler.errors import error
+from ..compiler.gaps import laid
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
 from ..compiler.ownership import Launch, shared
@@ -140,6 +141,8 @@ class Compiled:
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
+        task = laid(task, plan)
+        geometry = task.geometry
         needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
         if geometry.n_reduced == 0:  # nothing is read
@@ -184,6 +187,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and (not own.store_vector or needed.store_vector)
         and (not own.flat or needed.flat or needed.kept_rank == 1)
         and (own.by_row or not needed.by_row)
+        and (own.gapped or not needed.gapped)
         and (own.pieces or not needed.pieces)
         and own.block == needed.block
     )
