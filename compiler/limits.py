@@ -43,6 +43,12 @@ the masks at both its ends cost as much as reading a few elements one by one. Lo
 fill whole sectors anyway."""
 
 
+SHIFTED_OF_LONG = {1: 16, 2: 1500, 4: 2500, 8: 2500}
+"""Elements that such a row must have where a combine is long: each that is masked is combined all the same."""
+LONG_COMBINE = 16
+"""Operations of a combine from which on it is long: threads would spend their time on what they do once."""
+
+
 def vector_of(task: Task, axis: Axis, widest: int, notes: Notes) -> int:
     """Elements of an access along ``axis``: the ``widest`` that are aligned; if none, the ``widest``, or one."""
     many_dims = max(ranks(task.geometry)) > 3
@@ -67,7 +73,9 @@ def _aligned(task: Task, axis: Axis, widest: int) -> int:
 def _anyhow(task: Task, axis: Axis, widest: int) -> int:
     """Elements of an access that begins anywhere: the ``widest``, or one where it does not pay."""
     kinds = planned(task, axis, widest)
-    short = "shifted" in kinds and task.geometry.n_reduced < SHIFTED[task.itemsize] * widest
+    is_long = operations(task.monoid) >= LONG_COMBINE
+    least = SHIFTED_OF_LONG[task.itemsize] if is_long else SHIFTED[task.itemsize] * widest
+    short = "shifted" in kinds and task.geometry.n_reduced < least
     return 1 if short or "strided" in kinds else widest
 
 

@@ -20,6 +20,8 @@ from .task import Notes, Task
 
 COLUMNS = 256
 """Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
+GAPPED = {1: COLUMNS, 2: 200, 4: 48, 8: 48}
+"""The same of rows with gaps between them, by the bytes of an element: wider ones are as fast by staggered warps."""
 FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
 """Columns of bytes up to which a CTA has fewer warps, but where these are added or joined. The more columns there are,
 the more states the CTAs bring to the last one: then few large CTAs are better."""
@@ -82,7 +84,7 @@ def _one_place(task: Task, vector: int) -> bool:
 
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
-    task = widened(task) or task
+    task = _with_gaps(task)
     g = task.geometry
     alone = plan.vector > 1 and plan.warps < THREADS // WARP and len(g.kept) > 1
     small = (
@@ -114,6 +116,12 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
+
+
+def _with_gaps(task: Task) -> Task:
+    """``task`` with the gaps between rows as columns, where rows are narrow."""
+    found = widened(task)
+    return found if found and found.geometry.columns <= GAPPED[task.itemsize] else task
 
 
 def _of_many_tiles(task: Task, vector: int, most: int) -> int:

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from .access import WIDEST, ceil2, planned, ranks
 from .cost import operations
-from .limits import FEW, STATE_LIMIT, UNROLL, calm, floor2, joins_truths, kind, unroll_of, vector_of, widest_of
+from .limits import (
+    FEW,
+    LONG_COMBINE,
+    STATE_LIMIT,
+    UNROLL,
+    calm,
+    floor2,
+    joins_truths,
+    kind,
+    unroll_of,
+    vector_of,
+    widest_of,
+)
 from .plan import Plan
 from .split import THREADS, clustered
 from .target import WARP
@@ -36,14 +48,14 @@ one thread lie side by side, so that a warp reads neighbours anyway; four lanes 
 needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more."""
 OF_ONE_WARP = 512
 """Accesses of a row of states of several registers up to which it gets a warp and no more."""
-LONG_COMBINE = 16
-"""Operations that join the elements of an access, from which on threads of a row have more accesses each: else they
-would spend their time on what they do once, which is to join these and to meet."""
 THREADS_A_ROW_OF_LONG = {
     1: ((5, 1), (32, 4), (512, 16), (4096, WARP)),
     LONG_COMBINE: ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP)),
 }
-"""THREADS_A_ROW where that is so, by the operations of one combine."""
+"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: a thread has more
+accesses then."""
+THREADS_OF_SINGLE_LONG = ((16, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (8192, WARP))
+"""(elements, threads): the same of rows that are read by single elements, of long combines."""
 HALF = 8
 """Bytes of an access to rows of bytes, and to those of pairs of them that have no wide aligned ones, if they are not
 long: a thread then has few elements to mask and to join, and there are more threads."""
@@ -174,6 +186,8 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
     elif _wide(task):
         steps = tuple((OF_ONE_WARP if threads == WARP else most, threads) for most, threads in steps)
+    if vector == 1 and code >= LONG_COMBINE:
+        return THREADS_OF_SINGLE_LONG
     if vector == 1:
         return (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
     if "shifted" not in planned(task, "reduced", vector):

@@ -15,7 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
-from .limits import adds_bytes, joins_truths
+from .limits import LONG_COMBINE, adds_bytes, floor2, joins_truths
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -71,8 +71,9 @@ BANKS = 128
 WAYS, BETWEEN = (3, 2), (64, 300)
 """Words of one bank that a warp may have to wait for, where rows have a lane each and where they have several; and
 bytes of rows, from and to, that are read from a copy all the same: others are then as fast where they are."""
-LONG_COMBINE = 16
-"""Operations of a combine from which on a chain of single elements takes longer than the reads that it saves."""
+ROW_OF_LONG, UNROLL_OF_LONG, WAYS_OF_LONG = {2: 520, 4: 800, 8: 800}, 8, 2
+"""Bytes, at most, by those of an element, of a row of elements whose combine is long, since a thread combines it alone;
+its elements in flight; and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
 """(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
 would cost more."""
@@ -81,7 +82,9 @@ would cost more."""
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A thread or a few lanes a result, in a copy; None where that does not serve, or gains nothing."""
     g, inputs = task.geometry, task.program.inputs
-    own = Plan("reduced", vector=_vector(task), warps_kept=THREADS // WARP, tile_bytes=TILE)
+    is_long = operations(task.monoid) >= LONG_COMBINE
+    vector = 1 if is_long else _vector(task)
+    own = Plan("reduced", vector=vector, warps_kept=THREADS // WARP, tile_bytes=TILE)
     each = tiles.units(own, g, inputs)
     if not each or tiles.ctas(g, each) < TILES * task.machine:
         return None
@@ -92,13 +95,15 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     if single and unit.stride >= GAP.get(task.itemsize, unit.stride + 1) * unit.span:
         return None
-    if operations(task.monoid) >= LONG_COMBINE or _direct(task) or _few_lines(g, task.itemsize):
+    if _direct(task) or _few_lines(g, task.itemsize) or (is_long and not _alone(task)):
         return None
     results = each * tiles.results(g)
-    lanes, unroll = _lanes(task, own.vector, results), 1
+    lanes, unroll = 1 if is_long else _lanes(task, own.vector, results), 1
     if own.vector > 1 and _waits(task, own.vector, lanes):
         return None
-    if own.vector == 1:
+    if is_long:
+        unroll = min(UNROLL_OF_LONG, floor2(g.n_reduced))
+    elif own.vector == 1:
         unroll = next(unroll for least, unroll in UNROLL if max(1, g.n_reduced // lanes) >= least)
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
@@ -178,6 +183,13 @@ def _few_lines(g: Geometry, item: int) -> bool:
     in_order = len(g.kept) <= 1 and bool(g.reduced) and g.reduced[-1].strides[0] == 1
     low, high = SINGLE.get(item, (1, 0))
     return in_order and low <= g.n_reduced * item <= high
+
+
+def _alone(task: Task) -> bool:
+    """Whether rows are so short that a thread combines one alone as fast as several do, and reads it without waiting."""
+    g, item = task.geometry, task.itemsize
+    short = tiles.results(g) == 1 and g.n_reduced * item <= ROW_OF_LONG.get(item, 0)
+    return short and _ways(g, item, 1, 1) <= WAYS_OF_LONG
 
 
 def _waits(task: Task, vector: int, lanes: int) -> bool:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from .access import WIDEST, large
 from .cost import operations
-from .limits import adds_bytes, joins_truths
+from .limits import LONG_COMBINE, adds_bytes, joins_truths
 from .plan import Plan, settled
-from .rows import LONG_COMBINE
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
