@@ -11,6 +11,7 @@ from .limits import (
     DEEP,
     FEW,
     IN_FLIGHT,
+    LONG_COMBINE,
     STATE_LIMIT,
     UNROLL,
     adds_bytes,
@@ -23,7 +24,6 @@ from .limits import (
     widest_of,
 )
 from .plan import Plan
-from .rows import LONG_COMBINE
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task

@@ -43,10 +43,14 @@ the masks at both its ends cost as much as reading a few elements one by one. Lo
 fill whole sectors anyway."""
 
 
-SHIFTED_OF_LONG = {1: 16, 2: 1500, 4: 2500, 8: 2500}
-"""Elements that such a row must have where a combine is long: each that is masked is combined all the same."""
-LONG_COMBINE = 16
-"""Operations of a combine from which on it is long: threads would spend their time on what they do once."""
+LONG_COMBINE, LONGER_COMBINE = 16, 24
+"""Operations of a combine from which on it is long: threads would spend their time on what they do once; and of one
+that costs so much that there is little to gain from how elements are read."""
+SHIFTED_OF_LONG = {
+    LONG_COMBINE: {1: 32, 2: 100_000, 4: 100_000, 8: 20_000}, LONGER_COMBINE: {1: 32, 2: 400, 4: 1200, 8: 1200},
+}  # fmt: skip
+"""Elements that such a row must have, by the operations of a combine and the bytes of an element: what is masked is
+combined all the same."""
 
 
 def vector_of(task: Task, axis: Axis, widest: int, notes: Notes) -> int:
@@ -73,10 +77,15 @@ def _aligned(task: Task, axis: Axis, widest: int) -> int:
 def _anyhow(task: Task, axis: Axis, widest: int) -> int:
     """Elements of an access that begins anywhere: the ``widest``, or one where it does not pay."""
     kinds = planned(task, axis, widest)
-    is_long = operations(task.monoid) >= LONG_COMBINE
-    least = SHIFTED_OF_LONG[task.itemsize] if is_long else SHIFTED[task.itemsize] * widest
-    short = "shifted" in kinds and task.geometry.n_reduced < least
+    short = "shifted" in kinds and task.geometry.n_reduced < _least(task, widest)
     return 1 if short or "strided" in kinds else widest
+
+
+def _least(task: Task, widest: int) -> int:
+    """Elements of a row from which on it is read from the boundary before it, ``widest`` of them an access."""
+    code = operations(task.monoid)
+    long = [least[task.itemsize] for most, least in SHIFTED_OF_LONG.items() if code >= most]
+    return long[-1] if long else SHIFTED[task.itemsize] * widest
 
 
 def widest_of(task: Task, registers: int) -> int:

@@ -84,7 +84,10 @@ def _one_place(task: Task, vector: int) -> bool:
 
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
-    task = _with_gaps(task)
+    wider = widened(task)
+    if wider is not None and wider.geometry.columns > GAPPED[task.itemsize]:
+        return plan
+    task = wider or task
     g = task.geometry
     alone = plan.vector > 1 and plan.warps < THREADS // WARP and len(g.kept) > 1
     small = (
@@ -116,12 +119,6 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
-
-
-def _with_gaps(task: Task) -> Task:
-    """``task`` with the gaps between rows as columns, where rows are narrow."""
-    found = widened(task)
-    return found if found and found.geometry.columns <= GAPPED[task.itemsize] else task
 
 
 def _of_many_tiles(task: Task, vector: int, most: int) -> int:

@@ -52,9 +52,9 @@ THREADS_A_ROW_OF_LONG = {
     1: ((5, 1), (32, 4), (512, 16), (4096, WARP)),
     LONG_COMBINE: ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP)),
 }
-"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: a thread has more
-accesses then."""
-THREADS_OF_SINGLE_LONG = ((16, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (8192, WARP))
+"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: threads have more
+each."""
+THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
 HALF = 8
 """Bytes of an access to rows of bytes, and to those of pairs of them that have no wide aligned ones, if they are not

@@ -15,7 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, adds_bytes, floor2, joins_truths
+from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -71,9 +71,11 @@ BANKS = 128
 WAYS, BETWEEN = (3, 2), (64, 300)
 """Words of one bank that a warp may have to wait for, where rows have a lane each and where they have several; and
 bytes of rows, from and to, that are read from a copy all the same: others are then as fast where they are."""
-ROW_OF_LONG, UNROLL_OF_LONG, WAYS_OF_LONG = {2: 520, 4: 800, 8: 800}, 8, 2
-"""Bytes, at most, by those of an element, of a row of elements whose combine is long, since a thread combines it alone;
-its elements in flight; and words of one bank for which lanes may wait."""
+ROW_OF_LONG = {LONG_COMBINE: {2: 520, 4: 800, 8: 800}, LONGER_COMBINE: {2: 520, 4: 800, 8: 160}}
+"""Bytes, at most, of a row of elements whose combine is long, by its operations and the bytes of an element: a thread
+combines it alone."""
+UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
+"""Its elements in flight, and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
 """(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
 would cost more."""
@@ -98,13 +100,10 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     if _direct(task) or _few_lines(g, task.itemsize) or (is_long and not _alone(task)):
         return None
     results = each * tiles.results(g)
-    lanes, unroll = 1 if is_long else _lanes(task, own.vector, results), 1
+    lanes = 1 if is_long else _lanes(task, own.vector, results)
     if own.vector > 1 and _waits(task, own.vector, lanes):
         return None
-    if is_long:
-        unroll = min(UNROLL_OF_LONG, floor2(g.n_reduced))
-    elif own.vector == 1:
-        unroll = next(unroll for least, unroll in UNROLL if max(1, g.n_reduced // lanes) >= least)
+    unroll = _unroll(task, own.vector, lanes)
     words = f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory"
     notes.because(f"{words}: it does not matter there where rows begin", "tile_bytes", "fast", "vector")
     notes.because(f"{lanes} thread(s) a result", "lanes", "unroll")
@@ -185,10 +184,19 @@ def _few_lines(g: Geometry, item: int) -> bool:
     return in_order and low <= g.n_reduced * item <= high
 
 
+def _unroll(task: Task, vector: int, lanes: int) -> int:
+    """Accesses in flight of a thread."""
+    n = task.geometry.n_reduced
+    if operations(task.monoid) >= LONG_COMBINE:
+        return min(UNROLL_OF_LONG, floor2(n))
+    return 1 if vector > 1 else next(unroll for least, unroll in UNROLL if max(1, n // lanes) >= least)
+
+
 def _alone(task: Task) -> bool:
-    """Whether rows are so short that a thread combines one alone as fast as several do, and reads it without waiting."""
-    g, item = task.geometry, task.itemsize
-    short = tiles.results(g) == 1 and g.n_reduced * item <= ROW_OF_LONG.get(item, 0)
+    """Whether rows are so short that a thread combines one alone as fast as several do, and reads it without a wait."""
+    g, item, code = task.geometry, task.itemsize, operations(task.monoid)
+    most = [most.get(item, 0) for least, most in ROW_OF_LONG.items() if code >= least][-1]
+    short = tiles.results(g) == 1 and g.n_reduced * item <= most
     return short and _ways(g, item, 1, 1) <= WAYS_OF_LONG
 
 

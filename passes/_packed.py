@@ -217,8 +217,10 @@ def write_truths(truths: Any, ones: list[Any]) -> None:
     for via, op in written:
         with before(op):
             place = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
-            bytes_of_it = as_bytes(ones, width(op.results[0].type)) if place is None else None
-            replace(op, [bytes_of_it or _byte(ones[place // BYTES], place % BYTES)])
+            if place is None:
+                replace(op, [as_bytes(ones, width(op.results[0].type))])
+            else:
+                replace(op, [_byte(ones[place // BYTES], place % BYTES)])
 
 
 def _single(op: Any) -> list[Any]:

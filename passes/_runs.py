@@ -51,10 +51,13 @@ class RunsDistributor(Distributor):
     def cut(self) -> None:
         """Computes how many pieces a run has, and how long they are."""
         step, one = self.plan.step, self.number(1)
-        up = lambda x, extent: self.divide(arith.addi(x, self.number(extent - 1)), extent)  # noqa: E731
-        self.pieces = arith.maxsi(up(self.inner, step * PIECE), one)
+        self.pieces = arith.maxsi(self.rounded(self.inner, step * PIECE), one)
         each = arith.divui(arith.addi(self.inner, arith.subi(self.pieces, one)), self.pieces)
-        self.piece = self.scaled(up(each, step), step)
+        self.piece = self.scaled(self.rounded(each, step), step)
+
+    def rounded(self, x: Any, extent: int) -> Any:
+        """How often ``extent``, a power of two, goes into a number, the last time perhaps in part."""
+        return self.divide(arith.addi(x, self.number(extent - 1)), extent)
 
     def first_round(self) -> Any:
         """Reduces this CTA's pieces: a warp every so manieth."""
