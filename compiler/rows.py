@@ -52,8 +52,8 @@ THREADS_A_ROW_OF_LONG = {
     1: ((5, 1), (32, 4), (512, 16), (4096, WARP)),
     LONG_COMBINE: ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP)),
 }
-"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: threads have more
-each."""
+"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: each thread has
+more of them then."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
 HALF = 8

@@ -44,7 +44,7 @@ class Rows(NamedTuple):
 TRUTHS, ADDED = Rows(BEST, 11, MOST), Rows(0, 0, MOST, 16)
 OTHERS = {1: Rows(BEST, 22, MOST), 2: Rows(64, 5, MOST), 4: Rows(BEST, 0, 128), 8: Rows(32, 0, 64)}
 HEAVY = {1: Rows(112, 14, MOST), 2: Rows(112, 14, MOST), 4: Rows(112, 0, 128), 8: Rows(64, 0, 64)}
-"""Truth values, bytes that are added, others by the bytes of an element, and those of states of several registers or of
+"""Truth values, bytes that are added, others by the bytes of an element, and those of states of several values or of
 long combines. Other rows are as fast by a copy, or write so much that it does not matter how they are read."""
 WANTED = (
     "a number of results without repetition that fills whole accesses, of rows or blocks that follow each other without"
@@ -67,7 +67,7 @@ def _pays(task: Task, found: Plan) -> bool:
     """Whether such rows are faster so."""
     elements, columns = block(task) or (0, 0)
     nbytes = found.vector * elements * task.itemsize
-    if task.state_registers > 1 + adds_bytes(task) or operations(task.monoid) >= LONG_COMBINE:
+    if len(task.monoid.state) > 1 or operations(task.monoid) >= LONG_COMBINE:
         rows = HEAVY[task.itemsize]
     else:
         rows = TRUTHS if joins_truths(task) else ADDED if adds_bytes(task) else OTHERS[task.itemsize]

@@ -33,12 +33,12 @@ def lower_load(op: Any) -> None:
     with before(op):
         after = arith.addi(first, integer(first.type, count * each))
         words = with_shape(word_type(), ALIGNED // BYTES)
+        places = [arith.addi(first, integer(first.type, k * each)) if k else first for k in range(count)]
         branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.sle, after, total), [words] * count, has_else=True)
-        places = [partial(arith.addi, first, integer(first.type, k * each)) for k in range(count)]
         with ir.InsertionPoint(branch.then_block):
-            scf.YieldOp([_access(base, place(), scalar) for place in places])
+            scf.YieldOp([_access(base, place, scalar) for place in places])
         with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp(_last(base, [place() for place in places], total, with_shape(scalar, each)))
+            scf.YieldOp(_last(base, places, total, with_shape(scalar, each)))
         inside = [vector.bitcast(with_shape(scalar, each), x) for x in branch.results]
         replace(op, [from_memory(x, t) for x in inside])
 

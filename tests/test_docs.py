@@ -29,8 +29,10 @@ from warpfold.compiler import (
     staged,
     staggered,
     tiles,
+    whole,
 )
 from warpfold.compiler.access import MANY, WIDEST
+from warpfold.compiler.limits import LONG_COMBINE as LONG
 from warpfold.compiler.plan import LARGEST_CLUSTER
 from warpfold.compiler.target import WARP
 
@@ -89,12 +91,16 @@ def row(name: str, steps: Steps, how: str = "") -> str:
 def of_accesses() -> tuple[str, ...]:
     each = (limits.STATE_LIMIT // 2, limits.STATE_LIMIT // 4)
     least, shifted = (limits.NARROWEST["reduced"], limits.NARROWEST["kept"]), limits.SHIFTED
+    long = limits.SHIFTED_OF_LONG
     return (
         f"Along rows they take {limits.STATE_LIMIT} registers at most, and accesses are halved, "
         f"down to {least[0]} bytes, until the states of {limits.DEEP} of them take {limits.VALUES_LIMIT}: ",
         f"states take {each[0]} registers, or {each[1]} where each has {columns.SEVERAL} or more",
         f"of {least[0]} bytes at least; along columns, or where several dims are reduced, of {least[1]}.",
         f"in rows of fewer than {by_bytes(shifted, 'accesses ')}, which would not pay for the masks ",
+        f"where a combine has {LONG} operations or more, ",
+        f"in rows of fewer than {listed(long[LONG].values())} elements, ",
+        f"and of {limits.LONGER_COMBINE} or more, {listed(long[limits.LONGER_COMBINE].values())}.",
         f"Staggered warps have up to {by_bytes(staggered.IN_FLIGHT)}, and {staggered.OF_TRUTHS} for truth values",
         f"A *wide* access is one of {WIDEST} bytes",
         f"One for an array of {MANY >> 20} Mi elements or more has just its dims",
@@ -103,15 +109,16 @@ def of_accesses() -> tuple[str, ...]:
 
 def of_rows() -> tuple[str, ...]:
     long, wide = rows.THREADS_A_ROW_OF_LONG, " wide accesses |"
-    of_runs = [listed(column) for column in zip(*runs.LANES[1], strict=True)]
     by_halves = f", by {rows.HALF} bytes at a time"
     kib = (split.CLUSTER_FROM >> 10, split.CLUSTER_TO >> 10)
     return (
         row("thread, a few lanes, warp, four warps", rows.THREADS_A_ROW) + wide,
         row("pairs of bytes", rows.THREADS_A_ROW_OF_PAIRS) + wide,
         f"those of more than {rows.THREADS_A_ROW[3][0]} and up to {rows.OF_ONE_WARP} wide accesses, but of bytes |",
-        row(f"accesses of {rows.LONG_COMBINE} operations or more", long[1]) + wide,
-        row(f"combines of {rows.LONG_COMBINE} operations or more", long[rows.LONG_COMBINE]) + wide,
+        row(f"accesses of {LONG} operations or more", long[1]) + wide,
+        row(f"combines of {LONG} operations or more", long[LONG]) + wide,
+        row("single elements, long combines", rows.THREADS_OF_SINGLE_LONG)
+        + f" elements, of combines of {LONG} operations or more |",
         row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",
         row("narrow, shifted", rows.THREADS_OF_SHIFTED_HALVES, by_halves) + " bytes that begin anywhere, ",
         f"; of truth values 8 threads up to {rows.THREADS_OF_SHIFTED_TRUTHS[3][0]}, and a warp up to {rows.TRUTHS} ",
@@ -122,9 +129,10 @@ def of_rows() -> tuple[str, ...]:
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         "| several dims | 8, 32, 128 threads | dims that did not merge: ",
         *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
-        f"| by runs | {of_runs[1]} lanes a run of up to {of_runs[0]} bytes, else a warp; "
-        f"{split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
+        "| by runs | 4 to 32 lanes a run, by 8 or 16 bytes, ",
+        f"longer ones a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
         f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
+        f", and of {runs.OF_NARROW} elements and more by accesses of {runs.NARROW} bytes or less; ",
         f"; {split.THREADS // WARP} warps a result of {runs.MANY} runs and more | "
         f"runs of up to {short_runs.TABLES['beside'][-1].most} bytes; "
         f"those of bytes that are added and of truth values from {runs.IN_WORDS} on, and of {runs.TINY.start} to "
@@ -178,7 +186,7 @@ def of_columns() -> tuple[str, ...]:
         f"| long | {split.THREADS // WARP} warps, and more CTAs ",
         f"| heavy | {split.THREADS // WARP} warps, with {beside} lanes side by side for elements of 1, 2, 4, 8 bytes, "
         f"and {limits.UNROLL} accesses in flight | ",
-        f", and of combines of {rows.LONG_COMBINE} operations or more, in aligned accesses ",
+        f", and of combines of {LONG} operations or more, in aligned accesses ",
         f"of up to {columns.HEAVY_ELEMENTS} elements; arrays of {columns.HEAVY >> 20} MiB and more |",
         f", for {columns.BUSY * 4:.0f} quarters of them at least | several kept dims ".replace("3", "three"),
         f"; lanes side by side read {columns.LINE} bytes, or are {columns.ACROSS} at least in large arrays ",
@@ -187,12 +195,27 @@ def of_columns() -> tuple[str, ...]:
     )
 
 
+def of_whole_rows() -> tuple[str, ...]:
+    of, heavy = whole.OTHERS, whole.HEAVY
+    return (
+        f"| whole | 1 thread, for 2 to 16 results: as many as fill whole accesses, of {whole.BEST} bytes at most ",
+        f", of up to {whole.MOST} bytes a thread: of truth values and other bytes, of up to {of[1].nbytes} bytes "
+        f"a thread, or {whole.TRUTHS.elements} and {of[1].elements} elements a row; "
+        f"of pairs of bytes {of[2].nbytes}, or {of[2].elements}; of 4 and 8 bytes {of[4].nbytes} and {of[8].nbytes}; "
+        f"of states of several values and of long combines {', '.join(str(r.nbytes) for r in heavy.values())}, "
+        f"or of 1 and 2 bytes {heavy[1].elements} elements; ",
+    )
+
+
 def of_walks() -> tuple[str, ...]:
     lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
     small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
         f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
-        f"rows without gaps of up to {period.COLUMNS} columns ({staggered.NUMBERED} of numbered bytes, then ",
+        f"rows of up to {period.COLUMNS} columns ({staggered.NUMBERED} of numbered bytes, then staggered), "
+        f"with gaps of up to a quarter of a row those of {by_bytes(period.GAPPED)} bytes, ".replace(
+            "bytes bytes", "bytes"
+        ),
         f"; bytes that are added or joined are read by {period.HALF} at a time, others by {period.WARPS_OF_FEW} warps "
         f"at most for up to {period.FEW} columns; of a middle axis no more warps than leave each thread {period.EACH} "
         f"accesses, {period.EACH_OF_BYTES} of bytes; ",
@@ -207,7 +230,7 @@ def of_walks() -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("texts", [of_accesses, of_rows, of_tiles, of_columns, of_walks])
+@pytest.mark.parametrize("texts", [of_accesses, of_rows, of_tiles, of_columns, of_whole_rows, of_walks])
 def test_the_classes_of_the_design_are_those_of_the_planner(texts: Callable[[], tuple[str, ...]]) -> None:
     for text in texts():
         assert text in DESIGN or text in " ".join(DESIGN.split())

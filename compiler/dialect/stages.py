@@ -91,9 +91,10 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
         each, columns = integer(op, "elements"), power_of_two(op, "columns", 16)
         expect(each > 0, op, "one element of a result at least", each)
         result = op.results[0].type
-        kinds = [[str(element(t)) for t in values(v.type)] for v in op.operands]
-        wanted = [str(element(t)) for t in values(result)]
-        expect(all(kind == wanted for kind in kinds), op, f"accesses of {', '.join(wanted)}", kinds)
+        wanted = ", ".join(str(element(t)) for t in values(result))
+        for v in op.operands:
+            kind = ", ".join(str(element(t)) for t in values(v.type))
+            expect(kind == wanted, op, f"accesses of {wanted}", kind)
         results = width(values(result)[0])
         expect(results % columns == 0, op, f"a multiple of {columns} results", results)
         found = sum(width(values(v.type)[0]) for v in op.operands)

@@ -573,3 +573,24 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   }) {step = 1, unroll = 2} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
   return %s : vector<4xf32>
 }
+
+// The accesses of blocks are whole ones. Of the last thread that has results they may reach beyond the elements of the
+// array: it reads its last whole access in their place, and what is left after that one by one.
+// CHECK-LABEL: func.func @blocks
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[TOTAL:.*]]: i32)
+func.func @blocks(%x: !llvm.ptr<1>, %first: i32, %total: i32) -> (vector<4xf32>, vector<4xf32>) {
+  // CHECK:      %[[AFTER:.*]] = arith.addi %[[FIRST]], %c8_i32 : i32
+  // CHECK:      %[[INSIDE:.*]] = arith.cmpi sle, %[[AFTER]], %[[TOTAL]] : i32
+  // CHECK-NEXT: %[[BOTH:.*]]:2 = scf.if %[[INSIDE]] -> (vector<4xi32>, vector<4xi32>) {
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+  // CHECK:      } else {
+  // CHECK-NEXT:   %[[WHOLE:.*]] = arith.andi %[[TOTAL]], %c-4_i32 : i32
+  // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+  // CHECK:        arith.select
+  // CHECK:      }
+  // CHECK:      vector.bitcast %[[BOTH]]#0 : vector<4xi32> to vector<4xf32>
+  %accesses:2 = "fold.block_load"(%x, %first, %total) : (!llvm.ptr<1>, i32, i32) -> (vector<4xf32>, vector<4xf32>)
+  return %accesses#0, %accesses#1 : vector<4xf32>, vector<4xf32>
+}

@@ -400,3 +400,47 @@ func.func @union_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4x
   }) {step = 4, unroll = 1} : (i32, i32, vector<4xi64>) -> vector<4xi64>
   return %s : vector<4xi64>
 }
+
+// Blocks need no loop: all their elements are there. Four rows of three: the first elements of all rows are one fragment,
+// and so are the second and the third ones, which are combined as a tree.
+// CHECK-LABEL: func.func @rows_of_three
+// CHECK-SAME:    (%[[A:.*]]: vector<4xf32>, %[[B:.*]]: vector<4xf32>, %[[C:.*]]: vector<4xf32>)
+func.func @rows_of_three(%a: vector<4xf32>, %b: vector<4xf32>, %c: vector<4xf32>) -> vector<4xf32> {
+  // CHECK-NOT:  scf
+  // CHECK:      %[[FIRST:.*]] = vector.from_elements
+  // CHECK-NEXT: %[[SECOND:.*]] = vector.from_elements
+  // CHECK-NEXT: %[[THIRD:.*]] = vector.from_elements
+  // CHECK-NEXT: %[[TWO:.*]] = arith.addf %[[SECOND]], %[[THIRD]] : vector<4xf32>
+  // CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[FIRST]], %[[TWO]] : vector<4xf32>
+  // CHECK-NEXT: return %[[ALL]]
+  %sums = "fold.block_reduce"(%a, %b, %c) ({
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.addf %x, %y : f32
+    "fold.yield"(%z) : (f32) -> ()
+  }) {elements = 3, columns = 1} : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+  return %sums : vector<4xf32>
+}
+
+// Truth values stay words. Of sixteen pairs of bytes each word holds two: a mask for the lower one, one for the upper one,
+// and what is not zero becomes a one; four of these are a word of results.
+// CHECK-LABEL: func.func @any_of_pairs
+func.func @any_of_pairs(%a: vector<16xi8>, %b: vector<16xi8>, %out: !llvm.ptr<1>) {
+  // CHECK-DAG:  %[[UPPER:.*]] = arith.constant -65536 : i32
+  // CHECK-DAG:  %[[LOWER:.*]] = arith.constant 65535 : i32
+  // CHECK:      %[[LOW:.*]] = arith.andi %{{.*}}, %[[LOWER]] : i32
+  // CHECK-NEXT: arith.minui %[[LOW]], %c1_i32 : i32
+  // CHECK:      %[[HIGH:.*]] = arith.andi %{{.*}}, %[[UPPER]] : i32
+  // CHECK-NEXT: arith.minui %[[HIGH]], %c1_i32 : i32
+  // CHECK:      llvm.store %{{.*}}, %{{.*}} : vector<16xi8>
+  %zeros = arith.constant dense<0> : vector<16xi8>
+  %p = arith.cmpi ne, %a, %zeros : vector<16xi8>
+  %q = arith.cmpi ne, %b, %zeros : vector<16xi8>
+  %any = "fold.block_reduce"(%p, %q) ({
+  ^bb0(%x: i1, %y: i1):
+    %z = arith.ori %x, %y : i1
+    "fold.yield"(%z) : (i1) -> ()
+  }) {elements = 2, columns = 1} : (vector<16xi1>, vector<16xi1>) -> vector<16xi1>
+  %bytes = arith.extui %any : vector<16xi1> to vector<16xi8>
+  llvm.store %bytes, %out {alignment = 16 : i64} : vector<16xi8>, !llvm.ptr<1>
+  return
+}
