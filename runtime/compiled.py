@@ -169,7 +169,9 @@ def _names(types: Sequence[Any]) -> str:
 def _words(f: Facts) -> str:
     ranks = f"{f.kept_rank} kept and {f.reduced_rank} reduced dims"
     results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
-    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}"
+    rows = f", {f.block[0]} elements of each of {f.block[1]} results in a block" if f.block else ""
+    rows += ", gaps between rows" * f.gapped + ", runs in pieces" * f.pieces
+    return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}{rows}"
 
 
 _AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
