@@ -18,7 +18,8 @@ from ownership import (
 from tiling import check_tile, results_of
 
 from warpfold.compiler.access import WIDEST
-from warpfold.compiler.ownership import cells_of, shared
+from warpfold.compiler.gaps import laid
+from warpfold.compiler.ownership import cells_of, piece, shared
 from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner import INDEX_LIMIT
 from warpfold.compiler.runs import as_rows
@@ -28,6 +29,7 @@ from warpfold.compiler.task import Choice, Task
 
 def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
+    task = laid(task, choice.plan)
     g, plan, run = task.geometry, choice.plan, choice.run
     check_target(task, plan)
     if plan.walk == "period":
@@ -49,9 +51,11 @@ def check_choice(task: Task, choice: Choice) -> None:
 def check_runs(task: Task, choice: Choice) -> None:
     """The same where the runs of a result are read as rows are."""
     g, plan = task.geometry, choice.plan
-    for number in range(g.runs):
-        check_run(plan, choice.run, g.runs, number)
-    assert choice.run.length == g.reduced[-1].size
+    length = g.reduced[-1].size
+    for number in range(shared(plan, g)):
+        check_run(plan, choice.run, shared(plan, g), number)
+    assert choice.run.length == piece(plan, length)
+    assert choice.facts.pieces == (length > choice.run.length)
     assert task.monoid.commutative
     check_index_bits(task, choice)
     if plan.vector > 1 and g.n_kept * g.n_reduced:
@@ -81,6 +85,18 @@ def check_rows(task: Task, choice: Choice) -> None:
         assert np.array_equal(rows.ravel(), np.arange(g.n_reduced * g.columns))
 
 
+def check_blocks(task: Task, choice: Choice, operand: int) -> None:
+    """The elements of a thread's results are whole accesses, side by side, those of a block in order."""
+    g, plan, item = task.geometry, choice.plan, task.operand_type(operand).itemsize
+    elements, columns = choice.facts.block
+    at = offsets_of(g.kept, operand)[:, None] + offsets_of(g.reduced, operand)[None, :]
+    flat = at.reshape(-1, columns, elements).transpose(0, 2, 1).ravel()
+    assert np.array_equal(flat, np.arange(g.n_kept * elements))
+    assert (task.addresses[operand] + g.offsets[operand] * item) % WIDEST == 0
+    assert plan.vector * elements * item % WIDEST == 0
+    assert plan.vector % columns == 0
+
+
 def check_target(task: Task, plan: Plan) -> None:
     """Whatever the task's target, the plan is one for all of them; or with clusters, for all that have some."""
     for target in TARGETS.values():
@@ -96,7 +112,7 @@ def check_index_bits(task: Task, choice: Choice) -> None:
     """64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
     g = task.geometry
     reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
-    rows = g.n_kept * g.runs if choice.plan.walk == "runs" else 0
+    rows = g.n_kept * shared(choice.plan, g) if choice.plan.walk == "runs" else 0
     largest = max(g.n_reduced, g.n_kept * choice.run.split, rows, *reach)
     assert choice.facts.index_bits == (32 if largest < INDEX_LIMIT else 64)
 
@@ -129,6 +145,9 @@ def check_access(task: Task, choice: Choice) -> None:
         item = task.operand_type(i).itemsize
         assert plan.vector > 1
         assert plan.vector * item <= 16
+        if kind == "whole":
+            check_blocks(task, choice, i)
+            continue
         if kind == "staggered":
             for outer in offsets_of(g.kept[:-1], i):
                 start = (task.addresses[i] + (g.offsets[i] + outer) * item) // item

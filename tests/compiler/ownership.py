@@ -103,7 +103,7 @@ def check_launch(
 
 
 def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
-    """One warp of one CTA reads the run, and all its elements are of one lane each, wherever it begins."""
+    """One warp of one CTA reads the piece, and all its elements are of one lane each, wherever it begins."""
     parts = {0, number // run.chunk, run.split - 1}
     places = [Place(0, part, warp * WARP) for part in parts for warp in range(plan.warps)]
     assert sum(number in runs_of(plan, run, place, runs) for place in places) == 1

@@ -52,12 +52,12 @@ def test_an_option_that_was_not_given_gives_way() -> None:
 
 
 def test_what_gives_way_is_told_apart_from_what_was_asked_for() -> None:
-    choice = choose(simple("sum", (8192, 8192), (0,)), "fast=reduced")
+    choice = choose(simple("sum", (2048, 8192), (0,)), "fast=reduced")
     assert choice.reasons == ["asked for: fast=reduced", "so also: vector=1, finish=cta"]
 
 
 def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
-    task = simple("sum", (8192, 8192), (0,))
+    task = simple("sum", (2048, 8192), (0,))
     assert choose(task).plan.finish == "last_block"
     alone = choose(task, "fast=reduced")
     assert (alone.plan.finish, alone.run.split) == ("cta", 1)

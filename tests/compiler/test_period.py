@@ -7,11 +7,22 @@ from dataclasses import replace
 import pytest
 from tasks import simple, sliced
 
+from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.gaps import DENSE
+from warpfold.compiler.period import GAPPED
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 
 LONG = 2_000_000
+FULL = {("f32", 12), ("i8", 16)}
+"""Rows of which whole accesses fill most lanes."""
+
+
+def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
+    """Whether columns are read with what lies between rows: if these are no whole accesses that fill the lanes."""
+    full = (t, pitch) in FULL
+    return DENSE * pitch <= width and pitch <= GAPPED[dtype(t).itemsize] and not full
 
 
 @pytest.mark.parametrize(
@@ -27,6 +38,8 @@ def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warp
     other = "staggered" if width % 2 else "interleaved"
     assert (plan.walk, plan.warps_kept) == (("period", warps) if warps else (other, 1))
     apart = "staggered" if width > 250 or t == "bool" or (width % 2 and width > 32) else "interleaved"
+    pitch = width + 4 - width % 4
+    apart = "period" if has_narrow_gaps(width, pitch, t) else apart
     assert choose(sliced("max", (LONG, width), t)).plan.walk == apart
     assert choose(simple("affine", (LONG, width), (0,), "f32")).plan.walk == "blocked"
 

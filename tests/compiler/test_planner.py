@@ -107,8 +107,9 @@ def test_plans_for_arrays_that_nobody_enumerates(task: Task, data: st.DataObject
     )
     check_index_bits(task, choice)
     if choice.plan.walk == "runs":
-        for number in {0, g.runs - 1, data.draw(st.integers(0, g.runs - 1))}:
-            check_run(choice.plan, choice.run, g.runs, number)
+        count = shared(choice.plan, g)
+        for number in {0, count - 1, data.draw(st.integers(0, count - 1))}:
+            check_run(choice.plan, choice.run, count, number)
         return
     for lead in leads(choice):
         for element in {0, g.n_reduced - 1, data.draw(st.integers(0, g.n_reduced - 1))}:

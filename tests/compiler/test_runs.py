@@ -11,7 +11,7 @@ from tasks import simple, task_of, traced
 from warpfold.compiler import runs
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.ownership import Launch, Place, runs_of
+from warpfold.compiler.ownership import PIECE, Launch, Place, in_run, piece, pieces, runs_of
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.target import DEFAULT
@@ -29,8 +29,10 @@ def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
     ("t", "side", "plan"),
     [("i8", 13, None), ("i8", 16, (8, 1, 1)), ("i8", 40, (8, 2, 1)), ("i8", 70, (8, 2, 2)), ("i8", 121, (16, 2, 4)),
      ("i8", 150, (8, 1, 4)), ("i8", 300, (8, 2, 4)), ("i8", 301, (16, 1, 8)), ("i8", 513, (16, 1, 8)),
-     ("i8", 2000, (16, 1, 16)), ("i8", 5001, (16, 1, 32)), ("i8", 8200, (16, 2, 32)), ("i8", 17_000, (16, 4, 32)),
-     ("bool", 300, (8, 2, 4)), ("bool", 500, (8, 4, 4)), ("bool", 2001, (8, 4, 8)), ("bool", 5001, (16, 1, 32)),
+     ("i8", 777, (8, 2, 8)),
+     ("i8", 2000, (8, 2, 16)), ("i8", 5001, (16, 2, 32)), ("i8", 8200, (16, 2, 32)), ("i8", 17_000, (16, 2, 32)),
+     ("bool", 300, (8, 2, 4)), ("bool", 500, (8, 4, 4)), ("bool", 2001, (8, 4, 8)), ("bool", 5001, (16, 2, 8)),
+     ("bool", 12_001, (16, 2, 16)), ("bool", 21_001, (16, 4, 32)),
      ("bf16", 149, None), ("bf16", 151, (8, 4, 4)), ("bf16", 1001, (8, 4, 8)), ("bf16", 5001, (8, 4, 32)),
      ("f32", 1001, None), ("f64", 1001, None)],
 )  # fmt: skip
@@ -44,11 +46,12 @@ def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, si
     assert (found.walk, found.fast, found.warps, found.warps_kept) == ("runs", "reduced", 8, 1)
     assert (found.vector, found.unroll, found.lanes) == plan
     assert choice.facts.access == ("shifted",)
-    assert choice.run.length == side
+    assert choice.run.length == (side if side < 16384 else -(-side // 2 // 512) * 512)
+    assert choice.facts.pieces == (side > 16384)
 
 
 def test_a_warp_reads_results_of_its_own_where_they_are_many_or_have_few_runs() -> None:
-    many = runs.ALONE * 132 * 32 // 16
+    many = runs.ALONE * 132 * 32 // 8
     sizes = [(7, 1000), (8, 1000), (8, many - 1), (8, many)]
     plans = [choose(simple("sum", (n, results, 777), (0, 2), "i8")).plan for n, results in sizes]
     assert [(p.walk, p.warps) for p in plans] == [("runs", 1), ("runs", 8), ("runs", 8), ("runs", 1)]
@@ -112,6 +115,31 @@ def test_every_run_is_of_one_warp_of_one_cta() -> None:
             places = [Place(0, part, 32 * warp) for part in range(-(-count // chunk)) for warp in range(8)]
             found = sorted(i for place in places for i in runs_of(plan, Launch(1, 1, chunk), place, count))
             assert found == sorted([*range(count)] * 2), (count, chunk)  # both halves of the warps: other results
+
+
+@pytest.mark.parametrize("vector", [1, 4, 16])
+def test_pieces_are_a_run_in_order_and_all_but_the_last_as_long(vector: int) -> None:
+    plan, step = Plan("reduced", "runs", vector=vector), 32 * vector
+    for length in (1, step * PIECE - 1, step * PIECE, step * PIECE + 1, 3 * step * PIECE, 5 * step * PIECE + 7):
+        count, end = pieces(plan, length), 0
+        for number in range(3 * count):
+            of, begin, after = in_run(plan, number, length)
+            assert of == number // count
+            assert begin == (end if number % count else 0)
+            assert begin <= after <= min(begin + step * PIECE, length)
+            assert after == length or (after - begin == piece(plan, length) and piece(plan, length) % step == 0)
+            end = after
+            assert number % count < count - 1 or end == length
+    assert pieces(replace(plan, lanes=16), 1 << 20) == pieces(replace(plan, walk="interleaved"), 1 << 20) == 1
+
+
+def test_few_long_runs_are_shared_by_many_ctas() -> None:
+    """Of three results in four runs of two million bytes each every SM reads something."""
+    choice = choose(simple("sum", (4, 3, 1_864_135), (0, 2), "i8"))
+    assert (choice.plan.walk, choice.plan.lanes, choice.facts.pieces) == ("runs", 32, True)
+    assert choice.run.tiles * choice.run.split > 132
+    words = f"8 warp(s) of a CTA take the runs of a result in turn, cut into pieces of {choice.run.length}"
+    assert words in choice.reasons
 
 
 def test_rows_have_no_runs() -> None:

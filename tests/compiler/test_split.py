@@ -12,7 +12,9 @@ from warpfold.compiler.ownership import launch
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.split import (
     ALONG_KEPT,
+    CTAS_OF_RUNS,
     CTAS_PER_SM,
+    FILLED,
     LONGEST,
     MOST_PARTS,
     THREADS,
@@ -22,6 +24,7 @@ from warpfold.compiler.split import (
     _even,
     ctas,
 )
+from warpfold.compiler.target import WARP
 
 SMS = 132
 COLUMNS = Plan("kept", vector=4, unroll=4, lanes=4, warps=8, finish="last_block")
@@ -75,7 +78,7 @@ def test_a_launch_has_the_ctas_that_were_counted(
 ) -> None:
     """None of them without work, their states in the workspace, and their number that of the grid."""
     plan = Plan("kept", walk, vector, unroll, 1, 8, finish="last_block")
-    found = ctas(plan, rows * row, n_reduced, sms, state, row)
+    found = ctas(plan, rows * row, n_reduced, sms, state, 4, row)
     run = launch(plan, rows * row, n_reduced, found, row)
     assert run.split == found
     assert found == 1 or (found - 1) * run.chunk < n_reduced
@@ -88,8 +91,8 @@ def test_a_launch_has_the_ctas_that_were_counted(
 def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
     plan = Plan("reduced", vector=4, unroll=4, warps=8, finish="last_block")
     long = 1 << 22
-    assert ctas(plan, 1, long, SMS, 4) == min(SMS * CTAS_PER_SM, long // plan.tile)
-    assert ctas(plan, 5, long, SMS, 4) == SMS * CTAS_PER_SM // 5
+    assert ctas(plan, 1, long, SMS, 4, 4) == min(SMS * CTAS_PER_SM, long // plan.tile)
+    assert ctas(plan, 5, long, SMS, 4, 4) == SMS * CTAS_PER_SM // 5
 
 
 @pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), ALONG_KEPT)
@@ -98,20 +101,35 @@ def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: i
     warps = (1, 8) if walk == "period" else (8, 1)
     plan = Plan("kept", walk, 4, unroll, 1, *warps, finish="last_block")
     columns, state = 64, max(4, nbytes // 4)
-    found = ctas(plan, columns, unroll << 14, SMS, state, columns)
+    found = ctas(plan, columns, unroll << 14, SMS, state, 4, columns)
     assert found <= SMS * each * THREADS // plan.threads
     if nbytes and walk != "staggered":
-        assert ctas(plan, columns, unroll << 14, SMS, state - 1, columns) != found
+        assert ctas(plan, columns, unroll << 14, SMS, state - 1, 4, columns) != found
     assert longest >= LONGEST
+
+
+def test_more_results_share_the_machine_where_they_are_read_by_single_elements() -> None:
+    """Rows of f32 that vectors do not serve: with a CTA each, too little is in flight."""
+    plan, wide = Plan("reduced", unroll=8, warps=8), Plan("reduced", vector=4, unroll=4, warps=8)
+    assert ctas(plan, 2 * SMS, 1 << 20, SMS, 4, 4) > 1
+    assert ctas(plan, FILLED * SMS, 1 << 20, SMS, 4, 4) == 1
+    assert ctas(wide, 2 * SMS, 1 << 20, SMS, 4, 4) == ctas(plan, 2 * SMS, 1 << 20, SMS, 8, 8) == 1
+
+
+def test_threads_of_long_runs_have_few_ctas() -> None:
+    """The more there is in flight, the more registers a thread takes: all CTAs are to be resident."""
+    for unroll, each in ((4, CTAS_PER_SM), (2, CTAS_OF_RUNS)):
+        plan = Plan("reduced", "runs", 16, unroll, WARP, 8)
+        assert ctas(plan, 1, 1 << 14, SMS, 4, 1) == each * SMS
 
 
 def test_a_few_ctas_are_not_worth_a_meeting() -> None:
     for parts in (TOO_FEW, TOO_FEW + 1):
-        found = ctas(COLUMNS, 1, parts * COLUMNS.tile, SMS, 4)
+        found = ctas(COLUMNS, 1, parts * COLUMNS.tile, SMS, 4, 4)
         assert found == (1 if parts == TOO_FEW else parts)
 
 
 def test_results_that_fill_the_machine_are_not_shared() -> None:
     slots = COLUMNS.slots
-    assert ctas(COLUMNS, 2 * SMS * slots, 1 << 14, SMS, 4) == 1
-    assert ctas(COLUMNS, (2 * SMS - 1) * slots, 1 << 14, SMS, 4) > 1
+    assert ctas(COLUMNS, 2 * SMS * slots, 1 << 14, SMS, 4, 4) == 1
+    assert ctas(COLUMNS, (2 * SMS - 1) * slots, 1 << 14, SMS, 4, 4) > 1

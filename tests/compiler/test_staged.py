@@ -31,6 +31,7 @@ from warpfold.compiler.staged import (
     OF_HALVES,
     RESULTS,
     ROW,
+    ROW_OF_LONG,
     ROW_OF_NARROW,
     ROWS,
     SHORT,
@@ -38,6 +39,7 @@ from warpfold.compiler.staged import (
     TILE,
     TILES,
     UNROLL,
+    UNROLL_OF_LONG,
     WAYS,
     WIDTHS,
     WORD,
@@ -79,12 +81,19 @@ def copies(task: Task) -> bool:
     return choose(task).plan.tile_bytes > 0
 
 
+def is_whole(task: Task) -> bool:
+    """Whether rows are so short that a thread reads several at once."""
+    return choose(task).plan.walk == "whole"
+
+
 # --- which ---
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
     """Of odd lengths up to those that fill vectors, but for those whose elements lie in few lines anyway."""
     for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, longest(t) // item(t) - 9 | 1):
-        assert copies(rows(n, t)) == (n * item(t) <= longest(t) and not in_few_lines(n, t)), n
+        assert copies(rows(n, t)) == (
+            n * item(t) <= longest(t) and not in_few_lines(n, t) and not is_whole(rows(n, t))
+        ), n
     for n in (longest(t) // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
         assert not copies(rows(n, t)), n
 
@@ -136,7 +145,7 @@ def test_small_middle_axes_are_reduced_from_a_copy(n: int, inner: int) -> None:
 def test_other_middle_axes_are_not() -> None:
     assert not copies(middle(5, 32))  # vectors along the kept axis are aligned,
     assert not copies(middle(5, 2 * WIDEST // 4))
-    assert copies(middle(5, WIDEST // 4))  # but too few of them
+    assert copies(middle(15, WIDEST // 4))  # but too few of them
     assert not copies(middle(ROWS // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
     assert copies(middle(ROWS // (4 * 7) - 1, 7))
 
@@ -144,9 +153,9 @@ def test_other_middle_axes_are_not() -> None:
 @pytest.mark.parametrize(
     ("what", "t", "n", "inner", "copied"),
     [
-        ("sum", "bf16", 2, 2, False), ("sum", "bf16", 8, 6, False), ("sum", "bf16", 9, 18, True),
+        ("sum", "bf16", 2, 6, False), ("sum", "bf16", 8, 6, False), ("sum", "bf16", 9, 18, True),
         ("sum", "bf16", 9, 20, False), ("sum", "bf16", 8, 7, True), ("max", "bf16", 4, 50, False),
-        ("any", "bool", 2, 4, False), ("any", "bool", 16, 4, False), ("any", "bool", 17, 28, True),
+        ("any", "bool", 2, 12, False), ("any", "bool", 16, 12, False), ("any", "bool", 17, 28, True),
         ("any", "bool", 17, 36, False), ("any", "bool", 4, 6, True),
         ("sum", "i8", 4, 100, True), ("sum", "i8", 17, 36, False), ("sum", "i8", 17, 28, True),
         ("max", "i8", 4, 100, True), ("argmax", "bf16", 4, 50, True),
@@ -201,12 +210,23 @@ def test_layouts(shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[i
     assert copies(task_of(traced("sum", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)) == copied
 
 
-def test_long_combines_read_vectors() -> None:
-    """A thread that combines one element after another would wait for itself."""
-    long = [what for what in ("sum", "argmax", "var", "logsumexp", "mean_var") if combine(what) >= LONG_COMBINE]
-    assert "var" in long
-    for what in ("sum", "argmax", "var", "logsumexp", "mean_var"):
-        assert copies(rows(65, "f32", what)) == (what not in long), what
+def test_long_combines_are_of_a_thread_alone() -> None:
+    """Short rows of them in a copy; those of longer rows, by the operations, where they are."""
+    for what in ("var", "mean_var", "logsumexp"):
+        code = combine(what)
+        assert code >= LONG_COMBINE
+        for t in ("bf16", "f32", "f64"):
+            most = [most[item(t)] for least, most in ROW_OF_LONG.items() if code >= least][-1] // item(t)
+            for n in (21 if item(t) < 8 else 7, most - 1 | 1):
+                plan = choose(rows(n, t, what)).plan
+                if n <= most and plan.walk != "whole":
+                    assert (plan.tile_bytes, plan.lanes, plan.vector) == (TILE, 1, 1), (what, t, n)
+                    assert plan.unroll == min(UNROLL_OF_LONG, 1 << n.bit_length() - 1)
+            assert not copies(rows(most + 2 | 1, t, what))
+    assert not copies(rows(32, "f32", "var"))  # aligned vectors
+    assert not copies(rows(3 * 8 * 4 + 8, "f64", "var"))
+    assert copies(rows(65, "f32", "sum"))
+    assert copies(rows(65, "f32", "argmax"))
 
 
 def combine(what: str) -> int:
@@ -289,7 +309,7 @@ def test_enough_threads_read_a_copy() -> None:
         for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
             choice = choose(rows(n, t))
             enough = choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
-            assert enough or in_few_lines(n, t)
+            assert enough or in_few_lines(n, t) or is_whole(rows(n, t))
 
 
 def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:

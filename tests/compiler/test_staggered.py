@@ -99,8 +99,8 @@ def test_warps_share_narrow_elements_that_begin_anywhere_before_they_are_long(t:
 def test_so_many_columns_fill_most_lanes(t: str) -> None:
     most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
     rows = 2 * MANY // most
-    assert is_staggered(pitched(rows, most, most + 1, t, what="max"))
-    assert not is_staggered(pitched(rows, most - 1, most, t, what="max"))
+    assert is_staggered(pitched(rows, most, 2 * most + 1, t, what="max"))
+    assert not is_staggered(pitched(rows, most - 1, 2 * most - 1, t, what="max"))
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
@@ -117,7 +117,7 @@ def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
         assert "tiles go by row: no access goes on from one of 999 results in the next" in choice.reasons
     columns = most + 1 - most % 2
     for n in (columns, columns - 2):
-        task = middle(t, n, (300, n * 1100), pitch=n + 1)
+        task = middle(t, n, (300, n * 2200), pitch=2 * n + 1)
         assert is_staggered(task) == (n >= most)
 
 
