@@ -98,6 +98,13 @@ def around(m: Maker) -> Cells:
             yield m.cell(f"around.{runs}x{inner}", (runs, m.count(runs * inner), inner), (0, 2))
 
 
+def batched(m: Maker) -> Cells:
+    """Batches of channels of an odd number of pixels, by channel: so many batches and channels."""
+    for batches, channels in ((2, 3), (4, 64), (32, 3), (32, 300), (300, 20)):
+        shape = (batches, channels, max(1, m.whole // (batches * channels)) | 1)
+        yield m.cell(f"batched.{batches}x{channels}", shape, (0, 2))
+
+
 def cropped(m: Maker) -> Cells:
     """Images of so many rows and columns, cut out of others that have one more on each side."""
     for side in (14, 30, 62, 126, 222, 510, 1022):
@@ -141,7 +148,9 @@ def expanded(m: Maker) -> Cells:
 
 
 def sliced(m: Maker) -> Cells:
-    """Some columns of a wider matrix: one more, sixteen more, as many more."""
+    """Some columns of a wider matrix: one more, sixteen more, as many more; and all but one of few."""
+    for n in (3, 5, 9, 15, 35):
+        yield m.cell(f"sliced.{n}+1.columns", (m.whole // (n + 1), n), (0,), (n + 1, 1), 3 * (n + 1) + 1)
     for n in (33, 64, 100, 1000, 1024, 4097):
         for more in (1, 16, n):
             name, pitch = f"sliced.{n}+{more}", n + more
@@ -230,6 +239,11 @@ def operations(m: Maker) -> Cells:
             yield m.cell(f"operations.{op}.columns{n}", (m.whole // n or 1, n), (0,), op=op)
         yield m.cell(f"operations.{op}.middle", (m.count(64 * 1000) or 1, 64, 1000), (1,), op=op)
         yield m.cell(f"operations.{op}.tiny", (1000,), (0,), op=op)
+    if m.dtype.is_float:
+        for n in (2, 4, 8, 33, 129):
+            yield m.cell(f"operations.var.rows{n}", (m.count(n), n), (1,), op="var")
+        for n in (8, 65):
+            yield m.cell(f"operations.logsumexp.rows{n}", (m.count(n), n), (1,), op="logsumexp")
 
 
 def reported(m: Maker) -> Cells:
@@ -239,8 +253,8 @@ def reported(m: Maker) -> Cells:
 
 
 KINDS: tuple[Callable[[Maker], Cells], ...] = (
-    short, many, odd, prime, power, long, full, outer, middle, around, cropped, transposed, permuted, expanded, sliced,
-    strided, backward, misaligned, tiny, huge, far, operations, reported,
+    short, many, odd, prime, power, long, full, outer, middle, around, batched, cropped, transposed, permuted, expanded,
+    sliced, strided, backward, misaligned, tiny, huge, far, operations, reported,
 )  # fmt: skip
 """The kinds of layout, in the order in which they are measured and shown."""
 
