@@ -30,7 +30,7 @@ ALONG_KEPT = (
 )  # fmt: skip
 """(walk, unroll, bytes, CTAs, longest): the two numbers where a thread along the kept axis has so many accesses in
 flight, and states of so many bytes, or more: registers leave room for fewer CTAs, and those take longer to meet."""
-NARROW, FILLED = 4, 8
+NARROW, FILLED = 4, 4
 """Bytes of an access, at most, and CTAs an SM from which on results read so have one each: of fewer too little is in
 flight."""
 TOO_FEW = 4

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 TRUTHS, ADDED = Rows(BEST, 11, MOST), Rows(0, 0, MOST, 16)
 OTHERS = {1: Rows(BEST, 22, MOST), 2: Rows(64, 5, MOST), 4: Rows(BEST, 0, 128), 8: Rows(32, 0, 64)}
-HEAVY = {1: Rows(112, 14, MOST), 2: Rows(112, 14, MOST), 4: Rows(112, 0, 128), 8: Rows(64, 0, 64)}
+HEAVY = {1: Rows(112, 14, MOST), 2: Rows(112, 14, MOST), 4: Rows(80, 0, 128), 8: Rows(64, 0, 64)}
 """Truth values, bytes that are added, others by the bytes of an element, and those of states of several values or of
 long combines. Other rows are as fast by a copy, or write so much that it does not matter how they are read."""
 WANTED = (

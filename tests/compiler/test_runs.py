@@ -29,8 +29,9 @@ def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
     ("t", "side", "plan"),
     [("i8", 13, None), ("i8", 16, (8, 1, 1)), ("i8", 40, (8, 2, 1)), ("i8", 70, (8, 2, 2)), ("i8", 121, (16, 2, 4)),
      ("i8", 150, (8, 1, 4)), ("i8", 300, (8, 2, 4)), ("i8", 301, (16, 1, 8)), ("i8", 513, (16, 1, 8)),
-     ("i8", 777, (8, 2, 8)),
-     ("i8", 2000, (8, 2, 16)), ("i8", 5001, (16, 2, 32)), ("i8", 8200, (16, 2, 32)), ("i8", 17_000, (16, 2, 32)),
+     ("i8", 777, (16, 1, 16)), ("i8", 1201, (8, 2, 8)),
+     ("i8", 2000, (8, 2, 16)), ("i8", 5001, (16, 1, 32)), ("i8", 8200, (16, 1, 32)), ("i8", 17_000, (16, 1, 32)),
+     ("i8", 20_001, (16, 2, 32)),
      ("bool", 300, (8, 2, 4)), ("bool", 500, (8, 4, 4)), ("bool", 2001, (8, 4, 8)), ("bool", 5001, (16, 2, 8)),
      ("bool", 12_001, (16, 2, 16)), ("bool", 21_001, (16, 4, 32)),
      ("bf16", 149, None), ("bf16", 151, (8, 4, 4)), ("bf16", 1001, (8, 4, 8)), ("bf16", 5001, (8, 4, 32)),
@@ -51,7 +52,7 @@ def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, si
 
 
 def test_a_warp_reads_results_of_its_own_where_they_are_many_or_have_few_runs() -> None:
-    many = runs.ALONE * 132 * 32 // 8
+    many = runs.ALONE * 132 * 32 // 16
     sizes = [(7, 1000), (8, 1000), (8, many - 1), (8, many)]
     plans = [choose(simple("sum", (n, results, 777), (0, 2), "i8")).plan for n, results in sizes]
     assert [(p.walk, p.warps) for p in plans] == [("runs", 1), ("runs", 8), ("runs", 8), ("runs", 1)]
