@@ -157,7 +157,7 @@ def _block(figure: Any, block: Block, scale: Scale, left: float, top: float, hei
     ax.set_xticks([i + 0.5 for i in ends], [block.names[i] for i in ends], fontsize=6.5)
     for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=False):
         label.set_horizontalalignment(side if n > 1 else "left")
-    if sum(len(block.names[i]) for i in ends) * 0.055 > n * SIDE:  # no room for both
+    if (2 + sum(len(block.names[i]) for i in ends)) * 0.055 > n * SIDE:  # no room for both, and for what is between
         ax.set_xticks([0.5], [block.names[0]], fontsize=6.5, ha="left")
     ax.tick_params(length=0, pad=2, labelcolor=PALE)
     for spine in ax.spines.values():
