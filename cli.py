@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -44,6 +45,8 @@ class Commands(click.Group):
         except WarpfoldError as e:
             click.echo(e.render(), err=True)
             ctx.exit(USAGE)
+        except click.UsageError as e:
+            raise _hinted(e) from None
         except KeyboardInterrupt:
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(INTERRUPTED)
@@ -54,6 +57,15 @@ class Commands(click.Group):
             _full(e)
             ctx.exit(USAGE)
         return result
+
+
+def _hinted(e: click.UsageError) -> click.UsageError:
+    """Arrays are options: says so where they stand as arguments."""
+    extra = re.search(r"extra arguments? \((.*)\)", e.message)
+    names = extra[1].split() if extra else []
+    if not names or not all(name.endswith(".npy") for name in names):
+        return e
+    return click.UsageError(f"{e.message}: name arrays by {' '.join(f'--input {name}' for name in names)}", e.ctx)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

@@ -82,10 +82,9 @@ def levels(plan: Plan, run: Launch) -> list[Level]:
     if plan.cta != "shuffle":
         cta = (("fold.cta_reduce", "lower-cta-reduce"),) * (plan.positions > 1)
         within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta)]
+    own = "fold.block_reduce" if plan.walk == "whole" else "fold.thread_reduce"
     return [
-        Level(
-            "register", each, plan.vector // plan.vector_reduced, 1, (("fold.thread_reduce", "lower-thread-reduce"),)
-        ),
+        Level("register", each, plan.vector // plan.vector_reduced, 1, ((own, "lower-thread-reduce"),)),
         *within,
         *cluster * (plan.cluster > 1),
         Level(

@@ -193,5 +193,6 @@ def _structure(j: Any) -> Any:
 
 
 def _kernel(k: dict[str, Any]) -> CompiledKernel:
-    facts = Facts(**{name: tuple(v) if isinstance(v, list) else v for name, v in k["facts"].items()})
+    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in k["facts"].items()}
+    facts = Facts(**told)
     return CompiledKernel(k["name"], k["role"], Plan(**k["plan"]), facts, tuple(Param(**p) for p in k["params"]))

@@ -742,9 +742,18 @@ def test_a_full_standard_output_is_a_coded_error() -> None:
     assert done.stderr.startswith("WF505: cannot write standard output: No space left on device")
 
 
+def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
+    result = CliRunner().invoke(cli, ["run", "vecdot", "x.npy", "y.npy"])
+    assert result.exit_code == 2
+    assert "extra arguments (x.npy y.npy): name arrays by --input x.npy --input y.npy" in result.output
+    result = CliRunner().invoke(cli, ["run", "sum", "4096"])
+    assert result.exit_code == 2
+    assert "extra argument (4096)\n" in result.output
+
+
 def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.mktemp("interrupted")
-    np.save(tmp_path / "x.npy", np.ones(1 << 22, np.float32))
+    np.save(tmp_path / "x.npy", np.ones(1 << 24, np.float32))  # a minute, on a machine that has others to serve, too
     command = [sys.executable, "-m", "warpfold.cli", "run", "logsumexp", "--input", "x.npy", "--output", "out.npy",
                "--device", "emulator", "--plan", "vector=1,unroll=1,lanes=1,warps=1"]  # fmt: skip
     environment = {**os.environ, "WARPFOLD_CACHE_DIR": str(cache)}

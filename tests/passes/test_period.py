@@ -93,7 +93,7 @@ def test_inputs_that_begin_at_one_place_are_read_together() -> None:
         (np.zeros((300, 40), np.float32), 0),
         (np.zeros((40, 300), np.float32), 1),
         (np.zeros((300, 8), np.float32)[:, ::2], 0),
-        (np.zeros((300, 8), np.float32)[:, :6], 0),
+        (np.zeros((300, 8), np.float32)[:, :5], 0),
         (np.zeros(300, np.float32), 0),
     ],
 )
