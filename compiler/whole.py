@@ -25,6 +25,10 @@ MOST, BEST = 256, 48
 results a thread has no more than must be, of fewer more."""
 
 
+STATES = 48
+"""Registers of states of all results of a thread, at most: with sixteen variances it spills."""
+
+
 class Rows(NamedTuple):
     """Rows that are faster so.
 
@@ -71,6 +75,8 @@ def _pays(task: Task, found: Plan) -> bool:
         rows = HEAVY[task.itemsize]
     else:
         rows = TRUTHS if joins_truths(task) else ADDED if adds_bytes(task) else OTHERS[task.itemsize]
+    if found.vector * task.state_registers > STATES:
+        return False
     if columns > 1:
         return nbytes <= rows.block and elements >= rows.least
     return nbytes <= rows.nbytes or elements <= rows.elements

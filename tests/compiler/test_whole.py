@@ -68,6 +68,15 @@ def test_added_bytes_write_too_much_for_it() -> None:
     assert chosen("sum", "i8", 8, 2).plan.walk != "whole"
 
 
+def test_results_whose_states_fill_the_registers_are_read_otherwise() -> None:
+    """Of bytes of which sixteen results fill accesses."""
+    for elements in (2, 3, 5, 9):
+        assert chosen("var", "i8", elements).plan.walk != "whole", elements
+    for elements in (4, 6, 8, 10):
+        plan = chosen("var", "i8", elements).plan
+        assert (plan.walk, plan.vector <= 8) == ("whole", True), elements
+
+
 def test_what_is_read_otherwise() -> None:
     few = simple("any", (1000, 3), (1,), "bool")
     assert choose(few).plan.walk != "whole"
