@@ -47,7 +47,7 @@ LONG_COMBINE, LONGER_COMBINE = 16, 24
 """Operations of a combine from which on it is long: threads would spend their time on what they do once; and of one
 that costs so much that there is little to gain from how elements are read."""
 SHIFTED_OF_LONG = {
-    LONG_COMBINE: {1: 32, 2: 100_000, 4: 100_000, 8: 20_000}, LONGER_COMBINE: {1: 32, 2: 400, 4: 1200, 8: 1200},
+    LONG_COMBINE: {1: 2000, 2: 100_000, 4: 100_000, 8: 20_000}, LONGER_COMBINE: {1: 400, 2: 400, 4: 1200, 8: 1200},
 }  # fmt: skip
 """Elements that such a row must have, by the operations of a combine and the bytes of an element: what is masked is
 combined all the same."""

@@ -71,7 +71,7 @@ BANKS = 128
 WAYS, BETWEEN = (3, 2), (64, 300)
 """Words of one bank that a warp may have to wait for, where rows have a lane each and where they have several; and
 bytes of rows, from and to, that are read from a copy all the same: others are then as fast where they are."""
-ROW_OF_LONG = {LONG_COMBINE: {2: 520, 4: 800, 8: 800}, LONGER_COMBINE: {2: 520, 4: 800, 8: 160}}
+ROW_OF_LONG = {LONG_COMBINE: {1: 260, 2: 520, 4: 800, 8: 800}, LONGER_COMBINE: {1: 260, 2: 520, 4: 800, 8: 160}}
 """Bytes, at most, of a row of elements whose combine is long, by its operations and the bytes of an element: a thread
 combines it alone."""
 UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
