@@ -63,7 +63,8 @@ def _hinted(e: click.UsageError) -> click.UsageError:
     """Arrays are options: says so where they stand as arguments."""
     extra = re.search(r"extra arguments? \((.*)\)", e.message)
     names = extra[1].split() if extra else []
-    if not names or not all(name.endswith(".npy") for name in names):
+    takes = any("--input" in option.opts for option in e.ctx.command.params) if e.ctx else False
+    if not takes or not names or not all(name.endswith(".npy") for name in names):
         return e
     return click.UsageError(f"{e.message}: name arrays by {' '.join(f'--input {name}' for name in names)}", e.ctx)
 

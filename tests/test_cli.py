@@ -749,6 +749,9 @@ def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
     result = CliRunner().invoke(cli, ["run", "sum", "4096"])
     assert result.exit_code == 2
     assert "extra argument (4096)\n" in result.output
+    result = CliRunner().invoke(cli, ["doctor", "x.npy"])  # which has no such option
+    assert result.exit_code == 2
+    assert "extra argument (x.npy)\n" in result.output
 
 
 def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
