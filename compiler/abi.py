@@ -40,7 +40,7 @@ class Facts:
         index_bits: 32 where every offset fits, else 64.
         access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
             anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
-            ones along rows without gaps, ``staggered`` ones of warps that begin rows at the boundary before,
+            ones along rows that follow each other, ``staggered`` ones of warps that begin rows at the boundary before,
             ``strided`` single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere,
             ``tile_strided`` single elements, or ``whole``, with all others of a thread's results at once.
         store_vector: whether each thread's results lie side by side and aligned in every output.

@@ -14,14 +14,7 @@ from .target import DEFAULT, Target, target
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
-RARE: dict[str, bool | tuple[int, ...]] = {
-    "repeats": False,
-    "flat": False,
-    "by_row": False,
-    "gapped": False,
-    "pieces": False,
-    "block": (),
-}
+RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block")
 """What is written only where it is something else: few kernels are so."""
 
 
@@ -77,7 +70,7 @@ def _fields(attributes: Any, name: str) -> dict[str, Any]:
     if name not in attributes:
         raise error("WF320", expected=f"the attribute {name}", found="none")
     kinds = {f.name: type(getattr(_SAMPLES[name], f.name)) for f in fields(_SAMPLES[name])}
-    rare = {key: value for key, value in RARE.items() if key in kinds}
+    rare = {key: getattr(_SAMPLES[name], key) for key in RARE if key in kinds}
     try:
         found = rare | {a.name: _value(a.attr) for a in ir.DictAttr(attributes[name])}
     except ValueError:  # an attribute of another kind

@@ -59,9 +59,10 @@ class Plan:
             a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
             first threads owns a column), ``staggered`` (each warp of a CTA reads whole rows from the boundary before
             the CTA's columns on, and the last lane owns none of them), ``runs`` (the lanes of a warp that share a
-            result lie along one run of the innermost reduced dim, and its warps take one run after another), or
-            ``padded`` (as interleaved, but a thread has the results of one row alone, from a boundary of the array of
-            results on: rows are *padded* to whole accesses).
+            result lie along one run of the innermost reduced dim, or a piece of one that is long, and its warps take
+            one after another), ``padded`` (as interleaved, but a thread has the results of one row alone, from a
+            boundary of the array of results on: rows are *padded* to whole accesses), or ``whole`` (a thread reads all
+            elements of some neighbouring results at once, in whole accesses).
         vector: elements of one access along the fast axis.
         unroll: accesses in flight per loop step of a thread.
         lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.

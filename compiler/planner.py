@@ -4,9 +4,10 @@ Rules, with the reason beside each number. Nothing here reads a device; ``sms`` 
 of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
 
 Here are the order of the questions and the facts that follow. ``rows.py`` and ``columns.py`` have the lanes, warps and
-accesses of a result; ``both.py``, ``staged.py``, ``runs.py``, ``period.py`` and ``staggered.py`` those of layouts with
-a way of their own; ``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many
-CTAs share a result, and ``asked.py`` has what a user asks for.
+accesses of a result; ``both.py``, ``whole.py``, ``padded.py``, ``staged.py``, ``runs.py``, ``period.py`` and
+``staggered.py`` those of layouts with a way of their own; ``gaps.py`` reads the gaps between rows as columns;
+``access.py`` says what the layout allows, ``limits.py`` what registers do, ``split.py`` how many CTAs share a result,
+and ``asked.py`` has what a user asks for.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _ordinary_plan(task: Task, notes: Notes) -> Plan:
 
 
 def _own_plan(task: Task, notes: Notes) -> Plan:
-    """The plan of a layout that has its own, else the ordinary: whole or padded rows, a tile, runs, periods, ..."""
+    """The plan of a layout that has a way of its own, in the order in which they are tried; else the ordinary one."""
     found = whole.plan(task, notes) or padded.plan(task, notes) or staged.plan(task, notes)
     if found is not None:
         return found
@@ -124,9 +125,8 @@ def facts(task: Task, plan: Plan) -> Facts:
     reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
     row, by_row = row_of(task, plan), goes_by_row(task, plan)
     partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
-    rows = (
-        g.n_kept * shared(plan, g) if plan.walk == "runs" else max(g.n_kept, tiles_of(plan, g.n_kept, row) * plan.slots)
-    )
+    tiles_seen = tiles_of(plan, g.n_kept, row)
+    rows = g.n_kept * shared(plan, g) if plan.walk == "runs" else max(g.n_kept, tiles_seen * plan.slots)
     largest = max(rows, g.count, partials, *reach)
     outputs = range(len(inputs), len(g.offsets))
     accesses: tuple[Access, ...]

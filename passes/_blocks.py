@@ -18,10 +18,8 @@ from ..compiler.combine import elements, fragment, pack, single_op, tree, unpack
 from ..compiler.dialect.base import element, values
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
+from ._funnel import ALIGNED, WORDS
 from ._packed import BYTES, HIGH, as_bytes, is_set, lift_of, write_truths
-
-ALIGNED = 16
-"""Bytes of an access."""
 
 
 # --- the accesses --------------------------------------------------------------------------------------------------
@@ -32,7 +30,7 @@ def lower_load(op: Any) -> None:
     each, scalar = width(t), memory_type(element(t))
     with before(op):
         after = arith.addi(first, integer(first.type, count * each))
-        words = with_shape(word_type(), ALIGNED // BYTES)
+        words = with_shape(word_type(), WORDS)
         places = [arith.addi(first, integer(first.type, k * each)) if k else first for k in range(count)]
         branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.sle, after, total), [words] * count, has_else=True)
         with ir.InsertionPoint(branch.then_block):
@@ -46,7 +44,7 @@ def lower_load(op: Any) -> None:
 def _access(base: Any, place: Any, scalar: Any) -> Any:
     """The words of the access that begins with the element ``place``."""
     where = address(base, place, scalar)
-    return llvm.load(with_shape(word_type(), ALIGNED // BYTES), where, alignment=ALIGNED, invariant=True)
+    return llvm.load(with_shape(word_type(), WORDS), where, alignment=ALIGNED, invariant=True)
 
 
 def _last(base: Any, places: Sequence[Any], total: Any, t: Any) -> list[Any]:
@@ -56,7 +54,7 @@ def _last(base: Any, places: Sequence[Any], total: Any, t: Any) -> list[Any]:
     final, greatest = arith.subi(whole, integer(index, each)), arith.subi(total, integer(index, 1))
     at = [arith.minsi(arith.addi(whole, integer(index, j)), greatest) for j in range(each)]
     left = fragment([load(base, place, scalar, invariant=True) for place in at])
-    left = vector.bitcast(with_shape(word_type(), ALIGNED // BYTES), left)
+    left = vector.bitcast(with_shape(word_type(), WORDS), left)
     read = [_access(base, arith.minsi(place, final), scalar) for place in places]
     cut = [arith.cmpi(arith.CmpIPredicate.eq, place, whole) for place in places]
     return [arith.select(here, left, x) for here, x in zip(cut, read, strict=True)]
