@@ -1,6 +1,6 @@
-"""Vectors that begin anywhere: of 8 or 16 bytes from the two aligned ones that hold them, of a copy from its words.
+"""Vectors that begin anywhere: of 4 to 16 bytes from the two aligned ones that hold them, of a copy from its words.
 
-The bytes are taken out of the eight words by their place in the first: two words at a time, then one, then by a funnel
+The bytes are taken out of these words by their place in the first: two words at a time, then one, then by a funnel
 shift (``shf``) where elements are narrower than a word. Of a copy one word more is read than the bytes fill, and the
 funnel shift alone takes them out.
 """
@@ -21,18 +21,19 @@ WORDS = ALIGNED // 4
 
 
 def unaligned(first: Any, last: Any, t: Any) -> Any:
-    """The fragment of type ``t``, of 8 or 16 bytes, whose first element lies at ``first``.
+    """The fragment of type ``t``, of 4 to 16 bytes, whose first element lies at ``first``.
 
     ``last`` is the address of the last element that is wanted: elements after it may be anything.
     """
     scalar = memory_type(element(t))
     i64 = ir.IntegerType.get_signless(64)
     start = llvm.ptrtoint(i64, first)
-    words = _words(start, first.type) + _words(llvm.ptrtoint(i64, last), first.type)
-    place = arith.trunci(word_type(), start)
     wanted = width(t) * bytes_of(scalar) // 4
-    words = _from(words, place, 8, 2, wanted + 2)
-    if bytes_of(scalar) < 8:
+    words = [w for at in (start, llvm.ptrtoint(i64, last)) for w in _words(at, first.type, wanted)]
+    place = arith.trunci(word_type(), start)
+    if wanted > 2:
+        words = _from(words, place, 8, 2, wanted + 2)
+    if wanted > 1 and bytes_of(scalar) < 8:
         words = _from(words, place, 4, 1, wanted + 1)
     words = _shifted(words, place) if bytes_of(scalar) < 4 else words[:wanted]
     return _fragment(words, scalar, t)
@@ -63,11 +64,11 @@ def _fragment(words: list[Any], scalar: Any, t: Any) -> Any:
     return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
 
 
-def _words(at: Any, pointer: Any) -> list[Any]:
-    """The four words around the address ``at``."""
-    boundary = llvm.inttoptr(pointer, arith.andi(at, integer(at.type, -ALIGNED)))
-    four = llvm.load(with_shape(word_type(), WORDS), boundary, alignment=ALIGNED, invariant=True)
-    return [vector.extract(four, [], [k]) for k in range(WORDS)]
+def _words(at: Any, pointer: Any, count: int) -> list[Any]:
+    """The ``count`` words around the address ``at``, which begin at a multiple of their bytes."""
+    boundary = llvm.inttoptr(pointer, arith.andi(at, integer(at.type, -4 * count)))
+    words = llvm.load(with_shape(word_type(), count), boundary, alignment=4 * count, invariant=True)
+    return [vector.extract(words, [], [k]) for k in range(count)] if count > 1 else [words]
 
 
 def _from(words: list[Any], place: Any, bit: int, distance: int, count: int) -> list[Any]:

@@ -9,8 +9,17 @@ from ..compiler.build import integer
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
 
+HEAVY = 12
+"""Operations of a combine from which on it goes by a loop where it is done several times: its code would take longer to
+compile than it saves time."""
 Step = Callable[[list[Any], list[Any]], list[Any]]
 """What a step makes of a state and of where its accesses begin: the next state."""
+
+
+def short(combine: Any) -> bool:
+    """Whether a combine takes so few operations that several copies of it do no harm."""
+    ops = [o.operation.name for o in combine.blocks[0].operations]
+    return len(ops) < HEAVY and not any(name.startswith("math.exp") for name in ops)
 
 
 def apart(op: Any, count: int) -> Any:

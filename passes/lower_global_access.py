@@ -101,12 +101,7 @@ from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
 from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 from ._blocks import lower_load as lower_block_load
-from ._funnel import ALIGNED
-from ._steps import apart
-
-HEAVY = 12
-"""Operations of a combine from which on what is left of a walk goes one by one: its code would take longer to compile
-than it saves time."""
+from ._steps import apart, short
 
 
 def _run(module: Any) -> None:
@@ -174,14 +169,14 @@ class _Edges:
 def _inside(loads: Sequence[Any], reduced: Any) -> Any:
     """Whether a thread's accesses to element ``reduced`` of the reduced axis lie in the memory of all arrays.
 
-    That is whether all elements between the boundaries around them do, of the widest access.
+    That is whether all elements between the boundaries around them do.
     """
     found = []
     for load in loads:
         t, kept = load.operands[1].type, load.operands[1]
         before, behind, n_kept, n_reduced = list(load.operands)[-4:]
         one, vector = integer(t, 1), load.results[0].type
-        around = integer(t, ALIGNED // bytes_of(memory_type(element(vector))) - 1)
+        around = integer(t, width(vector) - 1)
         last = offset(load, arith.addi(kept, integer(t, width(vector) - 1)), reduced, 3)
         greatest = arith.addi(behind, offset(load, arith.subi(n_kept, one), arith.subi(n_reduced, one), 3))
         first = arith.addi(before, offset(load, kept, reduced, 3))
@@ -195,12 +190,6 @@ def _n_reduced(load: Any) -> Any:
     return load.operands[len(load.operands) - 1]
 
 
-def _short(combine: Any) -> bool:
-    """Whether a combine takes so few operations that several copies of it do no harm."""
-    ops = [o.operation.name for o in combine.blocks[0].operations]
-    return len(ops) < HEAVY and not any(name.startswith("math.exp") for name in ops)
-
-
 class _Pieces:
     """A growing chain of thread_reduce ops, each starting from the state that the one before left."""
 
@@ -209,7 +198,7 @@ class _Pieces:
         self.last: Any = None
         self.lanes = width(live.results[0].type) if live else 1
         self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
-        self.together = _short(op.regions[1])
+        self.together = short(op.regions[1])
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
         """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another.

@@ -2,8 +2,9 @@
 
 In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and
 combines with its state those of the places that lie so many rows on, again and again; the next row on the right. No
-other thread reads or writes these places in that round, and a barrier ends it. In the end one row is left, in which the
-first column lies ``lead`` places on, and the columns before it follow the last one.
+other thread reads or writes these places in that round, and a barrier ends it. All that a thread takes up in a round it
+reads at once, and leaves out what lies beyond the last row; where a combine is long, one after another. In the end one
+row is left, in which the first column lies ``lead`` places on, and the columns before it follow the last one.
 
 The last CTA of a grid meets twice, the second time over the states of all of them. The barriers of the grid stage lie
 between, so both use the same memory.
@@ -52,17 +53,59 @@ gpu.module @device {
       %places = arith.muli %many, %columns : i32
       %threads = arith.constant 64 : i32
       scf.for %place = %thread to %left step %threads : i32 {
-        %first = arith.addi %place, %left : i32
         %from = llvm.getelementptr %states[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
         %state = llvm.load %from {alignment = 4} : !llvm.ptr<3> -> f32
-        %all = scf.for %other = %first to %places step %left iter_args(%so_far = %state) -> (f32) : i32 {
-          %there = llvm.getelementptr %states[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
-          %next = llvm.load %there {alignment = 4} : !llvm.ptr<3> -> f32
-          %sum = arith.addf %so_far, %next : f32
-          scf.yield %sum : f32
-        }
+        %second = arith.addi %place, %left : i32
+        %has_second = arith.cmpi slt, %second, %places : i32
+        %at_second = arith.select %has_second, %second, %place : i32
+        %from_second = llvm.getelementptr %states[%at_second] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_second = llvm.load %from_second {alignment = 4} : !llvm.ptr<3> -> f32
+        %third = arith.addi %second, %left : i32
+        %has_third = arith.cmpi slt, %third, %places : i32
+        %at_third = arith.select %has_third, %third, %place : i32
+        %from_third = llvm.getelementptr %states[%at_third] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_third = llvm.load %from_third {alignment = 4} : !llvm.ptr<3> -> f32
+        %fourth = arith.addi %third, %left : i32
+        %has_fourth = arith.cmpi slt, %fourth, %places : i32
+        %at_fourth = arith.select %has_fourth, %fourth, %place : i32
+        %from_fourth = llvm.getelementptr %states[%at_fourth] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_fourth = llvm.load %from_fourth {alignment = 4} : !llvm.ptr<3> -> f32
+        %fifth = arith.addi %fourth, %left : i32
+        %has_fifth = arith.cmpi slt, %fifth, %places : i32
+        %at_fifth = arith.select %has_fifth, %fifth, %place : i32
+        %from_fifth = llvm.getelementptr %states[%at_fifth] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_fifth = llvm.load %from_fifth {alignment = 4} : !llvm.ptr<3> -> f32
+        %sixth = arith.addi %fifth, %left : i32
+        %has_sixth = arith.cmpi slt, %sixth, %places : i32
+        %at_sixth = arith.select %has_sixth, %sixth, %place : i32
+        %from_sixth = llvm.getelementptr %states[%at_sixth] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_sixth = llvm.load %from_sixth {alignment = 4} : !llvm.ptr<3> -> f32
+        %seventh = arith.addi %sixth, %left : i32
+        %has_seventh = arith.cmpi slt, %seventh, %places : i32
+        %at_seventh = arith.select %has_seventh, %seventh, %place : i32
+        %from_seventh = llvm.getelementptr %states[%at_seventh] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_seventh = llvm.load %from_seventh {alignment = 4} : !llvm.ptr<3> -> f32
+        %eighth = arith.addi %seventh, %left : i32
+        %has_eighth = arith.cmpi slt, %eighth, %places : i32
+        %at_eighth = arith.select %has_eighth, %eighth, %place : i32
+        %from_eighth = llvm.getelementptr %states[%at_eighth] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+        %state_eighth = llvm.load %from_eighth {alignment = 4} : !llvm.ptr<3> -> f32
+        %with_second = arith.addf %state, %state_second : f32
+        %up_to_second = arith.select %has_second, %with_second, %state : f32
+        %with_third = arith.addf %up_to_second, %state_third : f32
+        %up_to_third = arith.select %has_third, %with_third, %up_to_second : f32
+        %with_fourth = arith.addf %up_to_third, %state_fourth : f32
+        %up_to_fourth = arith.select %has_fourth, %with_fourth, %up_to_third : f32
+        %with_fifth = arith.addf %up_to_fourth, %state_fifth : f32
+        %up_to_fifth = arith.select %has_fifth, %with_fifth, %up_to_fourth : f32
+        %with_sixth = arith.addf %up_to_fifth, %state_sixth : f32
+        %up_to_sixth = arith.select %has_sixth, %with_sixth, %up_to_fifth : f32
+        %with_seventh = arith.addf %up_to_sixth, %state_seventh : f32
+        %up_to_seventh = arith.select %has_seventh, %with_seventh, %up_to_sixth : f32
+        %with_eighth = arith.addf %up_to_seventh, %state_eighth : f32
+        %up_to_eighth = arith.select %has_eighth, %with_eighth, %up_to_seventh : f32
         %to = llvm.getelementptr %states[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
-        llvm.store %all, %to {alignment = 4} : f32, !llvm.ptr<3>
+        llvm.store %up_to_eighth, %to {alignment = 4} : f32, !llvm.ptr<3>
       }
       gpu.barrier
       scf.yield %few : i32
@@ -96,6 +139,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
 from ..compiler.pipeline import Pass
 from ..compiler.plan import ROWS_A_ROUND
+from ._steps import short
 
 
 def _run(module: Any) -> None:
@@ -151,11 +195,29 @@ class _Meeting:
         loop = scf.ForOp(self.thread, left, self.number(self.threads))
         with ir.InsertionPoint(loop.body):
             place = loop.induction_variable
-            inner = scf.ForOp(arith.addi(place, left), places, left, self.load(place))
-            with ir.InsertionPoint(inner.body):
-                scf.YieldOp(combine(self.region, list(inner.inner_iter_args), self.load(inner.induction_variable)))
-            self.store(place, list(inner.results))
+            self.store(
+                place, self.at_once(place, left, places) if short(self.region) else self.taken(place, left, places)
+            )
             scf.YieldOp([])
+
+    def at_once(self, place: Any, left: Any, places: Any) -> list[Any]:
+        """The state of a place with what lies a multiple of ``left`` on, read all together."""
+        state, others, at = self.load(place), [], place
+        for _ in range(ROWS_A_ROUND - 1):
+            at = arith.addi(at, left)
+            there = arith.cmpi(arith.CmpIPredicate.slt, at, places)
+            others.append((there, self.load(arith.select(there, at, place))))
+        for there, other in others:
+            both = combine(self.region, state, other)
+            state = [arith.select(there, b, s) for b, s in zip(both, state, strict=True)]
+        return state
+
+    def taken(self, place: Any, left: Any, places: Any) -> list[Any]:
+        """The same, one after another."""
+        loop = scf.ForOp(arith.addi(place, left), places, left, self.load(place))
+        with ir.InsertionPoint(loop.body):
+            scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
+        return list(loop.results)
 
     # --- building -----------------------------------------------------------------------------------------------------
     def number(self, value: int) -> Any:

@@ -29,11 +29,16 @@ gpu.module @device {
     // CHECK-NEXT:   %[[PLACES:.*]] = arith.muli %[[M]], %[[COLUMNS]] : i32
     // Neighbouring threads take neighbouring places, and each those that lie whole rows on.
     // CHECK-NEXT:   scf.for %[[PLACE:.*]] = %[[THREAD]] to %[[LEFT]] step %c256_i32
-    // CHECK-NEXT:     %[[FIRST:.*]] = arith.addi %[[PLACE]], %[[LEFT]] : i32
-    // CHECK:          %[[ALL:.*]] = scf.for %{{.*}} = %[[FIRST]] to %[[PLACES]] step %[[LEFT]]
-    // CHECK:            %[[SUM:.*]] = arith.addf
-    // CHECK-NEXT:       scf.yield %[[SUM]]
-    // CHECK:          llvm.store %[[ALL]]
+    // All seven are read at once; in place of one beyond the last row its own, which is left out.
+    // CHECK:          %[[STATE:.*]] = llvm.load
+    // CHECK-NEXT:     %[[SECOND:.*]] = arith.addi %[[PLACE]], %[[LEFT]] : i32
+    // CHECK-NEXT:     %[[THERE:.*]] = arith.cmpi slt, %[[SECOND]], %[[PLACES]] : i32
+    // CHECK-NEXT:     arith.select %[[THERE]], %[[SECOND]], %[[PLACE]] : i32
+    // CHECK:          %[[OTHER:.*]] = llvm.load
+    // CHECK:          %[[BOTH:.*]] = arith.addf %[[STATE]], %[[OTHER]] : f32
+    // CHECK-NEXT:     %[[TWO:.*]] = arith.select %[[THERE]], %[[BOTH]], %[[STATE]] : f32
+    // CHECK-NEXT:     arith.addf %[[TWO]], %{{.*}} : f32
+    // CHECK:          llvm.store
     // The barrier is outside the loop: all threads reach it.
     // CHECK:        gpu.barrier
     // CHECK-NEXT:   scf.yield %[[FEW]]
