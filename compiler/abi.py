@@ -52,6 +52,7 @@ class Facts:
         pieces: whether runs are cut into pieces.
         block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
             alone; else nothing.
+        places: whether elements are bytes whose numbers have no more than 24 bits, so that both fit a word.
     """
 
     kept_rank: int
@@ -66,6 +67,7 @@ class Facts:
     gapped: bool = False
     pieces: bool = False
     block: tuple[int, ...] = ()
+    places: bool = False
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row, beyond which the tile of a CTA does not go."""

@@ -31,6 +31,8 @@ from .split import coarsened, parts_of
 from .staggered import before_periods, serve_better, staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
+NUMBERS = 1 << 24
+"""Elements of a result whose numbers fit a word beside a byte."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
@@ -152,6 +154,7 @@ def facts(task: Task, plan: Plan) -> Facts:
         gapped=g.gap > 0,
         pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
         block=whole.block(task) or () if plan.walk == "whole" else (),
+        places=task.program.uses_index and task.itemsize == 1 and g.count <= NUMBERS,
     )
 
 

@@ -59,7 +59,7 @@ class Lift:
 
     def words(self) -> list[Any]:
         """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
-        found = _as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
+        found = as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
         for mask in self.masks:
             inside = _mask_words(mask, len(found))
             if _NEUTRAL[self.combine]:
@@ -76,7 +76,7 @@ def lower(op: Any) -> list[Any] | None:
     if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
         return None
     truths = str(element(init.type)) == "i1"
-    if truths is (combine == "arith.addi") or lift_of(_yielded(op), combine) is None:
+    if truths is (combine == "arith.addi") or lift_of(yielded(op), combine) is None:
         return None
     folded = op.results[0].type != init.type
     if truths:
@@ -85,11 +85,11 @@ def lower(op: Any) -> list[Any] | None:
             return [_all_of(words, combine)]
         write_truths(op.results[0], [arith.shrui(high_bits(w), i32(COUNT_BITS)) for w in words])
         return [is_set(as_bytes(words))]
-    state = _total(op) if _folds(op) else _totals(op)
+    state = _total(op) if folds(op) else _totals(op)
     return horizontal(region, [state], width(init.type)) if folded else [state]
 
 
-def _yielded(op: Any) -> Any:
+def yielded(op: Any) -> Any:
     return list(op.regions[0].blocks[0].operations)[-1].operands[0]
 
 
@@ -104,7 +104,7 @@ def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any],
 
 
 # --- sums ----------------------------------------------------------------------------------------------------------
-def _folds(op: Any) -> bool:
+def folds(op: Any) -> bool:
     """Whether the elements of the state are combined, here or in a later piece of the walk."""
     while op.results[0].type == op.operands[2].type:
         users = [u.owner for u in op.results[0].uses]
@@ -151,15 +151,15 @@ def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
     """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
     if len(words) == 1:
         return [(words[0], 1 << (8 * j)) for j in range(BYTES)]
-    first = _mixed(words[0], words[1], _BYTES_IN_TURN)
+    first = mixed(words[0], words[1], _BYTES_IN_TURN)
     if len(words) == 2:
         return [(word, ones) for word in first for ones in (_PAIR, _PAIR << 16)]
     last = words[3] if len(words) == BYTES else i32(0)
-    second = _mixed(words[2], last, _BYTES_IN_TURN)
-    return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in _mixed(a, b, _HALVES_IN_TURN)]
+    second = mixed(words[2], last, _BYTES_IN_TURN)
+    return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in mixed(a, b, _HALVES_IN_TURN)]
 
 
-def _mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
+def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
     """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
     return [llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(s)], [], []) for s in selectors]
 
@@ -230,12 +230,12 @@ def _single(op: Any) -> list[Any]:
 
 def _words_of_truths(state: Any) -> list[Any]:
     """Words whose bytes are zero where the state is false; those that it was made of, if it was made here."""
-    if _is(state, "arith.cmpi") and _is(state.owner.operands[0], "vector.bitcast"):
+    if is_a(state, "arith.cmpi") and is_a(state.owner.operands[0], "vector.bitcast"):
         made = state.owner.operands[0].owner.operands[0]
-        if _is(made, "vector.from_elements"):
+        if is_a(made, "vector.from_elements"):
             return list(made.owner.operands)
     eight = ir.IntegerType.get_signless(8)
-    return _as_words(arith.extsi(with_shape(eight, width(state.type)), state))
+    return as_words(arith.extsi(with_shape(eight, width(state.type)), state))
 
 
 def is_set(source: Any) -> Any:
@@ -244,7 +244,7 @@ def is_set(source: Any) -> Any:
 
 
 # --- words and what they are made of ---------------------------------------------------------------------------------
-def _as_words(source: Any) -> list[Any]:
+def as_words(source: Any) -> list[Any]:
     count = width(source.type) // BYTES
     words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
     return [vector.extract(words, [], [i]) for i in range(count)]
@@ -252,16 +252,16 @@ def _as_words(source: Any) -> list[Any]:
 
 def _mask_words(mask: Any, count: int) -> list[Any]:
     """Words with all bits of a byte set where the mask holds: an end of the walk is found once a word."""
-    if _is(mask, "vector.broadcast"):
+    if is_a(mask, "vector.broadcast"):
         return _mask_words(mask.owner.operands[0], count)
     if width(mask.type) == 1:
         return [arith.extsi(word_type(), mask)] * count
-    if _is(mask, "arith.andi"):
+    if is_a(mask, "arith.andi"):
         return [arith.andi(a, b) for a, b in zip(*(_mask_words(m, count) for m in mask.owner.operands), strict=True)]
     if (
-        _is(mask, "arith.cmpi")
+        is_a(mask, "arith.cmpi")
         and _counts_up(mask.owner.operands[0])
-        and _is(mask.owner.operands[1], "vector.broadcast")
+        and is_a(mask.owner.operands[1], "vector.broadcast")
     ):
         predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
         below = [_below(mask.owner.operands[1].owner.operands[0], i * BYTES) for i in range(count)]
@@ -269,12 +269,12 @@ def _mask_words(mask: Any, count: int) -> list[Any]:
             return below
         if predicate == int(arith.CmpIPredicate.sge):
             return [arith.xori(w, i32(-1)) for w in below]
-    return _as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * BYTES), mask))
+    return as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * BYTES), mask))
 
 
 def _counts_up(v: Any) -> bool:
     """Whether the elements are the constants 0, 1, 2 and so on."""
-    return _is(v, "vector.from_elements") and all(_is_number(x, j) for j, x in enumerate(v.owner.operands))
+    return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
 
 
 def _below(bound: Any, first: int) -> Any:
@@ -308,45 +308,45 @@ def high_bits(w: Any) -> Any:
 def lift_of(v: Any, combine: str) -> Any:
     """How the fragment ``v`` is made of bytes; None where it is not."""
     masks: tuple[Any, ...] = ()
-    while _is(v, "arith.select") and _is_number(v.owner.operands[2], _NEUTRAL[combine]):
+    while is_a(v, "arith.select") and is_number(v.owner.operands[2], _NEUTRAL[combine]):
         mask, v = v.owner.operands[0], v.owner.operands[1]
-        masks += () if _is_number(mask, 1) else (mask,)
+        masks += () if is_number(mask, 1) else (mask,)
     signed = False
     if str(element(v.type)) != "i1":
-        if not _is(v, "arith.extsi", "arith.extui"):
+        if not is_a(v, "arith.extsi", "arith.extui"):
             return None
         signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
-    tested = None if signed else _tested(v)
+    tested = None if signed else tested_bytes(v)
     lift = Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
     known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % BYTES == 0
     return lift if known else None
 
 
-def _tested(v: Any) -> list[Any] | None:
+def tested_bytes(v: Any) -> list[Any] | None:
     """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
-    if _is(v, "vector.from_elements"):
-        each = [_tested(x) for x in v.owner.operands]
+    if is_a(v, "vector.from_elements"):
+        each = [tested_bytes(x) for x in v.owner.operands]
         return [x for found in each for x in found or []] if all(each) else None
-    if not _is(v, "arith.cmpi") or not _tests_for_zero(v.owner):
+    if not is_a(v, "arith.cmpi") or not _tests_for_zero(v.owner):
         return None
     v = v.owner.operands[0]
-    return [v.owner.operands[0] if _is(v, "arith.extsi", "arith.extui") else v]
+    return [v.owner.operands[0] if is_a(v, "arith.extsi", "arith.extui") else v]
 
 
-def _is(v: Any, *names: str) -> bool:
+def is_a(v: Any, *names: str) -> bool:
     return not isinstance(v, ir.BlockArgument) and v.owner.name in names
 
 
 def _tests_for_zero(op: Any) -> bool:
     unequal = ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ne)
-    return unequal and _is_number(op.operands[1], 0)
+    return unequal and is_number(op.operands[1], 0)
 
 
-def _is_number(v: Any, number: int) -> bool:
+def is_number(v: Any, number: int) -> bool:
     """Whether all elements of ``v`` are this constant, as it stands or widened."""
-    while _is(v, "arith.extsi", "arith.extui", "vector.broadcast"):
+    while is_a(v, "arith.extsi", "arith.extui", "vector.broadcast"):
         v = v.owner.operands[0]
-    if not _is(v, "arith.constant"):
+    if not is_a(v, "arith.constant"):
         return False
     value = v.owner.attributes["value"]
     values = list(ir.DenseIntElementsAttr(value)) if isinstance(v.type, ir.VectorType) else [value.value]

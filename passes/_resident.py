@@ -66,6 +66,8 @@ def resident(
     """
     half, added = threads // (2 * plan.threads), single_op(combine)
     roomy = min(half, max(1, ROOMY // plan.threads))
+    if plan.walk == "padded" and _registers(plan, states) <= HELD:
+        return half
     if plan.walk == "period":
         return _of_period(plan, facts, states, half, roomy)
     joined = plan.vector < NUMBERED or added in ("arith.addi", "arith.ori", "arith.andi")

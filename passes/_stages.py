@@ -26,7 +26,7 @@ class Stages(Standing):
             "fold.thread_reduce",
             [state],
             [begin, end, pack(self.neutral(width)), *period],
-            {"step": step, "unroll": unroll},
+            {"step": step, "unroll": unroll} | ({"places": True} if self.facts.places else {}),
             regions=2,
         )
         block = op.regions[0].blocks.append(self.index)

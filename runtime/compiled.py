@@ -171,6 +171,7 @@ def _words(f: Facts) -> str:
     results = ", results at one stride" if f.flat else ", results side by side" if f.store_vector else ""
     rows = f", {f.block[0]} elements of each of {f.block[1]} results in a block" if f.block else ""
     rows += ", gaps between rows" * f.gapped + ", runs in pieces" * f.pieces
+    rows += ", few elements a result" * f.places
     return f"{ranks}, {f.index_bits}-bit offsets, {', '.join(f.access)} access{results}{rows}"
 
 
@@ -192,6 +193,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
         and (own.gapped or not needed.gapped)
         and (own.pieces or not needed.pieces)
         and own.block == needed.block
+        and (not own.places or needed.places)
     )
 
 
