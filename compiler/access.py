@@ -11,6 +11,8 @@ MANY = 1 << 22
 """Elements of large arrays: what a launch costs is little beside reading them."""
 WIDEST = 16
 """Bytes of the widest access; of an address only the place in such a run is known."""
+HALF, ANYWHERE = 8, {1: 4}
+"""Bytes of an access along the kept axis that begins anywhere, at least; by those of an element."""
 
 
 def ranks(geometry: Geometry) -> tuple[int, int]:
@@ -97,16 +99,17 @@ def _access(task: Task, operand: int, axis: str, vector: int, start: int, *, row
 def _unaligned(task: Task, operand: int, vector: int, start: int) -> bool:
     """Whether vectors along the kept axis that begin anywhere serve an input: two aligned accesses hold such a one.
 
-    Elements of 8 bytes are read one by one: a warp's then fill whole sectors, and nothing is gained. Vectors stay in
-    the array's memory but for some of the first and the last element of the reduced axis, as long as others lie one
-    access apart.
+    A word of bytes is worth taking out of two. Elements of 8 bytes are read one by one: a warp's then fill whole
+    sectors, and nothing is gained. Vectors stay in the array's memory but for some of the first and the last element of
+    the reduced axis, as long as others lie one access apart.
     """
     g, item = task.geometry, task.operand_type(operand).itemsize
     if task.determinism == "portable":  # the first and the last element stand alone in the tree
         return False
     apart = all(d.strides[operand] * item >= WIDEST for d in g.reduced if d.size > 1)
     forward = all(d.strides[operand] >= 0 for d in g.kept)
-    return apart and forward and vector * item >= 8 > item and start % item == 0 and max(ranks(g)) <= 3
+    wide = vector * item >= ANYWHERE.get(item, HALF) > item
+    return apart and forward and wide and start % item == 0 and max(ranks(g)) <= 3
 
 
 def check_width(task: Task, vector: int, widest: int) -> None:

@@ -18,6 +18,7 @@ from .gaps import laid
 from .geometry import Dim, Geometry, merged
 from .ladder import expand
 from .limits import STATE_LIMIT, widest_of
+from .ownership import tiles_of
 from .plan import Access, Axis, Plan
 from .split import WORKSPACE
 from .target import WARP
@@ -34,6 +35,8 @@ LONG_RUNS = 500
 """Elements of a run from which on narrow ones are faster run by run, wherever these begin, than by such rows."""
 OFTEN = 16
 """Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
+ENOUGH = 2
+"""CTAs an SM from which on none shares its columns: with one access in flight all of them are resident."""
 WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
 """The fields of a plan that the second kernel leaves no choice."""
 
@@ -144,6 +147,10 @@ def _accesses(task: Task, axis: Axis, registers: int, nbytes: int) -> set[Access
 def plan(task: Task, options: str, notes: Notes) -> Plan:
     """The plan for what ``task_of`` gives, before ``options``: that of columns, and a second kernel."""
     found = replace(plan_of_columns(task, notes), finish="two_kernels")
+    enough = tiles_of(found, task.geometry.n_kept) >= ENOUGH * task.machine
+    if enough and found.vector * task.itemsize >= WIDE:
+        notes.forget({"unroll"})
+        found = replace(found, unroll=1)
     after = task.geometry.after
     assert after is not None
     words = f"rows of {after.n_kept} results, {after.n_reduced} elements of each, are read as columns"

@@ -63,6 +63,10 @@ ANYWHERE = {2: (3, 1), 4: (0, 1)}
 in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of DEEP."""
 TWO_OF_TRUTHS = 48
 """Rows of truth values that begin anywhere up to which a thread has two accesses in flight; of more one."""
+MANY_ROWS, OF_ADDED, OF_PAIRS, OF_MANY = 64, 4, 2, 2
+"""Rows of added bytes that begin anywhere from which on a thread reads as many as others do; of fewer it has no more
+results than it writes well, OF_ADDED of them, or OF_PAIRS where these are aligned; and accesses in flight of more rows
+than are read at once."""
 FEWEST = 5
 """Rows of bytes from which on it is worth to take them out of such accesses, though their results are then more than a
 thread writes well."""
@@ -90,7 +94,7 @@ def plan(task: Task, notes: Notes) -> Plan:
     unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
     alone = is_short(task, vector)
     if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
-        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if adds_bytes(task) else unroll)
+        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if adds_bytes(task) and vector > OF_PAIRS else unroll)
     few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
     narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
     lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
@@ -195,6 +199,10 @@ def _has_long_rows(task: Task) -> bool:
 def _in_flight(task: Task, vector: int) -> int:
     """Accesses in flight at most of a thread that walks so few rows alone: what is left over is read all the same."""
     rows = task.geometry.n_reduced
+    if adds_bytes(task) and vector == OF_PAIRS:
+        return ceil2(rows) if rows <= UNROLL else OF_MANY
+    if adds_bytes(task) and vector == OF_ADDED and "unaligned" in planned(task, "kept", vector):
+        return ADDED if rows <= FEW_ROWS else OF_MANY
     if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
         return _in_flight_of_aligned(task, rows)
     if joins_truths(task):
@@ -254,7 +262,7 @@ def is_short(task: Task, vector: int) -> bool:
 
 def wide(task: Task, found: Plan) -> Plan:
     """``found`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
-    vector = calm(task, widest_of(task, STATE_LIMIT))
+    vector = calm(task, widest_of(task, STATE_LIMIT), task.state_registers)
     if task.itemsize == 1 and task.state_registers > 1:
         vector = min(vector, widest_of(task, STATE_LIMIT // 2))
     unroll = IN_FLIGHT // (vector * task.itemsize)
@@ -270,8 +278,10 @@ def _widest_of_short(task: Task, widest: int) -> int:
     if "unaligned" in planned(task, "kept", widest) and not _is_crowded(g, task.itemsize):
         if task.itemsize > 1 or joins_truths(task):
             return widest
-        aligned = any(planned(task, "kept", n) == {"aligned"} for n in (2, WRITES // task.result_bytes))
-        if g.n_reduced >= FEWEST and not aligned:
+        pairs, words = (planned(task, "kept", n) == {"aligned"} for n in (2, WRITES // task.result_bytes))
+        if adds_bytes(task) and not words:
+            return min(widest, half if g.n_reduced >= MANY_ROWS else OF_PAIRS if pairs else OF_ADDED)
+        if g.n_reduced >= FEWEST and not pairs and not words:
             return min(widest, half)
     if _are_few_truths(task) and planned(task, "kept", widest) == {"aligned"}:
         return widest

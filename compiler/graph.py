@@ -123,6 +123,20 @@ class Program:
         assert isinstance(graph, MonoidGraph)
         return graph
 
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """Which values of a state no element has a part in, such as a count: an access has one for all its elements."""
+        n = len(self.monoid.state)
+        lifts = zip(range(n), self.reduces[0].args, strict=True)
+        found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
+        needs = [
+            {e.value % n for e in walk((c,)) if isinstance(e.value, int) and e.op == "param"}
+            for c in self.monoid.combine
+        ]
+        while more := {k for k in found if not needs[k] <= found}:
+            found -= more
+        return frozenset(found)
+
     @property
     def uses_index(self) -> bool:
         """Whether elements are numbered anywhere (argmin and the like)."""

@@ -25,6 +25,9 @@ the kept axis, where all stages carry them, half as many."""
 VALUES_LIMIT = 64
 """Registers of values a thread may have in flight beside them: with the addresses that makes at most 128 or so, and
 nothing spills."""
+WIDENED_LIMIT = 2 * VALUES_LIMIT
+"""The same of bytes that are widened when they are combined: where a value is one for all elements of a step, so that
+the more of these there are, the less it costs; or where one of a step is widened alone, as of numbered ones."""
 CODE_LIMIT = 160
 """Operations of combines an unrolled step may hold for one element: more take long to compile and fall out of the
 instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
@@ -93,14 +96,16 @@ def widest_of(task: Task, registers: int) -> int:
     return max(1, min(WIDEST // task.itemsize, floor2(registers // task.state_registers)))
 
 
-def calm(task: Task, vector: int) -> int:
-    """``vector``, or half of it and so on, so that DEEP accesses of wide states may be in flight, of 8 bytes at least.
+def calm(task: Task, vector: int, registers: int) -> int:
+    """``vector``, or half of it and so on, so that DEEP accesses may be in flight, of 8 bytes at least.
+
+    An element then takes so many registers.
 
     Bytes that are added have one state for all.
     """
     if adds_bytes(task):
         return vector
-    while vector * task.state_registers * DEEP > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
+    while vector * registers * DEEP > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
         vector //= 2
     return vector
 
@@ -119,7 +124,9 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
     several = axis == "kept" and ranks(task.geometry) != (1, 1) and not is_cut(task, vector)
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
-    by_state = VALUES_LIMIT // (vector * task.state_registers)
+    late = task.itemsize == 1 and (task.program.shared or (axis == "reduced" and task.program.uses_index))
+    values = WIDENED_LIMIT if late else VALUES_LIMIT
+    by_state = values // (vector * task.element_registers)
     by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))
 

@@ -50,6 +50,9 @@ OTHERS = {
 are added, and of others, by the bytes of an element. Rows of a multiple of ``whole`` columns are written well without.
 A copy is as fast for fewer columns, and where results, or elements, are so wide that single ones fill sectors.
 """
+FEW, WARPS_OF_FEW, WARPS = 24, 4, THREADS // WARP
+"""Elements of a result up to which CTAs have fewer warps: the first and the last of each stand alone, so that threads
+wait for most of their time."""
 WANTED = (
     "several kept dims, one result without repetition whose rows have no gaps between elements, and inputs whose rows"
     " can be read by accesses that begin anywhere, two accesses apart at least"
@@ -61,7 +64,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     g, rows = task.geometry, _rows(task)
     if rows is None or not large(g) or not is_short(task, rows.vector):
         return None
-    found = replace(_plan(rows.vector), unroll=rows.unroll)
+    found = replace(_plan(rows.vector), unroll=rows.unroll, warps_kept=WARPS_OF_FEW if g.n_reduced <= FEW else WARPS)
     if not serves(task, found):
         return None
     words = f"a thread has up to {rows.vector} results of one of the rows of {g.columns}, from a boundary of theirs on"
@@ -105,4 +108,4 @@ def fitted(task: Task, _plan_of_others: Plan) -> Plan:
 
 
 def _plan(vector: int) -> Plan:
-    return settled(Plan("kept", "padded", vector, 1, warps_kept=THREADS // WARP))
+    return settled(Plan("kept", "padded", vector, 1, warps_kept=WARPS))

@@ -26,7 +26,7 @@ FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
 """Columns of bytes up to which a CTA has fewer warps, but where these are added or joined. The more columns there are,
 the more states the CTAs bring to the last one: then few large CTAs are better."""
 HALF = 8
-"""Elements of an access of bytes that are added or joined, UNROLL of them in flight."""
+"""Elements of an access of bytes that are added or joined, UNROLL of them in flight, and of numbered ones."""
 LEAST = 1 << 20
 """Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
 which an access has one, gain nothing either."""
@@ -105,6 +105,8 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         warps = _of_many_tiles(task, vector, warps)
     elif adds_bytes(task) or joins_truths(task):
         vector, unroll, warps = min(vector, HALF), UNROLL, WARPS
+    elif task.itemsize == 1 and task.program.uses_index:
+        vector = min(vector, HALF)
     found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
     found = settled(found)
     while found.warps_kept > FEWEST and not _fits(task, found):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .access import WIDEST, ceil2, planned, ranks
+from .access import WIDEST, ceil2, large, planned, ranks
 from .cost import operations
+from .dtypes import BOOL
 from .limits import (
     FEW,
     LONG_COMBINE,
@@ -54,6 +55,8 @@ THREADS_A_ROW_OF_LONG = {
 }
 """THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: each thread has
 more of them then."""
+THREADS_OF_NUMBERED = ((6, 1), (160, 4), (400, 8), (1300, 16), (4096, WARP))
+"""The same of bytes that are numbered: a step of few has little to choose from."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
 HALF = 8
@@ -63,6 +66,10 @@ THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, W
 THREADS_OF_SHIFTED_HALVES = ((60, 1), (88, 2), (600, 4), *THREADS_OF_HALVES[3:])
 THREADS_OF_SHIFTED_TRUTHS = (*THREADS_OF_SHIFTED_HALVES[:3], (2300, 8), *THREADS_OF_HALVES[4:])
 """(bytes, threads): rows that are read so get so many threads. Truth values take the fewest instructions an element."""
+SEVERAL_ROWS = (32, 2)
+"""Rows of truth values that begin anywhere from which on CTAs that share one have ROW threads, and how many an SM get
+CTAs of their own. Where accesses have HALF their bytes, since no others are aligned, CTAs have twice THREADS: there are
+as many accesses again, but no more CTAs that must meet."""
 ALIGNED_HALVES, TRUTHS = 4096, 40960
 """Bytes of aligned rows of bytes up to which they are; and of shifted ones of truth values, which then get a warp."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
@@ -84,8 +91,10 @@ MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of rows, of which neighbouring lanes read neighbours."""
     vector = vector_of(task, "reduced", _widest(task), notes)
-    positions = _threads_a_row(task, vector)
     shifted = vector > 1 and "shifted" in planned(task, "reduced", vector)
+    positions = _threads_a_row(task, vector)
+    if positions == THREADS and large(task.geometry) and _few(task) and ranks(task.geometry)[1] == 1:
+        positions = _threads_that_share(task, vector, shifted=shifted)
     unroll = min(unroll_of(task, "reduced", vector), _most(task, positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
@@ -97,15 +106,21 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
-    widest = calm(task, widest_of(task, STATE_LIMIT))
+    widest = calm(task, widest_of(task, STATE_LIMIT), task.element_registers)
+    widest = widest_of(task, STATE_LIMIT) if is_numbered(task) else widest
     return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
+
+
+def is_numbered(task: Task) -> bool:
+    """Whether elements are bytes that are numbered, of a step of which one alone is widened (``passes/_ranked.py``)."""
+    return task.itemsize == 1 and task.program.uses_index
 
 
 def _in_halves(task: Task, widest: int) -> bool:
     """Whether rows are read in accesses of HALF bytes."""
     g = task.geometry
     narrow = task.itemsize <= 2 and task.state_registers <= 2 and operations(task.monoid) < LONG_COMBINE
-    if not narrow or _few(task) or ranks(g)[1] > 1:
+    if not narrow or _few(task) or ranks(g)[1] > 1 or is_numbered(task):
         return False
     aligned = planned(task, "reduced", widest) == {"aligned"}
     most = THREADS_OF_HALVES[-1][0]
@@ -129,6 +144,8 @@ def _wide(task: Task) -> bool:
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     nbytes = task.geometry.n_reduced * task.itemsize
+    if is_numbered(task):
+        return DEEP if not shifted else 2 if task.program.inputs[0] == BOOL else 1
     if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
         return DEEP
     if shifted:
@@ -172,6 +189,15 @@ def _threads_of_several_dims(task: Task, accesses: int) -> int:
     return THREADS if _few(task) else ROW
 
 
+def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
+    """Threads of a CTA where several share a long row."""
+    if shifted:
+        few, many = SEVERAL_ROWS
+        return ROW if joins_truths(task) and few <= task.geometry.n_kept < many * task.machine else THREADS
+    halves = vector > 1 and vector * task.itemsize == HALF and not is_numbered(task)
+    return 2 * THREADS if halves else THREADS
+
+
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
     """The threads of the first class of so large rows; those of a CTA beyond."""
     return next((threads for most, threads in steps if size <= most), THREADS)
@@ -180,6 +206,8 @@ def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
 def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     """(accesses, threads) of rows that fill the machine."""
     code = operations(task.monoid)
+    if is_numbered(task) and vector > 1:
+        return THREADS_OF_NUMBERED
     is_long = code * vector >= LONG_COMBINE
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
     if is_long:

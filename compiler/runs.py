@@ -52,8 +52,9 @@ TINY, FEW = range(5, 11), 16
 ALONE = 24
 """Warps an SM that results must fill to have one each: others are shared by the warps of a CTA, if they have runs for
 these. A warp waits for each run, so that there must be many."""
-MANY = 14
-"""Short runs of a result from which on the warps of a CTA share it, however many results there are."""
+MANY, RUNS_A_WARP = 14, 3
+"""Short runs of a result from which on the warps of a CTA share it, however many results there are; and runs that a
+warp must then have, since they meet for each result."""
 
 
 def as_rows(g: Geometry) -> Geometry | None:
@@ -105,6 +106,8 @@ def fitted(task: Task, flat: Plan) -> Plan:
     found = Plan("reduced", "runs", vector, run.unroll, run.lanes, 1, warps)
     few = g.n_kept * run.lanes < ALONE * task.machine * WARP
     together = (few and g.runs * pieces(found, length) >= warps) or (brief is not None and g.runs >= MANY)
+    if brief and not few:
+        warps = min(warps, floor2(g.runs // RUNS_A_WARP))
     return replace(found, warps=warps, warps_kept=1) if together else found
 
 
@@ -115,7 +118,7 @@ def _long(task: Task, length: int) -> Run:
     few, others = LONGER
     longer = Run(length, WIDEST // item, WARP, few.get(of, others))
     run = next((run for run in LONG[of] if length <= run.most), longer)
-    vector = min(run.vector, calm(task, widest_of(task, STATE_LIMIT)))
+    vector = min(run.vector, calm(task, widest_of(task, STATE_LIMIT), task.element_registers))
     return run._replace(vector=vector, unroll=floor2(min(run.unroll, length // (vector * run.lanes))))
 
 

@@ -52,7 +52,9 @@ def short(task: Task, length: int) -> Run | None:
     if task.itemsize > 1:
         return None
     found = next((run for run in TABLES[_place(task, length)] if length <= run.most), None)
-    return found and found._replace(vector=min(found.vector, calm(task, widest_of(task, STATE_LIMIT))))
+    return found and found._replace(
+        vector=min(found.vector, calm(task, widest_of(task, STATE_LIMIT), task.element_registers))
+    )
 
 
 def in_words(task: Task) -> bool:

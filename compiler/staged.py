@@ -33,6 +33,8 @@ LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
 LONG = {1: 1408, 2: 600, 4: 1408, 8: 1408}
 """Bytes of an aligned row, by those of an element, from which on the same holds: it has vectors enough."""
+NUMBERED = 300
+"""Elements of a row of numbered bytes from which on steps of many are faster, wherever it begins."""
 HALF, OF_HALVES, SHORT = 8, 88, {1: 288, 2: 144}
 """Bytes of an access for which a row of narrow elements must be aligned, if it has no more than so many bytes, so that
 nothing is gained by a copy; and the most bytes, by those of an element, of one that is aligned for whole accesses."""
@@ -48,10 +50,10 @@ results. Elements of two bytes, truth values, and bytes that are added, of which
 """
 WORD = 4
 """Bytes that a bank of shared memory gives at once."""
-OF_RESULT, OF_MEETING, OF_ACCESS = 120, 8, 5
-"""Instructions of a warp, counted in machine code: for its results, for a round of shuffles, for an access."""
-RESULTS = 32
-"""Threads that read a copy at least, lanes of a result included."""
+OF_RESULT, OF_MEETING, OF_ACCESS = 60, 8, 4
+"""Instructions of a warp: for its results, for a round of shuffles, for an access."""
+LATENCY = 20
+"""Cycles from one access of a thread to its next."""
 WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
     1: ((4, 4), (8, 8), (12, 4), (25, 8), (ROWS, 16)), 2: ((39, 2), (69, 8), (ROWS, 16)),
 }  # fmt: skip
@@ -77,8 +79,9 @@ combines it alone."""
 UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
 """Its elements in flight, and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
-"""(accesses, unroll): threads of at least so many accesses have so many in flight. Of fewer those that are left over
-would cost more."""
+UNROLL_OF_MIDDLE, UNROLL_OF_BYTES = ((18, 4), (4, 2), (1, 1)), ((4, 4), (1, 1))
+"""(accesses, unroll): threads of at least so many accesses have so many in flight; of rows, and of a middle axis, of
+bytes and of others. Of fewer those that are left over would cost more."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -94,6 +97,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     single = tiles.results(g) == 1
     longest = (ROW_OF_NARROW if own.vector > 1 else ROW) if single else ROWS
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
+        return None
+    if single and task.itemsize == 1 and task.program.uses_index and g.n_reduced >= NUMBERED:
         return None
     if single and unit.stride >= GAP.get(task.itemsize, unit.stride + 1) * unit.span:
         return None
@@ -189,7 +194,11 @@ def _unroll(task: Task, vector: int, lanes: int) -> int:
     n = task.geometry.n_reduced
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL_OF_LONG, floor2(n))
-    return 1 if vector > 1 else next(unroll for least, unroll in UNROLL if max(1, n // lanes) >= least)
+    if vector > 1:
+        return 1
+    table = UNROLL_OF_BYTES if task.itemsize == 1 else UNROLL_OF_MIDDLE
+    table = UNROLL if nearest(task.geometry.reduced) <= 1 else table
+    return next(unroll for least, unroll in table if max(1, n // lanes) >= least)
 
 
 def _alone(task: Task) -> bool:
@@ -220,18 +229,19 @@ def _lanes(task: Task, vector: int, results: int) -> int:
         pitch = abs(g.kept[-1].strides[0]) * item if g.kept else 0
         return max(least, min(BANKS, pitch & -pitch) // HALF) if apart else least
     choices = [1 << k for k in range(WARP.bit_length())]
-    enough = [n for n in choices if results * n >= RESULTS] or [WARP]
-    return min(enough, key=lambda lanes: _cost(g, item, lanes))
+    return min(choices, key=lambda lanes: _cost(g, item, lanes, results))
 
 
-def _cost(g: Geometry, item: int, lanes: int) -> float:
-    """Cycles of an SM that a result takes, of shared memory and of its four schedulers.
+def _cost(g: Geometry, item: int, lanes: int, results: int) -> float:
+    """Cycles of an SM that a result takes, of so many in a copy: of shared memory and of its four schedulers.
 
-    Shared memory gives the words of one bank, of those that a warp asks for, one after another.
+    Shared memory gives the words of one bank, of those that a warp asks for, one after another. No result is ready
+    before its threads have made their accesses, one after another, and an SM has those of TILES copies at work.
     """
     accesses = -(-g.n_reduced // lanes)
     instructions = OF_RESULT + OF_MEETING * (lanes.bit_length() - 1) + OF_ACCESS * accesses
-    return lanes / WARP * (_ways(g, item, 1, lanes) * accesses + instructions / 4)
+    work = lanes / WARP * (_ways(g, item, 1, lanes) * accesses + instructions / 4)
+    return max(work, accesses * LATENCY / (TILES * results))
 
 
 def _ways(g: Geometry, item: int, vector: int, lanes: int) -> int:

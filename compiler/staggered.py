@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .access import planned
-from .columns import is_heavy
-from .limits import joins_truths
+from .columns import SEVERAL, is_heavy
+from .limits import UNROLL, joins_truths, unroll_of
 from .plan import Plan
-from .split import THREADS
+from .split import CTAS_PER_SM, THREADS
 from .target import WARP
 from .task import Notes, Task
 
@@ -27,8 +27,8 @@ enough."""
 WIDTH = 8
 """Bytes of an access, where that is two elements or more: lanes then keep half as many columns as with wider ones, and
 the rows of a warp end with fewer that another owns."""
-STATES = 16
-"""Registers of states that a thread may hold."""
+STATES, PAIR = 16, 2
+"""Registers of states that a thread may hold; and elements of an access at most where a state takes SEVERAL."""
 IN_FLIGHT = {1: 2, 2: 8, 4: 4, 8: 4}
 """Accesses in flight, by the bytes of an element: with more of bytes a thread takes more registers than it gains."""
 OF_TRUTHS = 4
@@ -47,6 +47,10 @@ ALONE = 160
 """Narrow elements of a result from which on a thread does not walk them alone where accesses begin anywhere."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
+MOSTLY, FEW_CTAS, TWO, LITTLE_MORE = 3 / 4, 2, 2, 1.2
+"""Of the lanes along a row of a middle axis those that must have columns for accesses of 16 bytes, CTAs an SM that
+there must be then, and accesses in flight of others; and how often the CTAs that are resident must go into all of them
+at most, if the last few are to begin with the others."""
 WANTED, RAISE = (
     "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of at"
     " most 16 bytes and rows no shorter, and a result that may depend on its address",
@@ -60,7 +64,8 @@ in the one before, and one that ends after a row begins in it."""
 
 def widest(task: Task) -> int:
     """Elements of an access at most, for the states that a thread may hold."""
-    return 1 << min(WIDEST, max(1, STATES // task.state_registers)).bit_length() - 1
+    most = WIDEST if task.state_registers < SEVERAL else PAIR
+    return 1 << min(most, max(1, STATES // task.state_registers)).bit_length() - 1
 
 
 def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
@@ -69,8 +74,13 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     vector = min(wide.vector, widest(task), max(2, WIDTH // task.itemsize))
     others = joins_truths(task) or task.program.uses_index
     most = OF_TRUTHS if task.itemsize == 1 and others else IN_FLIGHT[task.itemsize]
+    if task.program.shared:
+        most = unroll_of(task, "kept", vector)
     unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
+    if len(g.kept) > 1:
+        found = _of_middle(task, wide, found)
+    vector = found.vector
     lanes = LANES if task.itemsize > 1 or others else LANES_OF_BYTES
     wide_states = task.itemsize == 2 and task.state_registers > 1
     small = g.n_kept * g.n_reduced * task.itemsize < (OF_PAIRS if wide_states else SMALLEST[task.itemsize])
@@ -87,6 +97,30 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         ("walk=interleaved", "columns that begin anywhere take two accesses for one, or single elements")
     )
     return found
+
+
+def _of_middle(task: Task, wide: Plan, plan: Plan) -> Plan:
+    """``plan`` for a middle axis: where there are CTAs enough without sharing rows, these are better all resident.
+
+    So threads have fewer accesses in flight, of twice the bytes where most lanes then still have columns. Of truth
+    values they have more where few CTAs would be left over.
+    """
+    if task.state_registers > 1 or (task.itemsize == 1 and not joins_truths(task)):
+        return plan
+    if task.itemsize == 1:
+        waves = _ctas(task, plan.vector) / (CTAS_PER_SM * task.machine)
+        return replace(plan, unroll=UNROLL) if 1 < waves <= LITTLE_MORE else plan
+    vector = min(wide.vector, widest(task))
+    accesses, ctas = -(-task.geometry.columns // vector), _ctas(task, vector)
+    rows = task.geometry.n_kept // task.geometry.columns
+    fits = rows * accesses >= MOSTLY * ctas * WARP and ctas >= FEW_CTAS * task.machine
+    return replace(plan, vector=vector, unroll=1) if fits else replace(plan, unroll=min(TWO, plan.unroll))
+
+
+def _ctas(task: Task, vector: int) -> int:
+    """CTAs of all rows of a middle axis, each of so many columns that all lanes but the last have an access."""
+    columns = task.geometry.columns
+    return task.geometry.n_kept // columns * -(-columns // (vector * (WARP - 1)))
 
 
 def serve_better(task: Task, wide: Plan, plan: Plan) -> bool:

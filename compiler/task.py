@@ -104,6 +104,12 @@ class Task:
         """32-bit registers one monoid state takes."""
         return sum(-(-t.itemsize // 4) for t in self.monoid.state)
 
+    @property
+    def element_registers(self) -> int:
+        """Those of them that each element of an access has to itself."""
+        own = (t for k, t in enumerate(self.monoid.state) if k not in self.program.shared)
+        return max(1, sum(-(-t.itemsize // 4) for t in own))
+
     def operand_type(self, operand: int) -> DType:
         """Element type of an input or output."""
         inputs = self.program.inputs

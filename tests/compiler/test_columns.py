@@ -16,9 +16,13 @@ from warpfold.compiler.columns import (
     FEW_TRUTHS,
     FEWEST,
     HALF,
+    MANY_ROWS,
+    OF_ADDED,
+    OF_MANY,
     SEVERAL,
     SHORT,
     TWO_OF_TRUTHS,
+    UNROLL,
     WORD,
     WRITES,
     WRITTEN,
@@ -49,7 +53,8 @@ def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
         choice = columns(what, t, rows)
         assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", vector, True)
         unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows) if dtype(t).itemsize < WORD else 1
-        assert choice.plan.unroll == (min(unroll, ADDED) if dtype(t).itemsize == 1 else unroll)
+        added = ceil2(rows) if rows <= UNROLL else OF_MANY
+        assert choice.plan.unroll == (added if dtype(t).itemsize == 1 else unroll)
     assert columns(what, t, most + 1).plan.vector > vector
     assert columns(what, t, 2, 1 << 12).plan.vector > vector
 
@@ -125,22 +130,35 @@ def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: 
         ("max", "f16", 8, (1, 2, 4)),
         ("max", "f32", 4, (2, 2, 4)),
         ("any", "bool", 16, (2, 2, 2)),
-        ("sum", "i8", 8, (4, 4)),
     ],
 )
 def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
     what: str, t: str, vector: int, unrolls: tuple[int, ...]
 ) -> None:
-    """Each is two, so that fewer are in flight; bytes that are added take longer to take apart than to read."""
-    fewest = FEWEST if what == "sum" else ANYWHERE.get(dtype(t).itemsize, (3, 1))[0] or WRITTEN
+    """Each is two, so that fewer are in flight."""
+    fewest = ANYWHERE.get(dtype(t).itemsize, (3, 1))[0] or WRITTEN
     for rows, unroll in zip((fewest, FEW_ROWS, FEW_ROWS + 1), unrolls, strict=False):
         choice = alone(what, t, rows, 2 * COLUMNS + 1)
         found = (choice.plan.vector, choice.plan.unroll, choice.facts.access)
         assert found == (vector, unroll, ("unaligned",)), rows
     for rows, unroll in ((TWO_OF_TRUTHS, 2), (TWO_OF_TRUTHS + 1, 1)):
         assert alone("any", "bool", rows, 2 * COLUMNS + 1).plan.unroll == unroll
-    assert alone("sum", "i8", FEWEST - 1, COLUMNS + 1).facts.access == ("strided",)
-    assert alone("sum", "i8", FEWEST, COLUMNS + 2).plan.vector == 2
+    assert alone("max", "i8", FEWEST, 2 * COLUMNS + 1).plan.vector == HALF
+
+
+@pytest.mark.parametrize(
+    ("rows", "vector", "unroll"),
+    [
+        (2, OF_ADDED, ADDED), (FEW_ROWS, OF_ADDED, ADDED), (FEW_ROWS + 1, OF_ADDED, OF_MANY),
+        (MANY_ROWS - 1, OF_ADDED, OF_MANY), (MANY_ROWS, HALF, ADDED),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_added_are_read_by_as_many_as_a_thread_writes_well(rows: int, vector: int, unroll: int) -> None:
+    """Wherever they begin: a word, or the two bytes that are aligned; of many rows it writes little."""
+    choice = alone("sum", "i8", rows, 2 * COLUMNS + 1)
+    assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("unaligned",))
+    pairs = alone("sum", "i8", rows, 2 * COLUMNS + 2)
+    assert (pairs.plan.vector, pairs.facts.access[0]) == ((HALF, "unaligned") if rows >= MANY_ROWS else (2, "aligned"))
 
 
 def test_a_thread_of_few_aligned_rows_of_truth_values_writes_whole_accesses() -> None:

@@ -11,8 +11,9 @@ from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import collapse
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.ownership import padded
-from warpfold.compiler.padded import ADDED, OTHERS, TRUTHS, Rows
+from warpfold.compiler.padded import ADDED, FEW, OTHERS, TRUTHS, WARPS, WARPS_OF_FEW, Rows
 from warpfold.compiler.planner import Choice, choose
+from warpfold.compiler.target import WARP
 from warpfold.compiler.task import Task
 
 RESULTS = 1 << 23
@@ -49,7 +50,8 @@ def test_rows_of_each_class_get_its_accesses(what: str, t: str, table: tuple[Row
             columns = next_odd(max(rows.columns, 40))
             plan = chosen(what, t, elements, columns).plan
             assert (plan.walk, plan.vector, plan.unroll) == ("padded", rows.vector, rows.unroll)
-            assert (plan.positions, plan.finish, plan.threads) == (1, "cta", 256)
+            warps = WARPS_OF_FEW if elements <= FEW else WARPS
+            assert (plan.positions, plan.finish, plan.threads) == (1, "cta", warps * WARP)
             assert chosen(what, t, elements, rows.columns - 1 - rows.columns % 2).plan.walk != "padded"
             whole = -(-columns // rows.whole) * rows.whole
             assert chosen(what, t, elements, whole).plan.walk != "padded"

@@ -73,4 +73,4 @@ def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
 
 def test_warps_share_results_of_many_short_runs_however_many_there_are() -> None:
     warps = {rows: choose(crops("sum", "i8", rows, 35, 38)).plan.warps for rows in (8, 13, 14, 40)}
-    assert warps == {8: 1, 13: 1, 14: 8, 40: 8}
+    assert warps == {8: 1, 13: 1, 14: 4, 40: 8}, "each has RUNS_A_WARP of them at least"

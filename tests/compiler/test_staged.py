@@ -29,7 +29,6 @@ from warpfold.compiler.staged import (
     LONG,
     LONG_COMBINE,
     OF_HALVES,
-    RESULTS,
     ROW,
     ROW_OF_LONG,
     ROW_OF_NARROW,
@@ -304,11 +303,11 @@ def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
 
 
 def test_enough_threads_read_a_copy() -> None:
-    """Of few long rows, several lanes a row."""
+    """Of few long rows, several lanes a row: a thread alone would make its accesses one after another."""
     for t in ("f32", "f64"):
         for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
             choice = choose(rows(n, t))
-            enough = choice.run.units * choice.plan.lanes >= RESULTS or choice.plan.lanes == WARP
+            enough = choice.run.units * choice.plan.lanes >= WARP // 2 or choice.plan.lanes == WARP
             assert enough or in_few_lines(n, t) or is_whole(rows(n, t))
 
 
