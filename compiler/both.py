@@ -149,8 +149,9 @@ def plan(task: Task, options: str, notes: Notes) -> Plan:
     found = replace(plan_of_columns(task, notes), finish="two_kernels")
     enough = tiles_of(found, task.geometry.n_kept) >= ENOUGH * task.machine
     if enough and found.vector * task.itemsize >= WIDE:
-        notes.forget({"unroll"})
         found = replace(found, unroll=1)
+        notes.forget({"unroll"})
+        notes.because("1 access in flight a thread, so that all CTAs are resident", "unroll")
     after = task.geometry.after
     assert after is not None
     words = f"rows of {after.n_kept} results, {after.n_reduced} elements of each, are read as columns"

@@ -205,7 +205,7 @@ def is_wide(rows: Rows) -> bool:
 
 
 def facts(task: Task, found: Plan, *, wide: bool) -> Facts:
-    """What the kernel must know of the geometry; ``wide`` as ``is_wide`` says."""
+    """What the kernel must know of the geometry, which is that of no row; ``wide`` as ``is_wide`` says."""
     own = planner.facts(task, found)
     bits, kept = 64 if wide else own.index_bits, max(1, len(task.geometry.kept))
-    return replace(own, kept_rank=kept, reduced_rank=1, index_bits=bits, ragged=True)
+    return replace(own, kept_rank=kept, reduced_rank=1, index_bits=bits, ragged=True, places=False)
