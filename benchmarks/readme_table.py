@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,13 +41,18 @@ def block(results: Results) -> str:
     return "\n\n".join([*texts, table(results, rows), "![roofline](docs/roofline.svg)"])
 
 
+def source(machine: Mapping[str, Any]) -> str:
+    """The commit that was measured, and whether files differed from it."""
+    changed = " with changes" if machine["dirty"] else ""
+    return f"commit {machine['commit'][:12]}{changed}" if machine["commit"] else "no commit named"
+
+
 def where(results: Results) -> str:
     """GPU, driver, versions, commit."""
     m, top = results.machine, results.ceilings
-    commit = f"commit {m['commit'][:12]}{' with changes' if m['dirty'] else ''}" if m["commit"] else "no commit named"
     peers = "; ".join(f"{name} {text}" for name, text in results.peers.items())
     text = (
-        f"One {m['gpu']}, driver {m['driver'] or 'unknown'}, CUDA {m['cuda']}, {m['date']}, {commit}, Python "
+        f"One {m['gpu']}, driver {m['driver'] or 'unknown'}, CUDA {m['cuda']}, {m['date']}, {source(m)}, Python "
         f"{m['python']}. Peers: {peers}. Ceilings of the same run: read {top.read:,.0f} GB/s, copy "
         f"{top.copy:,.0f} GB/s, empty kernel {top.empty:.2f} us."
     )
@@ -89,7 +96,7 @@ def grid_block(report: Report) -> str:
         f"under {least} of the speed of a plain read of as many bytes, from {large} on; or more than {records.ABOVE} "
         f"us beyond an empty launch, where one CTA does all"
     )
-    text = f"One {m['gpu']}, {m['date']}, commit {m['commit'][:12]}. {records.summary(report.cells)}: {gates}."
+    text = f"One {m['gpu']}, {m['date']}, {source(m)}. {records.summary(report.cells)}: {gates}."
     return f"{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n\n![grid](docs/heat.png)"
 
 

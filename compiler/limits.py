@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import WIDEST, is_cut, planned, ranks
+from .access import WIDEST, is_cut, large, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .plan import STATIC_SHARED, Axis, Plan
@@ -110,6 +110,14 @@ def calm(task: Task, vector: int, registers: int) -> int:
     return vector
 
 
+def registers_in_flight(task: Task) -> int:
+    """Registers that an element in flight takes.
+
+    What all elements of an access share counts once, but in small arrays: there it is the threads that are few.
+    """
+    return task.element_registers if large(task.geometry) else task.state_registers
+
+
 def adds_bytes(task: Task) -> bool:
     """Whether elements are bytes that are added: those of a word are, together."""
     return task.itemsize == 1 and operation(task.monoid) == "add"
@@ -126,7 +134,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     late = task.itemsize == 1 and (task.program.shared or (axis == "reduced" and task.program.uses_index))
     values = WIDENED_LIMIT if late else VALUES_LIMIT
-    by_state = values // (vector * task.element_registers)
+    by_state = values // (vector * registers_in_flight(task))
     by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))
 

@@ -16,6 +16,7 @@ from .limits import (
     floor2,
     joins_truths,
     kind,
+    registers_in_flight,
     unroll_of,
     vector_of,
     widest_of,
@@ -106,7 +107,7 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
-    widest = calm(task, widest_of(task, STATE_LIMIT), task.element_registers)
+    widest = calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task))
     widest = widest_of(task, STATE_LIMIT) if is_numbered(task) else widest
     return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .access import WIDEST
-from .limits import STATE_LIMIT, adds_bytes, calm, joins_truths, widest_of
+from .limits import STATE_LIMIT, adds_bytes, calm, joins_truths, registers_in_flight, widest_of
 from .task import Task
 
 
@@ -53,7 +53,7 @@ def short(task: Task, length: int) -> Run | None:
         return None
     found = next((run for run in TABLES[_place(task, length)] if length <= run.most), None)
     return found and found._replace(
-        vector=min(found.vector, calm(task, widest_of(task, STATE_LIMIT), task.element_registers))
+        vector=min(found.vector, calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task)))
     )
 
 

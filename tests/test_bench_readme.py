@@ -54,6 +54,12 @@ def test_what_it_writes() -> None:
     assert readme_table.written(text, made) == text
 
 
+def test_the_commit_that_it_names() -> None:
+    named = {"commit": "0123456789abcdef", "dirty": True}
+    assert readme_table.source(named) == "commit 0123456789ab with changes"
+    assert readme_table.source(named | {"commit": ""}) == "no commit named"
+
+
 def test_a_readme_without_marks() -> None:
     with pytest.raises(SystemExit, match="lacks the marks"):
         readme_table.written("nothing", results())

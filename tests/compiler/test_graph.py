@@ -123,3 +123,22 @@ def test_what_a_program_says_of_itself() -> None:
     assert reduce.op == "reduce"
     assert reduce.space == "kept"
     assert p.outputs[0].dtype == I64
+
+
+def test_which_values_of_a_state_no_element_has_a_part_in() -> None:
+    """A count alone: it is made of constants, and of other counts."""
+    assert program(library.var, (F32,)).shared == {0}
+    assert program(library.mean_var, (F32,)).shared == {1}
+    for function in (library.sum, library.logsumexp, library.argmax):
+        assert program(function, (F32,)).shared == set()
+
+
+def test_a_value_that_is_combined_with_an_element_is_not_shared() -> None:
+    """Though what is lifted is a constant."""
+
+    @monoid(identity=(0.0, 0.0))
+    def entangled(a: Any, b: Any) -> Any:
+        return a[0] + b[0], a[1] + b[1] + a[0] * b[0]
+
+    assert program(lambda x: fold(entangled, x, 0.0)[1], (F32,)).shared == set()
+    assert program(lambda x: fold(entangled, 1.0, x)[1], (F32,)).shared == {0}

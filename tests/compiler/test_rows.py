@@ -204,3 +204,20 @@ def test_numbered_pairs_of_bytes_have_a_warp_and_no_access_in_vain(n: int, threa
     """Value and number are one word: the state has one register, but an access takes as much work as with several."""
     plan = plan_for("argmax", (60_000, n), "bf16", axis=1).choice.plan
     assert (plan.vector, plan.positions, plan.unroll) == (8, threads, unroll)
+
+
+@pytest.mark.parametrize(("t", "vector", "unroll"), [("bf16", 8, 4), ("f32", 4, 4), ("i8", 4, 8)])
+def test_what_all_elements_share_takes_no_registers_of_each(t: str, vector: int, unroll: int) -> None:
+    """Of the three values of a variance two count, in large arrays: so accesses are as wide as they can be."""
+    large = choose(simple("var", (MANY, 8192), (1,), t)).plan
+    assert (large.vector, large.unroll) == (vector, unroll)
+    assert choose(simple("var", (4, 8192), (1,), "bf16")).plan.vector == 4
+
+
+@pytest.mark.parametrize("t", ["i8", "u8", "bool"])
+def test_numbered_bytes_are_read_as_bytes_that_are_added_are(t: str) -> None:
+    """One of a step is widened: by whole accesses, four in flight, or where each is masked one or two."""
+    plan = plan_for("argmax", (MANY // 512, 4096), t, axis=1).choice.plan
+    assert (plan.vector, plan.unroll) == (16, 4)
+    anywhere = plan_for("argmax", (MANY // 512, 4097), t, axis=1).choice.plan
+    assert (anywhere.vector, anywhere.unroll) == (16, 2 if t == "bool" else 1)
