@@ -128,12 +128,17 @@ def joins_truths(task: Task) -> bool:
     return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
+def numbers_bytes(task: Task) -> bool:
+    """Whether the least word is wanted that bytes make with their numbers: one of a step alone is widened then."""
+    return task.itemsize == 1 and task.program.uses_index and operation(task.monoid) == "min"
+
+
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     """Accesses in flight: IN_FLIGHT bytes, at most UNROLL, and no more values at once than registers allow."""
     several = axis == "kept" and ranks(task.geometry) != (1, 1) and not is_cut(task, vector)
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
-    late = task.itemsize == 1 and (task.program.shared or (axis == "reduced" and task.program.uses_index))
-    values = WIDENED_LIMIT if late else VALUES_LIMIT
+    shares = task.itemsize == 1 and bool(task.program.shared)
+    values = WIDENED_LIMIT if shares or (axis == "reduced" and numbers_bytes(task)) else VALUES_LIMIT
     by_state = values // (vector * registers_in_flight(task))
     by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .access import WIDEST, large, ranks
 from .gaps import laid, widened
-from .limits import UNROLL, adds_bytes, floor2, joins_truths
+from .limits import UNROLL, adds_bytes, floor2, joins_truths, numbers_bytes
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
 from .split import THREADS
@@ -105,7 +105,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         warps = _of_many_tiles(task, vector, warps)
     elif adds_bytes(task) or joins_truths(task):
         vector, unroll, warps = min(vector, HALF), UNROLL, WARPS
-    elif task.itemsize == 1 and task.program.uses_index:
+    elif numbers_bytes(task):
         vector = min(vector, HALF)
     found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
     found = settled(found)

@@ -16,6 +16,7 @@ from .limits import (
     floor2,
     joins_truths,
     kind,
+    numbers_bytes,
     registers_in_flight,
     unroll_of,
     vector_of,
@@ -108,20 +109,15 @@ def plan(task: Task, notes: Notes) -> Plan:
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
     widest = calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task))
-    widest = widest_of(task, STATE_LIMIT) if is_numbered(task) else widest
+    widest = widest_of(task, STATE_LIMIT) if numbers_bytes(task) else widest
     return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
-
-
-def is_numbered(task: Task) -> bool:
-    """Whether elements are bytes that are numbered, of a step of which one alone is widened (``passes/_ranked.py``)."""
-    return task.itemsize == 1 and task.program.uses_index
 
 
 def _in_halves(task: Task, widest: int) -> bool:
     """Whether rows are read in accesses of HALF bytes."""
     g = task.geometry
     narrow = task.itemsize <= 2 and task.state_registers <= 2 and operations(task.monoid) < LONG_COMBINE
-    if not narrow or _few(task) or ranks(g)[1] > 1 or is_numbered(task):
+    if not narrow or _few(task) or ranks(g)[1] > 1 or numbers_bytes(task):
         return False
     aligned = planned(task, "reduced", widest) == {"aligned"}
     most = THREADS_OF_HALVES[-1][0]
@@ -145,7 +141,7 @@ def _wide(task: Task) -> bool:
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     nbytes = task.geometry.n_reduced * task.itemsize
-    if is_numbered(task):
+    if numbers_bytes(task):
         return DEEP if not shifted else 2 if task.program.inputs[0] == BOOL else 1
     if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
         return DEEP
@@ -195,7 +191,7 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
     if shifted:
         few, many = SEVERAL_ROWS
         return ROW if joins_truths(task) and few <= task.geometry.n_kept < many * task.machine else THREADS
-    halves = vector > 1 and vector * task.itemsize == HALF and not is_numbered(task)
+    halves = vector > 1 and vector * task.itemsize == HALF and not numbers_bytes(task)
     return 2 * THREADS if halves else THREADS
 
 
@@ -207,7 +203,7 @@ def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
 def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     """(accesses, threads) of rows that fill the machine."""
     code = operations(task.monoid)
-    if is_numbered(task) and vector > 1:
+    if numbers_bytes(task) and vector > 1:
         return THREADS_OF_NUMBERED
     is_long = code * vector >= LONG_COMBINE
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW

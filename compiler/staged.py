@@ -15,7 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths
+from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths, numbers_bytes
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -80,8 +80,8 @@ UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
 """Its elements in flight, and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
 UNROLL_OF_MIDDLE, UNROLL_OF_BYTES = ((18, 4), (4, 2), (1, 1)), ((4, 4), (1, 1))
-"""(accesses, unroll): threads of at least so many accesses have so many in flight; of rows, and of a middle axis, of
-bytes and of others. Of fewer those that are left over would cost more."""
+"""(accesses, unroll): threads of at least so many accesses have so many in flight: of rows, of a middle axis, and of
+bytes of one. Of fewer those that are left over would cost more."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -98,7 +98,7 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     longest = (ROW_OF_NARROW if own.vector > 1 else ROW) if single else ROWS
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
         return None
-    if single and task.itemsize == 1 and task.program.uses_index and g.n_reduced >= NUMBERED:
+    if single and numbers_bytes(task) and g.n_reduced >= NUMBERED:
         return None
     if single and unit.stride >= GAP.get(task.itemsize, unit.stride + 1) * unit.span:
         return None
