@@ -72,8 +72,7 @@ class Word:
         """The bytes as words; of truth values each is nothing, or a high bit."""
         if not self.truth:
             return as_words(self.source)
-        source = (tested_bytes(self.source) or [])[0]
-        return [high_bits(w) for w in as_words(source)]
+        return [high_bits(w) for w in as_words(_tested(self.source))]
 
     def of(self, byte: Any, number: Any) -> Any:
         """The word of a single element, of which ``byte`` has nothing but zeros above."""
@@ -193,7 +192,7 @@ def _leaves(v: Any) -> tuple[Any, Any] | None:
             continue
         if name == "vector.broadcast":
             todo += x.owner.operands
-        elif (kind == "i8" and name not in _WIDER) or (kind == "i1" and tested_bytes(x) is not None):
+        elif (kind == "i8" and name not in _WIDER) or (kind == "i1" and _tested(x) is not None):
             sources.add(x)
         elif kind == "i32" and name == "vector.from_elements":
             numbers.add(x)
@@ -204,8 +203,13 @@ def _leaves(v: Any) -> tuple[Any, Any] | None:
     if len(sources) != 1 or len(numbers) != 1:
         return None
     (source,), (number,) = sources, numbers
-    whole = str(element(source.type)) == "i8" or len(tested_bytes(source) or ()) == 1
-    return (source, number) if whole and _stride(number) is not None else None
+    return (source, number) if _stride(number) is not None else None
+
+
+def _tested(truths: Any) -> Any:
+    """The bytes, as a fragment, of which ``truths`` say that they are not zero; None of others."""
+    found = tested_bytes(truths) or []
+    return found[0] if len(found) == 1 and str(element(found[0].type)) == "i8" else None
 
 
 def _stride(numbers: Any) -> Any:

@@ -145,6 +145,8 @@ class Compiled:
         geometry = task.geometry
         needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
+        places = a.main.facts.places and geometry.count <= planner.NUMBERS  # the stand-in numbers no elements
+        needed = replace(needed, places=places)
         if geometry.n_reduced == 0:  # nothing is read
             needed = replace(needed, access=a.main.facts.access)
         if not _serves(a.main.facts, needed):

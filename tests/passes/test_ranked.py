@@ -72,3 +72,18 @@ def test_words_of_others_are_left_alone() -> None:
     x = filled("few", "int8", (2, 5000))
     found = wf.reduce(x, what=near, axis=1)
     np.testing.assert_array_equal(found, ((x.astype(np.int32) << 2) | np.arange(5000)).min(axis=1))
+
+
+def first_zero(x: Any) -> Any:
+    """A user's own words, which are wide."""
+    return wf.fold(wf.MIN, (wf.cast(x != 0, "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int16", "float32"])
+def test_truths_of_wider_elements_are_no_bytes(dtype: str) -> None:
+    """Those of bytes are, whoever wrote the words."""
+    kernel = wf.compile(first_zero, (3, 5000), dtype, axis=1, plan="fast=reduced,vector=4,unroll=4")
+    assert ("16x2" in kernel.ptx) == (dtype == "int8")
+    x = np.ones((3, 5000), dtype)
+    x[[0, 1, 2, 2], [4999, 17, 3, 4]] = 0
+    np.testing.assert_array_equal(kernel(x), [4999, 17, 3])

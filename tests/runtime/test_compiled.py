@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import ml_dtypes
@@ -16,7 +17,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler import artifact as artifacts
-from warpfold.runtime import api, cache, prepare
+from warpfold.compiler.planner import NUMBERS
+from warpfold.runtime import api, cache, compiled, prepare
 from warpfold.runtime.emulator_backend import emulator
 
 
@@ -326,3 +328,19 @@ def test_a_sum_of_few_bytes_refuses_more_than_its_32_bits_hold(tmp_path: Path) -
 def test_a_kernel_of_many_results_refuses_an_array_that_gives_one() -> None:
     with pytest.raises(ValueError, match=r"WF123: this artifact of sum was compiled for 1 kept and 1 reduced dims"):
         wf.compile("sum", (3, 4), axis=0)(np.ones(3, np.float32), device="emulator")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+def test_a_saved_place_of_bytes(op: str, dtype: str, tmp_path: Path) -> None:
+    """Of as few elements a result as its numbers have bits for; a kernel for more serves fewer as well."""
+    x = np.random.default_rng(3).integers(0, 100, (3, 5008)).astype(dtype)
+    k = wf.compile(op, (3, 5008), dtype, axis=1)
+    k.save(tmp_path / "kernel")
+    for kernel in (k, wf.load(tmp_path / "kernel"), wf.compile(op, (2, NUMBERS + 16), dtype, axis=1)):
+        np.testing.assert_array_equal(kernel(x), getattr(np, op)(x, axis=1))
+    facts = k.artifact.main.facts
+    assert facts.places
+    assert not compiled._serves(facts, replace(facts, places=False))
+    assert compiled._serves(replace(facts, places=False), facts)
+    assert "few elements a result" in compiled._words(facts)
