@@ -29,6 +29,8 @@ SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
 TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
 """What is said of the elements of an input that a CTA copies: from one CTA's first to the next one's, from its first to
 its last, and how many the input has from first to last."""
+NUMBER_BITS = 24
+"""Bits of an element's number that fit a word beside a byte."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Facts:
         pieces: whether runs are cut into pieces.
         block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
             alone; else nothing.
-        places: whether elements are bytes whose numbers have no more than 24 bits, so that both fit a word.
+        places: whether elements are bytes whose numbers have NUMBER_BITS at most.
     """
 
     kept_rank: int

@@ -110,6 +110,11 @@ def calm(task: Task, vector: int, registers: int) -> int:
     return vector
 
 
+def calm_widest(task: Task) -> int:
+    """Elements of the widest access along the reduced axis of which DEEP may be in flight."""
+    return calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task))
+
+
 def registers_in_flight(task: Task) -> int:
     """Registers that an element in flight takes.
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from . import asked, both, columns, padded, rows, runs, staged, tiles, walks, whole
-from .abi import Facts
+from .abi import NUMBER_BITS, Facts
 from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .gaps import laid
@@ -31,7 +31,7 @@ from .split import coarsened, parts_of
 from .staggered import before_periods, serve_better, staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
-NUMBERS = 1 << 24
+NUMBERS = 1 << NUMBER_BITS
 """Elements of a result whose numbers fit a word beside a byte."""
 INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""

@@ -12,12 +12,11 @@ from .limits import (
     LONG_COMBINE,
     STATE_LIMIT,
     UNROLL,
-    calm,
+    calm_widest,
     floor2,
     joins_truths,
     kind,
     numbers_bytes,
-    registers_in_flight,
     unroll_of,
     vector_of,
     widest_of,
@@ -108,7 +107,7 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
-    widest = calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task))
+    widest = calm_widest(task)
     widest = widest_of(task, STATE_LIMIT) if numbers_bytes(task) else widest
     return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
 

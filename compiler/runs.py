@@ -14,7 +14,7 @@ from dataclasses import replace
 from .access import WIDEST, large, planned, ranks
 from .access import access as access_to_rows
 from .geometry import Geometry
-from .limits import STATE_LIMIT, adds_bytes, calm, floor2, joins_truths, registers_in_flight, widest_of
+from .limits import adds_bytes, calm_widest, floor2, joins_truths
 from .ownership import piece, pieces
 from .plan import Access, Plan
 from .short_runs import Run, in_words, short
@@ -118,7 +118,7 @@ def _long(task: Task, length: int) -> Run:
     few, others = LONGER
     longer = Run(length, WIDEST // item, WARP, few.get(of, others))
     run = next((run for run in LONG[of] if length <= run.most), longer)
-    vector = min(run.vector, calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task)))
+    vector = min(run.vector, calm_widest(task))
     return run._replace(vector=vector, unroll=floor2(min(run.unroll, length // (vector * run.lanes))))
 
 

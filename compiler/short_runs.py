@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .access import WIDEST
-from .limits import STATE_LIMIT, adds_bytes, calm, joins_truths, registers_in_flight, widest_of
+from .limits import adds_bytes, calm_widest, joins_truths
 from .task import Task
 
 
@@ -52,9 +52,7 @@ def short(task: Task, length: int) -> Run | None:
     if task.itemsize > 1:
         return None
     found = next((run for run in TABLES[_place(task, length)] if length <= run.most), None)
-    return found and found._replace(
-        vector=min(found.vector, calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task)))
-    )
+    return found and found._replace(vector=min(found.vector, calm_widest(task)))
 
 
 def in_words(task: Task) -> bool:

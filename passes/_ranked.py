@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..compiler.abi import NUMBER_BITS
 from ..compiler.build import i32, integer, word_type
 from ..compiler.combine import clone_block, horizontal, single_op, width
 from ..compiler.dialect.base import element
@@ -27,8 +28,8 @@ from ._steps import walked
 
 LEAST, MOST = 16, 256
 """Elements of a step from which on it is worth it, and of which a byte holds the places."""
-WIDE, NARROW = 32, 24
-"""Bits of an element's number, in a word of 64 bits and in one of 32."""
+WIDE = 32
+"""Bits of an element's number in a word of 64; in one of 32 it has NUMBER_BITS."""
 _PAIRS = (0x1504, 0x3726)
 """Selectors of ``prmt`` for two bytes of one word, each above one of another."""
 _ALL = 0xFFFF
@@ -155,7 +156,7 @@ def word_of(v: Any, *, narrow: bool) -> Word | None:
     """
     made = _unmasked(v)
     t, leaves = element(made.type), _leaves(made)
-    bits = {64: WIDE, 32: NARROW if narrow else 0}.get(t.width if isinstance(t, ir.IntegerType) else 0, 0)
+    bits = {64: WIDE, 32: NUMBER_BITS if narrow else 0}.get(t.width if isinstance(t, ir.IntegerType) else 0, 0)
     if not bits or leaves is None:
         return None
     source, numbers = leaves
