@@ -49,52 +49,57 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     Returns:
         What the yield's operands became.
     """
-    if lanes == 1:
-        return _clone_scalars(block, arguments)
     mapping = dict(zip(block.arguments, arguments, strict=True))
-    mixed = any(width(a.type) == 1 for a in arguments)
+    *ops, last = [o.operation for o in block.operations]
+    clone(ops, mapping, lanes)
+    values = [mapping.get(x, x) for v in last.operands for x in unpack(v)]
+    mixed = any(width(a.type) < lanes for a in arguments)
+    return values if lanes == 1 or mixed else [_splat(v, lanes) for v in values]
+
+
+def clone(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int = 0) -> None:
+    """Clones scalar ops at the insertion point, in their order, and adds to ``mapping`` what their results became.
+
+    ``lanes`` is as for ``clone_block``; 0 for that of the longest fragment in ``mapping``.
+    """
+    given = [width(v.type) for v in mapping.values()]
+    lanes = lanes or max(given)
+    # what packs the yielded state is left out: the yield sees through it
+    kept = [o for o in ops if o.name != "builtin.unrealized_conversion_cast" or len(o.operands) == 1]
+    if lanes == 1:
+        _clone_scalars(kept, mapping)
+    else:
+        _clone_fragments(kept, mapping, lanes, mixed=min(given, default=lanes) == 1)
+
+
+def _clone_fragments(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int, *, mixed: bool) -> None:
+    """The same for fragments; ``mixed`` when some values are scalars in place of equal elements."""
     constants: dict[Any, Any] = {}
-    for op in block.operations:
-        operation = op.operation
-        if operation.name == "fold.yield":
-            values = [mapping.get(x, x) for v in operation.operands for x in unpack(v)]
-            return values if mixed else [_splat(v, lanes) for v in values]
-        if operation.name == "builtin.unrealized_conversion_cast" and len(operation.operands) > 1:
-            continue  # it packs the yielded state, which the yield sees through
-        if operation.name == "arith.constant":
-            constants[operation.results[0]] = operation.attributes["value"]
-            mapping[operation.results[0]] = constant(operation.attributes["value"], lanes)
+    for op in ops:
+        if op.name == "arith.constant":
+            constants[op.results[0]] = op.attributes["value"]
+            mapping[op.results[0]] = constant(op.attributes["value"], lanes)
             continue
-        varying = [v for v in operation.operands if v not in constants]
+        varying = [v for v in op.operands if v not in constants]
         even = mixed and bool(varying) and all(width(mapping.get(v, v).type) == 1 for v in varying)
         own = 1 if even else lanes
         operands = [
             constant(constants[v], 1) if even and v in constants else _splat(mapping.get(v, v), own)
-            for v in operation.operands
+            for v in op.operands
         ]
-        types = [with_shape(r.type, own) for r in operation.results]
-        attributes = dict(operation.attributes.items())
-        new = ir.Operation.create(operation.name, types, operands, attributes, loc=operation.location)
-        mapping.update(zip(operation.results, new.results, strict=True))
-    raise AssertionError("a verified region ends in fold.yield")
+        types = [with_shape(r.type, own) for r in op.results]
+        new = ir.Operation.create(op.name, types, operands, dict(op.attributes.items()), loc=op.location)
+        mapping.update(zip(op.results, new.results, strict=True))
 
 
-def _clone_scalars(block: Any, arguments: Sequence[Any]) -> list[Any]:
+def _clone_scalars(ops: Sequence[Any], mapping: dict[Any, Any]) -> None:
     """The same for single elements, whose ops stay as they are but for their operands."""
-    mapping = dict(zip(block.arguments, arguments, strict=True))
-    for op in block.operations:
-        operation = op.operation
-        operands = list(operation.operands)
-        if operation.name == "fold.yield":
-            return [mapping.get(x, x) for v in operands for x in unpack(v)]
-        if operation.name == "builtin.unrealized_conversion_cast" and len(operands) > 1:
-            continue
-        new = operation.clone().operation
-        for i, v in enumerate(operands):
+    for op in ops:
+        new = op.clone().operation
+        for i, v in enumerate(op.operands):
             if v in mapping:
                 new.operands[i] = mapping[v]
-        mapping.update(zip(operation.results, new.results, strict=True))
-    raise AssertionError("a verified region ends in fold.yield")
+        mapping.update(zip(op.results, new.results, strict=True))
 
 
 def _splat(v: Any, lanes: int) -> Any:
@@ -131,11 +136,16 @@ def horizontal(region: Any, state: Sequence[Any], lanes: int) -> list[Any]:
     """The ``lanes`` elements of a state combined into scalars, neighbours first."""
     values = list(state)
     while lanes > 1:
-        even = [_pick(v, range(0, lanes, 2)) for v in values]
-        odd = [_pick(v, range(1, lanes, 2)) for v in values]
-        values = combine(region, even, odd)
+        values = combine(region, *halves(values))
         lanes //= 2
     return values
+
+
+def halves(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Every other element of fragments, and those between them; a scalar is all of them."""
+    lanes = max(width(v.type) for v in values)
+    even, odd = ([_pick(v, range(k, lanes, 2)) for v in values] for k in (0, 1))
+    return even, odd
 
 
 def _pick(v: Any, positions: range) -> Any:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from .anchored import anchored, plus
 from .build import i32, word_type
 from .combine import combine, elements, fragment
 from .mlir import arith, gpu, ir, scf
 from .target import WARP
+
+Join = Callable[[list[Any], list[Any]], list[Any]]
+"""One list of values of two."""
 
 
 def exchange(x: Any, distance: Any) -> Any:
@@ -38,17 +43,28 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
 
     Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
-    A combine with math functions that become long code is put in a loop over the steps, and so compiled once.
+    A combine with math functions that become long code is put in a loop over the steps, and so compiled once. Lanes of
+    an anchored monoid first agree on an anchor; what they see from there is then added.
     """
-    values, steps = list(state), lanes.bit_length() - 1
-    if steps > 1 and any(_is_long(op.operation.name) for op in region.blocks[0].operations):
-        loop = scf.ForOp(i32(0), i32(steps), i32(1), values)
+    distances = [stride << step for step in range(lanes.bit_length() - 1)]
+    found = anchored(region) if distances else None
+    if found is not None:
+        anchor = found.anchor_of(state)
+        for distance in distances:
+            anchor = _step(found.join, anchor, i32(distance), ordered)
+        sums = found.add([state], anchor)
+        for distance in distances:
+            sums = _step(plus, sums, i32(distance), ordered=False)
+        return found.state(anchor, sums)
+    values, join = list(state), partial(combine, region)
+    if len(distances) > 1 and any(_is_long(op.operation.name) for op in region.blocks[0].operations):
+        loop = scf.ForOp(i32(0), i32(len(distances)), i32(1), values)
         with ir.InsertionPoint(loop.body):
             distance = arith.shli(i32(stride), loop.induction_variable)
-            scf.YieldOp(_step(region, list(loop.inner_iter_args), distance, ordered))
+            scf.YieldOp(_step(join, list(loop.inner_iter_args), distance, ordered))
         return list(loop.results)
-    for step in range(steps):
-        values = _step(region, values, i32(stride << step), ordered)
+    for distance in distances:
+        values = _step(join, values, i32(distance), ordered)
     return values
 
 
@@ -57,15 +73,15 @@ def _is_long(name: str) -> bool:
     return name.startswith("math.") and name not in ("math.absf", "math.ceil", "math.floor", "math.fma")
 
 
-def _step(region: Any, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
-    """One exchange at ``distance``, an i32, and the combine of what came with what was there."""
+def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
+    """One exchange at ``distance``, an i32, and what came joined with what was there."""
     others = [exchange(v, distance) for v in values]
     if not ordered:
-        return combine(region, values, others)
+        return join(values, others)
     upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
     left = [arith.select(upper, o, v) for v, o in zip(values, others, strict=True)]
     right = [arith.select(upper, v, o) for v, o in zip(values, others, strict=True)]
-    return combine(region, left, right)
+    return join(left, right)
 
 
 def lane_id() -> Any:

@@ -19,7 +19,7 @@ from .dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator,
 from .dtypes import dtype as as_dtype
 from .errors import error
 from .fold import count, fold, index, leaving_out, not_a_number, within
-from .functions import bitcast, exp, fma, isnan, log, maximum, minimum, sqrt, where
+from .functions import bitcast, exp2, fma, isnan, log, maximum, minimum, sqrt, where
 from .monoid import Monoid, monoid
 from .trace import Sym, cast, foreign
 
@@ -106,9 +106,12 @@ def WELFORD(a: Any, b: Any) -> Any:
 def LOGSUMEXP(a: Any, b: Any) -> Any:
     """State (greatest exponent, sum of exponentials relative to it)."""
     (ma, sa), (mb, sb) = a, b
-    gap = where(ma == mb, 0.0, abs(ma - mb))  # of two infinities, too
-    less, e = ma < mb, exp(maximum(-gap, -87.0))  # so far off even 2^64 elements are lost beside one
-    return maximum(ma, mb), fma(where(less, sa, sb), e, where(less, sb, sa))
+    # of f64, whose comparisons are slow, a NaN or the sign of a zero may get lost: a NaN stays in the sums
+    m = maximum(ma, mb) if ma.dtype.bits == 32 else where(ma > mb, ma, mb)
+    base = where(abs(m) == math.inf, 0.0, m)
+    # below the greatest by 87 even 2^64 elements are lost beside one
+    ea, eb = (exp2(maximum(-abs(x - base), -87.0) * math.log2(math.e)) for x in (ma, mb))
+    return m, sa * ea + sb * eb
 
 
 @monoid(identity=(0, 0))
@@ -365,7 +368,7 @@ def logsumexp(x: Any) -> Sym:
     """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
     wide = cast(x, accumulator(floating(_real(x).dtype)))
     m, s = fold(LOGSUMEXP, wide, 1)
-    return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
+    return cast(where((abs(m) == math.inf) & (s == s), m, m + log(s)), floating(x.dtype))
 
 
 def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:

@@ -40,6 +40,24 @@ def _of_constant(op: Any) -> Maker | None:
     return lambda: arith.constant(one.type, one)
 
 
+def known(v: Any) -> float | None:
+    """The number that all elements of ``v`` are known to be."""
+    if isinstance(v, ir.BlockArgument):
+        return None
+    op = v.owner.operation
+    if op.name == "arith.constant":
+        value = op.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr):
+            return float(value.value)
+        return float(value.get_splat_value().value) if value.is_splat else None
+    if op.name == "vector.broadcast":
+        return known(op.operands[0])
+    if op.name == "arith.select":
+        which, yes, no = map(known, op.operands)
+        return yes if which or yes == no else no if which == 0 else None
+    return None
+
+
 def independent(region: Any, values: set[int]) -> set[int]:
     """The greatest part of ``values``, numbers of a state's, which the combine makes of nothing else."""
     block = region.blocks[0]

@@ -99,10 +99,14 @@ class Builder:
             value = math.fma(value, x, self.number(c))
         return value
 
-    def nearest(self, x: Any, factor: float) -> Pair:
-        """The integer nearest to ``x * factor`` as a float and as an integer, for magnitudes below 2^(mantissa - 1)."""
+    def nearest(self, x: Any, factor: Any) -> Pair:
+        """The integer nearest to ``x * factor`` as a float and as an integer, for magnitudes below 2^(mantissa - 1).
+
+        The factor is a Python float or a value.
+        """
         magic = self.number(1.5 * 2.0**self.format.mantissa)  # adding it leaves the rounded integer in the low bits
-        shifted = arith.addf(x, magic) if factor == 1.0 else math.fma(x, self.number(factor), magic)
+        by = self.number(factor) if isinstance(factor, float) else factor
+        shifted = arith.addf(x, magic) if factor == 1.0 else math.fma(x, by, magic)
         return arith.subf(shifted, magic), arith.subi(self.bits(shifted), self.bits(magic))
 
     def sum_of(self, a: Any, b: Any) -> Pair:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
+from ..compiler.anchored import joined
 from ..compiler.build import address, before, from_memory, i32, integer, load, memory_type, replace, word_type
-from ..compiler.combine import elements, fragment, pack, single_op, tree, unpack, width, with_shape
+from ..compiler.combine import elements, fragment, pack, single_op, unpack, width, with_shape
 from ..compiler.dialect.base import element, values
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf, vector
@@ -84,7 +85,7 @@ def _combined(op: Any) -> list[Any]:
     def of(r: tuple[int, ...]) -> list[Any]:
         return [fragment([each[k] for k in r]) for each in flat]
 
-    return tree(op.regions[0], [partial(of, r) for r in zip(*_numbers(op), strict=True)])
+    return joined(op.regions[0], [partial(of, r) for r in zip(*_numbers(op), strict=True)])
 
 
 def _truths(op: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isnan
 from typing import Any
 
 from ..compiler.mlir import ir
@@ -30,9 +30,15 @@ def _of_constant(attribute: Any) -> Bounds:
     return min(values), max(values)
 
 
+def _of_product(low: tuple[float, ...], high: tuple[float, ...]) -> Bounds:
+    found = [a * b for a in (low[0], high[0]) for b in (low[1], high[1])]
+    return (-inf, inf) if any(map(isnan, found)) else (min(found), max(found))
+
+
 _FROM = {
     "vector.broadcast": lambda low, high: (low[0], high[0]),
     "arith.negf": lambda low, high: (-high[0], -low[0]),
+    "arith.mulf": _of_product,
     "math.absf": lambda low, high: (max(0.0, low[0], -high[0]), max(-low[0], high[0])),
     "arith.maximumf": lambda low, high: (max(low), max(high)),
     "arith.minimumf": lambda low, high: (min(low), min(high)),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from ..compiler.combine import combine, pack, unpack
+from ..compiler.anchored import met
+from ..compiler.combine import pack, unpack
 from ..compiler.mlir import arith, gpu, ir, scf
 from ..compiler.ownership import PIECE
 from ._distributor import Distributor
@@ -68,7 +69,7 @@ class RunsDistributor(Distributor):
             self.run_number, first, end = self.in_run(loop.induction_variable)
             self.row_number = arith.addi(arith.muli(self.kept, self.runs), self.run_number)
             own = unpack(self.of_run(first, end))
-            scf.YieldOp(combine(self.combine, list(loop.inner_iter_args), own))
+            scf.YieldOp(met(self.combine, list(loop.inner_iter_args), own))
         return self.meet(pack(list(loop.results)))
 
     def in_run(self, number: Any) -> tuple[Any, Any, Any]:

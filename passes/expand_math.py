@@ -72,13 +72,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler.attributes import TARGET
-from ..compiler.build import before, replace
-from ..compiler.combine import elements, fragment
+from ..compiler.build import before, replace, word_type
+from ..compiler.combine import elements, fragment, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
-from ..compiler.mlir import arith, ir, llvm
+from ..compiler.mlir import arith, ir, llvm, vector
 from ..compiler.pipeline import Pass
 from ..compiler.target import DEFAULT, target
+from ..compiler.uniform import known
 from ._arithmetic import Builder, intrinsic
 from ._error_function import erf
 from ._exponential import exp, exp2, expm1, tanh
@@ -175,15 +176,68 @@ def _expanded(op: Any) -> Any:
     return call_of(op.name.partition(".")[2], _LONG[op.name], operands)
 
 
+def _intrinsic(op: Any) -> Any:
+    """The one instruction for ``op``; or two, where those are more."""
+    t, operands = op.results[0].type, list(op.operands)
+    if op.name == "math.fma" and "contract" in str(op.attributes["fastmath"]):
+        operands = _contracted(*operands)
+        if len(operands) == 2:
+            return arith.addf(*operands)
+    if op.name in _PREDICATE and element(t).width == 64 and (known(operands[1]) or 0) != 0:
+        above = arith.cmpf(_PREDICATE[op.name], *operands)  # with a NaN, too
+        return arith.select(above, *operands)
+    return intrinsic(t, _INTRINSICS[op.name], *operands)
+
+
+_PREDICATE = {"arith.maximumf": arith.CmpFPredicate.UGT, "arith.minimumf": arith.CmpFPredicate.ULT}
+"""When the first operand is the result, if the other is a number that is not zero: so it takes a comparison, where for
+f64 LLVM asks for NaN and for the signs of zeros."""
+
+
+def _contracted(a: Any, b: Any, c: Any) -> list[Any]:
+    """What to multiply and add for a * b + c: where one factor is one and the other a product, the factors of that."""
+    if 1.0 not in (known(a), known(b)):
+        return [a, b, c]
+    product = b if known(a) == 1.0 else a
+    alone = not isinstance(product, ir.BlockArgument) and len(list(product.uses)) == 1
+    return [*product.owner.operands, c] if alone and product.owner.name == "arith.mulf" else [product, c]
+
+
+def _widened(op: Any) -> None:
+    """What was read as bf16, two to a word, as f32: each is the upper half of one, taken from its word at once."""
+    (x,), t = op.operands, op.results[0].type
+    words = _words(x) if str(element(x.type)) == "bf16" and str(element(t)) == "f32" else None
+    if words is None:
+        return
+    b = Builder(with_shape(element(t), width(words.type)))
+    low, high = (elements(b.value(v)) for v in (arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))))
+    replace(op, [fragment([e for pair in zip(low, high, strict=True) for e in pair])])
+
+
+def _words(x: Any) -> Any:
+    """The words that the elements of ``x``, of 16 bits each, were read in; none where they were not."""
+    lanes = width(x.type)
+    if lanes % 2 or isinstance(x, ir.BlockArgument):
+        return None
+    if x.owner.name == "llvm.load":
+        words = vector.bitcast(ir.VectorType.get([lanes // 2], word_type()), x)
+    elif x.owner.name == "vector.bitcast" and element(x.owner.operands[0].type) == word_type():
+        words = x.owner.operands[0]
+    else:
+        return None
+    return words if lanes > 2 else vector.extract(words, [], [0])
+
+
 def _run(module: Any) -> None:
     for op in _ops(module, [*_SHORT, *_LONG]):
         with before(op):
             replace(op, [_expanded(op)])
     for op in _ops(module, list(_INTRINSICS)):
         with before(op):
-            t = op.results[0].type
-            fast = _is_fast(op)
-            replace(op, [_approximated(op) if fast else intrinsic(t, _INTRINSICS[op.name], *op.operands)])
+            replace(op, [_approximated(op) if _is_fast(op) else _intrinsic(op)])
+    for op in _ops(module, ["arith.extf"]):
+        with before(op):
+            _widened(op)
 
 
 PASS = Pass("expand-math", _run, (*_SHORT, *_LONG, *_INTRINSICS), "expand math functions into arithmetic")

@@ -92,8 +92,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..compiler.anchored import joined
 from ..compiler.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
-from ..compiler.combine import pack, tree, unpack
+from ..compiler.combine import pack, unpack
 from ..compiler.dialect.base import boolean, element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.lanes import butterfly
@@ -161,7 +162,7 @@ class _Cluster:
             start = self.start(arith.addi(group, self.number(i * self.groups)))
             return [load(b, start, v.type) for b, v in zip(self.buffers, self.own, strict=True)]
 
-        mine = tree(self.region, [partial(state, i) for i in range(self.each)])
+        mine = joined(self.region, [partial(state, i) for i in range(self.each)])
         return butterfly(self.region, mine, self.groups, self.stride, ordered=self.ordered)
 
     def start(self, row: Any) -> Any:

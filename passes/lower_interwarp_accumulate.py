@@ -51,8 +51,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ..compiler.anchored import joined
 from ..compiler.build import before, find, integer, load, replace
-from ..compiler.combine import pack, tree
+from ..compiler.combine import pack
 from ..compiler.dialect.base import boolean, values
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.lanes import butterfly
@@ -78,7 +79,7 @@ def _lower(op: Any) -> None:
             start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, attribute(op, "slots"))), slot)
             return [load(b, start, v) for b, v in zip(buffers, types, strict=True)]
 
-        state = tree(op.regions[0], [partial(row, i) for i in range(each)])
+        state = joined(op.regions[0], [partial(row, i) for i in range(each)])
         stride = attribute(op, "stride")
         replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=boolean(op, "ordered")))])
 

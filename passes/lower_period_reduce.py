@@ -132,8 +132,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..compiler.anchored import met
 from ..compiler.build import barrier, before, enclosing, find, integer, load, replace, shared_buffer, store
-from ..compiler.combine import combine, pack, unpack, width
+from ..compiler.combine import pack, unpack, width
 from ..compiler.dialect.base import element
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm, scf
@@ -208,7 +209,7 @@ class _Meeting:
             there = arith.cmpi(arith.CmpIPredicate.slt, at, places)
             others.append((there, self.load(arith.select(there, at, place))))
         for there, other in others:
-            both = combine(self.region, state, other)
+            both = met(self.region, state, other)
             state = [arith.select(there, b, s) for b, s in zip(both, state, strict=True)]
         return state
 
@@ -216,7 +217,7 @@ class _Meeting:
         """The same, one after another."""
         loop = scf.ForOp(arith.addi(place, left), places, left, self.load(place))
         with ir.InsertionPoint(loop.body):
-            scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
+            scf.YieldOp(met(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
         return list(loop.results)
 
     # --- building -----------------------------------------------------------------------------------------------------

@@ -51,10 +51,12 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import Any
 
+from ..compiler.anchored import anchored, joined
 from ..compiler.build import before, find, replace, splat
 from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
+from ._anchored import OneAnchor
 from ._blocks import lower_reduce
 from ._packed import lower as lower_bytes
 from ._ranked import lower as lower_ranked
@@ -75,18 +77,27 @@ def _lower(op: Any) -> None:
     with before(op):
         if state := lower_bytes(op) or lower_ranked(op):
             return replace(op, state)
+        one = OneAnchor.of(op)
+        join = one.join if one else partial(_joined, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
-            together = fragments if "chain" in op.attributes else [tree(region, [partial(list, f) for f in fragments])]
-            return reduce(partial(combine, region), together, state)
+            return reduce(join, [[f] for f in fragments] if "chain" in op.attributes else [fragments], state)
 
-        state = walked(op, _scalars(unpack(init), even), step)
-        if op.results[0].type != init.type:
+        state = walked(op, one.first() if one else _scalars(unpack(init), even), step)
+        if one:
+            state = one.last(state)
+        elif op.results[0].type != init.type:
             state = horizontal(region, state, lanes)
         else:
             state = [splat(v, lanes) if width(v.type) < lanes else v for v in state]
         return replace(op, [pack(state)])
+
+
+def _joined(region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:
+    """The state with some fragments, element by element."""
+    makers = [partial(list, f) for f in fragments]
+    return joined(region, [partial(list, state), *makers]) if anchored(region) else combine(region, state, tree(region, makers))
 
 
 def _even(op: Any) -> set[int]:

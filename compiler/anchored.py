@@ -1,0 +1,191 @@
+"""Anchored monoids as code: several states together under one anchor (``terms.py`` says what that is, and finds it)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from .build import splat
+from .combine import clone, combine, halves, tree, unpack, width
+from .dialect.base import element
+from .mlir import arith, ir, math
+from .terms import Node, Term, needed, sums_of
+from .uniform import known
+
+_OPS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "math.fma": "fma"}
+
+
+FEW = 3
+"""States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
+
+
+class Anchored:
+    """The combine of an anchored monoid, taken apart.
+
+    Attributes:
+        anchors, sums: the numbers of the values that are the anchor, and of the sums.
+    """
+
+    def __init__(self, block: Any, made: list[Any], terms: dict[int, list[Term]]) -> None:
+        self.sums = tuple(sorted(terms))
+        self.anchors = tuple(k for k in range(len(made)) if k not in terms)
+        self._made, self._terms = made, terms
+        arguments, count = list(block.arguments), len(made)
+        self._left, self._right = arguments[:count], arguments[count:]
+        ends = self.anchor_of(made)
+        self._joining = _ops(block, ends, set())
+        self._picks = _is_pick(ends, self.anchor_of(self._left), self.anchor_of(self._right))
+        self._moving = _ops(block, [v for k in self.sums for term in terms[k] for v in term], set(ends))
+
+    def anchor_of(self, state: Sequence[Any]) -> list[Any]:
+        """The values of a state that are its anchor."""
+        return [state[k] for k in self.anchors]
+
+    def sums_of(self, state: Sequence[Any]) -> list[Any]:
+        """Those that are sums."""
+        return [state[k] for k in self.sums]
+
+    def state(self, anchor: Sequence[Any], sums: Sequence[Any]) -> list[Any]:
+        """The state of both."""
+        found = dict(zip((*self.anchors, *self.sums), (*anchor, *sums), strict=True))
+        return [found[k] for k in sorted(found)]
+
+    def join(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """One anchor of two."""
+        mapping = dict(zip(self.anchor_of(self._left), left, strict=True))
+        mapping |= zip(self.anchor_of(self._right), right, strict=True)
+        clone(self._joining, mapping)
+        return [mapping[v] for v in self.anchor_of(self._made)]
+
+    def join_all(self, anchors: Sequence[list[Any]]) -> list[Any]:
+        """One anchor of several, neighbours first."""
+        level = list(anchors)
+        while len(level) > 1:
+            pairs = [self.join(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
+            level = pairs + level[2 * len(pairs) :]
+        return level[0]
+
+    def joined(self, states: Sequence[Sequence[Any]]) -> list[Any]:
+        """The state of several, element by element where they are fragments; of FEW the last ones come first."""
+        if len(states) == 1:
+            return list(states[0])
+        if len(states) == 2 or (len(states) <= FEW and self._picks):
+            return self.pair(states[0], self.joined(states[1:]))
+        anchor = self.join_all([self.anchor_of(s) for s in states])
+        return self.state(anchor, self.add(states, anchor))
+
+    def pair(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """The state of two. Where an anchor is that of one of them, only the other is seen from elsewhere."""
+        anchor = self.join(self.anchor_of(left), self.anchor_of(right))
+        if not self._picks:
+            return self.state(anchor, self.add([left, right], anchor))
+        here = _equal(anchor[0], *self.anchor_of(right))
+        other, own = ([arith.select(here, *pair) for pair in zip(a, b, strict=True)]
+                      for a, b in ((left, right), (self.sums_of(right), self.sums_of(left))))  # fmt: skip
+        return self.state(anchor, self.add([other], anchor, own))
+
+    def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
+        """The sums of all ``states``, seen from one ``anchor``, and its ``own``; products are added as one operation."""
+        totals: list[Any] = list(own) or [None] * len(self.sums)
+        for state in states:
+            mapping = dict(zip(self._left, state, strict=True))
+            mapping |= zip(self.anchor_of(self._made), anchor, strict=True)
+            clone(self._moving, mapping)
+            for i, k in enumerate(self.sums):
+                terms = [tuple(mapping[v] for v in term) for term in self._terms[k]]
+                totals[i] = reduce(_plus, terms, totals[i])
+        return totals
+
+
+def anchored(region: Any) -> Anchored | None:
+    """The combine ``region`` taken apart; None where it is not of an anchored monoid."""
+    block = region.blocks[0]
+    made = [x for v in list(block.operations)[-1].operation.operands for x in unpack(v)]
+    terms = sums_of(made, _reader(block))
+    return Anchored(block, made, terms) if terms else None
+
+
+def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """The sums of two states with one anchor, added."""
+    return [_plus(a, (b,)) for a, b in zip(left, right, strict=True)]
+
+
+def horizontal(values: Sequence[Any], join: Callable[..., list[Any]]) -> list[Any]:
+    """The elements of fragments joined into scalars, neighbours first."""
+    found = list(values)
+    while max(width(v.type) for v in found) > 1:
+        found = join(*halves(found))
+    return found
+
+
+def joined(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+    """``tree``, but that the states of an anchored monoid come together at once."""
+    found = anchored(region) if len(states) > 1 else None
+    return found.joined([list(make()) for make in states]) if found else tree(region, states)
+
+
+def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """``combine``, or what is less for the two states of an anchored monoid."""
+    found = anchored(region)
+    return found.pair(left, right) if found else combine(region, left, right)
+
+
+# --- reading the IR -------------------------------------------------------------------------------------------------
+def _reader(block: Any) -> Callable[[Any], Node]:
+    """What reads the values of a block that has a combine."""
+    numbers = {v: k for k, v in enumerate(block.arguments)}
+
+    def read(v: Any) -> Node:
+        if v in numbers:
+            return Node("param", (), numbers[v])
+        op = v.owner.operation
+        details = sorted(f"{name}={value}" for name, value in op.attributes.items())
+        return Node(_OPS.get(op.name) or " ".join((op.name, *details, str(v.type))), list(op.operands))
+
+    return read
+
+
+def _ops(block: Any, ends: Sequence[Any], known: set[Any]) -> list[Any]:
+    """The ops of ``block``, in order, that the values ``ends`` need, but for what the ``known`` ones do."""
+    wanted = needed(ends, known, _reader(block))
+    return [o.operation for o in block.operations if any(r in wanted for r in o.operation.results)]
+
+
+def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether an anchor of one value is always that of one of two states."""
+    if len(ends) != 1:
+        return False
+    op = ends[0].owner.operation
+    return op.name in _PICKS and {*list(op.operands)[-2:]} == {*left, *right}
+
+
+_PICKS = ("arith.select", *(f"arith.{which}{kind}" for which in ("max", "min") for kind in ("imumf", "si", "ui")))
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+def _equal(a: Any, b: Any) -> Any:
+    if isinstance(element(a.type), ir.FloatType):
+        return arith.cmpf(arith.CmpFPredicate.OEQ, a, b)
+    return arith.cmpi(arith.CmpIPredicate.eq, a, b)
+
+
+def _plus(total: Any, term: Term) -> Any:
+    """``total``, none at first, and one term more; what is known to be zero adds nothing."""
+    zeros = [v for v in term if known(v) == 0]
+    if zeros:
+        return zeros[0] if total is None else total
+    given = term if total is None or known(total) == 0 else (total, *term)
+    lanes = max(width(v.type) for v in given)
+    given = tuple(splat(v, lanes) if width(v.type) < lanes else v for v in given)
+    floats = isinstance(element(given[0].type), ir.FloatType)
+    if len(given) == 1:
+        return given[0]
+    if len(given) == 3:
+        start, a, b = given
+        # a product that is a factor of one, as an element's exponential, may be added as it is, too
+        fused = arith.FastMathFlags.contract
+        return math.fma(a, b, start, fastmath=fused) if floats else arith.addi(start, arith.muli(a, b))
+    if len(term) == 2:
+        return (arith.mulf if floats else arith.muli)(*given)
+    return (arith.addf if floats else arith.addi)(*given)
