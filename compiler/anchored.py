@@ -10,12 +10,10 @@ from .build import splat
 from .combine import clone, combine, halves, tree, unpack, width
 from .dialect.base import element
 from .mlir import arith, ir, math
-from .terms import Node, Term, needed, sums_of
+from .terms import Node, Read, Term, needed, sums_of
 from .uniform import known
 
 _OPS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "math.fma": "fma"}
-
-
 FEW = 3
 """States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
 
@@ -25,18 +23,26 @@ class Anchored:
 
     Attributes:
         anchors, sums: the numbers of the values that are the anchor, and of the sums.
+        linear: whether sums seen from elsewhere are products with sums, so that parts of them may be seen one by one.
     """
 
-    def __init__(self, block: Any, made: list[Any], terms: dict[int, list[Term]]) -> None:
+    def __init__(self, block: Any, made: list[Any], terms: dict[int, list[Term]], read: Read) -> None:
         self.sums = tuple(sorted(terms))
         self.anchors = tuple(k for k in range(len(made)) if k not in terms)
         self._made, self._terms = made, terms
         arguments, count = list(block.arguments), len(made)
         self._left, self._right = arguments[:count], arguments[count:]
         ends = self.anchor_of(made)
-        self._joining = _ops(block, ends, set())
+        self._joining = _ops(block, needed(ends, set(), read))
         self._picks = _is_pick(ends, self.anchor_of(self._left), self.anchor_of(self._right))
-        self._moving = _ops(block, [v for k in self.sums for term in terms[k] for v in term], set(ends))
+        factors = [v for k in self.sums for term in terms[k] for v in term]
+        self._moving = _ops(block, needed(factors, set(ends), read))
+
+        def has_sum(v: Any) -> bool:
+            node = read(v)
+            return any(map(has_sum, node.args)) if node.op == "mul" else v in self.sums_of(arguments)
+
+        self.linear = all(any(map(has_sum, term)) for k in self.sums for term in terms[k])
 
     def anchor_of(self, state: Sequence[Any]) -> list[Any]:
         """The values of a state that are its anchor."""
@@ -59,11 +65,11 @@ class Anchored:
         return [mapping[v] for v in self.anchor_of(self._made)]
 
     def join_all(self, anchors: Sequence[list[Any]]) -> list[Any]:
-        """One anchor of several, neighbours first."""
+        """One anchor of several, neighbours first; of an odd number the first comes last, as a state so far does."""
         level = list(anchors)
         while len(level) > 1:
-            pairs = [self.join(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
-            level = pairs + level[2 * len(pairs) :]
+            alone = len(level) % 2
+            level[alone:] = [self.join(*level[i : i + 2]) for i in range(alone, len(level), 2)]
         return level[0]
 
     def joined(self, states: Sequence[Sequence[Any]]) -> list[Any]:
@@ -81,12 +87,12 @@ class Anchored:
         if not self._picks:
             return self.state(anchor, self.add([left, right], anchor))
         here = _equal(anchor[0], *self.anchor_of(right))
-        other, own = ([arith.select(here, *pair) for pair in zip(a, b, strict=True)]
-                      for a, b in ((left, right), (self.sums_of(right), self.sums_of(left))))  # fmt: skip
+        other = [_select(here, *both) for both in zip(left, right, strict=True)]
+        own = [_select(here, *both) for both in zip(self.sums_of(right), self.sums_of(left), strict=True)]
         return self.state(anchor, self.add([other], anchor, own))
 
     def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
-        """The sums of all ``states``, seen from one ``anchor``, and its ``own``; products are added as one operation."""
+        """Its ``own`` sums, and those of all ``states`` seen from one ``anchor``; products are added in one operation."""
         totals: list[Any] = list(own) or [None] * len(self.sums)
         for state in states:
             mapping = dict(zip(self._left, state, strict=True))
@@ -102,8 +108,9 @@ def anchored(region: Any) -> Anchored | None:
     """The combine ``region`` taken apart; None where it is not of an anchored monoid."""
     block = region.blocks[0]
     made = [x for v in list(block.operations)[-1].operation.operands for x in unpack(v)]
-    terms = sums_of(made, _reader(block))
-    return Anchored(block, made, terms) if terms else None
+    read = _reader(block)
+    terms = sums_of(made, read) if len(made) > 1 else None
+    return Anchored(block, made, terms, read) if terms else None
 
 
 def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -111,10 +118,10 @@ def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     return [_plus(a, (b,)) for a, b in zip(left, right, strict=True)]
 
 
-def horizontal(values: Sequence[Any], join: Callable[..., list[Any]]) -> list[Any]:
-    """The elements of fragments joined into scalars, neighbours first."""
+def horizontal(values: Sequence[Any], lanes: int, join: Callable[..., list[Any]]) -> list[Any]:
+    """The ``lanes`` elements of fragments joined into scalars, neighbours first."""
     found = list(values)
-    while max(width(v.type) for v in found) > 1:
+    for _ in range(lanes.bit_length() - 1):
         found = join(*halves(found))
     return found
 
@@ -133,23 +140,22 @@ def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 
 # --- reading the IR -------------------------------------------------------------------------------------------------
 def _reader(block: Any) -> Callable[[Any], Node]:
-    """What reads the values of a block that has a combine."""
-    numbers = {v: k for k, v in enumerate(block.arguments)}
+    """What reads the values of a block that has a combine: each once."""
+    nodes = {v: Node("param", (), k) for k, v in enumerate(block.arguments)}
 
     def read(v: Any) -> Node:
-        if v in numbers:
-            return Node("param", (), numbers[v])
-        op = v.owner.operation
-        details = sorted(f"{name}={value}" for name, value in op.attributes.items())
-        return Node(_OPS.get(op.name) or " ".join((op.name, *details, str(v.type))), list(op.operands))
+        if v not in nodes:
+            op = v.owner.operation
+            details = [f"{name}={value}" for name, value in op.attributes.items()] if op.name not in _OPS else ()
+            nodes[v] = Node(_OPS.get(op.name) or " ".join((op.name, *details, str(v.type))), list(op.operands))
+        return nodes[v]
 
     return read
 
 
-def _ops(block: Any, ends: Sequence[Any], known: set[Any]) -> list[Any]:
-    """The ops of ``block``, in order, that the values ``ends`` need, but for what the ``known`` ones do."""
-    wanted = needed(ends, known, _reader(block))
-    return [o.operation for o in block.operations if any(r in wanted for r in o.operation.results)]
+def _ops(block: Any, wanted: set[Any]) -> list[Any]:
+    """The ops of ``block``, in order, that make the ``wanted`` values."""
+    return [o for o in (o.operation for o in block.operations) if any(r in wanted for r in o.results)]
 
 
 def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -168,6 +174,11 @@ def _equal(a: Any, b: Any) -> Any:
     if isinstance(element(a.type), ir.FloatType):
         return arith.cmpf(arith.CmpFPredicate.OEQ, a, b)
     return arith.cmpi(arith.CmpIPredicate.eq, a, b)
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    lanes = max(width(v.type) for v in (condition, a, b))
+    return arith.select(condition, *(splat(v, lanes) if width(v.type) < lanes else v for v in (a, b)))
 
 
 def _plus(total: Any, term: Term) -> Any:

@@ -46,7 +46,7 @@ the masks at both its ends cost as much as reading a few elements one by one. Lo
 fill whole sectors anyway."""
 
 
-LONG_COMBINE, LONGER_COMBINE = 16, 24
+LONG_COMBINE, LONGER_COMBINE = 16, 20
 """Operations of a combine from which on it is long: threads would spend their time on what they do once; and of one
 that costs so much that there is little to gain from how elements are read."""
 SHIFTED_OF_LONG = {

@@ -10,6 +10,7 @@ from .dtypes import BOOL
 from .limits import (
     FEW,
     LONG_COMBINE,
+    LONGER_COMBINE,
     STATE_LIMIT,
     UNROLL,
     calm_widest,
@@ -56,6 +57,15 @@ THREADS_A_ROW_OF_LONG = {
 }
 """THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: each thread has
 more of them then."""
+THREADS_A_ROW_OF_LONGER = {
+    2: ((15, 1), (47, 2), (126, 4), (300, 8), (600, 16), (4096, WARP)),
+    8: ((15, 1), (31, 2), (63, 4), (512, 8), (4096, WARP)),
+}
+"""The same of LONGER_COMBINE operations, by the bytes of an element, where these have a table of their own."""
+RESIDENT_OF_LONGER, LITTLE_MORE = 1536, 1.75
+"""Threads of such a combine of words that the registers of an SM have room for, and how many times as many as are
+resident are too few: while those run that came last, most of the machine waits. Others take more work an element, which
+weighs more."""
 THREADS_OF_NUMBERED = ((6, 1), (160, 4), (400, 8), (1300, 16), (4096, WARP))
 """The same of bytes that are numbered: a step of few has little to choose from."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
@@ -96,6 +106,8 @@ def plan(task: Task, notes: Notes) -> Plan:
     positions = _threads_a_row(task, vector)
     if positions == THREADS and large(task.geometry) and _few(task) and ranks(task.geometry)[1] == 1:
         positions = _threads_that_share(task, vector, shifted=shifted)
+    if positions <= WARP and task.itemsize == 4 and operations(task.monoid) >= LONGER_COMBINE:
+        positions = _in_waves(task, positions)
     unroll = min(unroll_of(task, "reduced", vector), _most(task, positions, vector, shifted=shifted))
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
@@ -152,7 +164,7 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
-        return min(UNROLL, floor2(each)) if positions <= MOST_OF_SHORT else UNROLL
+        return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     most = UNROLL_OF_SHORT.get(positions, UNROLL)
     if positions == ROW and task.itemsize == PAIR:
         most = min(most, ceil2(-(-task.geometry.n_reduced // (vector * positions))))
@@ -185,6 +197,14 @@ def _threads_of_several_dims(task: Task, accesses: int) -> int:
     return THREADS if _few(task) else ROW
 
 
+def _in_waves(task: Task, positions: int) -> int:
+    """So many threads of a row, twice as many, or half, so that there are not a few more than are resident."""
+    waves = task.geometry.n_kept * positions / (task.machine * RESIDENT_OF_LONGER)
+    if not 1 < waves < LITTLE_MORE:
+        return positions
+    return 2 * positions if positions < WARP else positions // 2
+
+
 def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
     """Threads of a CTA where several share a long row."""
     if shifted:
@@ -208,6 +228,7 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
     if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
+        steps = THREADS_A_ROW_OF_LONGER.get(task.itemsize, steps) if code >= LONGER_COMBINE else steps
     elif _wide(task):
         steps = tuple((OF_ONE_WARP if threads == WARP else most, threads) for most, threads in steps)
     if vector == 1 and code >= LONG_COMBINE:

@@ -2,7 +2,8 @@
 
 The anchor of a state is then a scalar in the loop, and its sums are vectors: each element of theirs is a sum over other
 elements of the accesses, seen from that anchor. In a step the anchors of all elements come first, then what all of them
-and the state so far are, seen from the step's. At the end the elements of the sums are added.
+and the state so far are, seen from the step's. At the end the elements of the sums are added. Sums must be linear for
+that: what a state's anchor alone adds to its sums, as a count does to squares, would be added once an element.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.anchored import Anchored, anchored, horizontal, plus
+from ..compiler.anchored import Anchored, horizontal, plus
 from ..compiler.build import splat
 from ..compiler.combine import unpack, width
 from ..compiler.uniform import uniform
@@ -24,16 +25,9 @@ class OneAnchor:
         self.lanes = width(self.init[0].type)
         self.ends = op.results[0].type != op.operands[2].type
 
-    @classmethod
-    def of(cls, op: Any) -> OneAnchor | None:
-        """Such a walk; None where the elements of a fragment are of several results, or the monoid has no anchor."""
-        several = width(unpack(op.operands[2])[0].type) > 1 and _shares(op)
-        found = anchored(op.regions[1]) if several else None
-        return None if found is None else cls(op, found)
-
     def first(self) -> list[Any]:
         """The state that the walk begins with."""
-        anchor = [splat_of() if (splat_of := uniform(v)) else v for v in self.found.anchor_of(self.init)]
+        anchor = [make() if (make := uniform(v)) else v for v in self.found.anchor_of(self.init)]
         if all(width(v.type) == 1 for v in anchor):
             return self.found.state(anchor, self.found.sums_of(self.init))
         return self.join(None, [self.init])
@@ -41,7 +35,7 @@ class OneAnchor:
     def join(self, state: list[Any] | None, fragments: Sequence[list[Any]]) -> list[Any]:
         """The state, if there is one, with the elements of some fragments."""
         found, states = self.found, [state, *fragments] if state else list(fragments)
-        anchor = horizontal(found.join_all([found.anchor_of(f) for f in fragments]), found.join)
+        anchor = horizontal(found.join_all([found.anchor_of(f) for f in fragments]), self.lanes, found.join)
         anchor = found.join(found.anchor_of(state), anchor) if state else anchor
         sums = found.add(states, anchor)
         return found.state(anchor, [splat(v, self.lanes) if width(v.type) == 1 else v for v in sums])
@@ -50,14 +44,14 @@ class OneAnchor:
         """What the walk gives: a state of scalars, or of fragments with the same anchor in all elements."""
         anchor, sums = self.found.anchor_of(state), self.found.sums_of(state)
         if self.ends:
-            return self.found.state(anchor, horizontal(sums, plus))
+            return self.found.state(anchor, horizontal(sums, self.lanes, plus))
         return self.found.state([splat(v, self.lanes) for v in anchor], sums)
 
 
-def _shares(op: Any) -> bool:
-    """Whether the elements of the fragments are of one result: the last piece of the walk combines them."""
+def shares(op: Any) -> bool:
+    """Whether fragments are vectors of elements of one result: the last piece of the walk combines them."""
     (result,) = op.results
     if result.type != op.operands[2].type:
         return True
     users = [use.owner.operation for use in result.uses]
-    return bool(users) and all(user.name == "fold.thread_reduce" and _shares(user) for user in users)
+    return bool(users) and all(user.name == "fold.thread_reduce" and shares(user) for user in users)

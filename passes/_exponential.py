@@ -1,10 +1,11 @@
 """exp, exp2, expm1 and tanh.
 
-exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r). P begins with 1 + r. For f32 it is of degree 6
-and has the least relative error, 2^-28; for f64 of degree 11, what follows fitted at Chebyshev nodes, with 2^-55.8. exp2 is the same with
-r = x - n, which is exact; of a product x no part is rounded before that. Range reduction with ln2 cut in two, so that n times the first part is exact: W. Cody and
-W. Waite, Software Manual for the Elementary Functions (1980). Where the code around an exponential bounds its argument,
-so that the result is a normal number, it is not bounded again, and 2^n is one factor.
+exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r). P begins with 1 + r. For f32 it is of
+degree 6 and has the least relative error, 2^-28; for f64 of degree 11, fitted at Chebyshev nodes, with 2^-55.8. exp2 is
+the same with r = x - n, which is exact; of a product x nothing is rounded before that. Range reduction with ln2 cut in
+two, so that n times the first part is exact: W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
+Where the code around an exponential bounds its argument, so that the result is a normal number, it is not bounded
+again, and 2^n is one factor.
 
 tanh near zero is x + x^3 T(x^2), T fitted at Chebyshev nodes; beyond, 1 - 2 / (exp(2x) + 1) loses nothing.
 """

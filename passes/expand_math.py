@@ -210,7 +210,8 @@ def _widened(op: Any) -> None:
     if words is None:
         return
     b = Builder(with_shape(element(t), width(words.type)))
-    low, high = (elements(b.value(v)) for v in (arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))))
+    halves = arith.shli(words, b.integer(16)), arith.andi(words, b.integer(-1 << 16))
+    low, high = (elements(b.value(v)) for v in halves)
     replace(op, [fragment([e for pair in zip(low, high, strict=True) for e in pair])])
 
 
@@ -232,12 +233,12 @@ def _run(module: Any) -> None:
     for op in _ops(module, [*_SHORT, *_LONG]):
         with before(op):
             replace(op, [_expanded(op)])
-    for op in _ops(module, list(_INTRINSICS)):
+    for op in _ops(module, [*_INTRINSICS, "arith.extf"]):
         with before(op):
-            replace(op, [_approximated(op) if _is_fast(op) else _intrinsic(op)])
-    for op in _ops(module, ["arith.extf"]):
-        with before(op):
-            _widened(op)
+            if op.name == "arith.extf":
+                _widened(op)
+            else:
+                replace(op, [_approximated(op) if _is_fast(op) else _intrinsic(op)])
 
 
 PASS = Pass("expand-math", _run, (*_SHORT, *_LONG, *_INTRINSICS), "expand math functions into arithmetic")

@@ -51,12 +51,12 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import Any
 
-from ..compiler.anchored import anchored, joined
+from ..compiler.anchored import Anchored, anchored
 from ..compiler.build import before, find, replace, splat
 from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
-from ._anchored import OneAnchor
+from ._anchored import OneAnchor, shares
 from ._blocks import lower_reduce
 from ._packed import lower as lower_bytes
 from ._ranked import lower as lower_ranked
@@ -77,8 +77,9 @@ def _lower(op: Any) -> None:
     with before(op):
         if state := lower_bytes(op) or lower_ranked(op):
             return replace(op, state)
-        one = OneAnchor.of(op)
-        join = one.join if one else partial(_joined, region)
+        found = anchored(region)
+        one = OneAnchor(op, found) if found and found.linear and shares(op) else None
+        join = one.join if one else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
@@ -94,10 +95,11 @@ def _lower(op: Any) -> None:
         return replace(op, [pack(state)])
 
 
-def _joined(region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:
+def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:
     """The state with some fragments, element by element."""
-    makers = [partial(list, f) for f in fragments]
-    return joined(region, [partial(list, state), *makers]) if anchored(region) else combine(region, state, tree(region, makers))
+    if found:
+        return found.joined([state, *fragments])
+    return combine(region, state, tree(region, [partial(list, f) for f in fragments]))
 
 
 def _even(op: Any) -> set[int]:
