@@ -58,10 +58,68 @@ func.func @exp_nearly_bounded(%x: f32) -> f32 {
   return %y : f32
 }
 
-// f64: the same formula with more terms, on 64-bit integers.
+// 2^x where x is a bounded product: the product is not rounded before its integer part is taken off. What is left of it
+// goes into six more terms.
+// CHECK-LABEL: func.func @exp2_of_a_product
+// CHECK-SAME:    (%[[IN:.*]]: f32)
+func.func @exp2_of_a_product(%x: f32) -> f32 {
+  // CHECK:         %[[WITHIN:.*]] = llvm.call_intrinsic "llvm.maximum"
+  // CHECK:         %[[MAGIC:.*]] = arith.constant 0x4B400000 : f32
+  // CHECK-NEXT:    %[[SHIFTED:.*]] = llvm.call_intrinsic "llvm.fma"(%[[WITHIN]], %[[LOG2E:.*]], %[[MAGIC]])
+  // CHECK-NEXT:    %[[N:.*]] = arith.subf %[[SHIFTED]], %[[MAGIC]] : f32
+  // CHECK:         %[[DOWN:.*]] = arith.negf %[[N]] : f32
+  // CHECK-NEXT:    llvm.call_intrinsic "llvm.fma"(%[[WITHIN]], %[[LOG2E]], %[[DOWN]])
+  // CHECK-COUNT-6: llvm.call_intrinsic "llvm.fma"
+  // CHECK-NOT:     llvm.call_intrinsic "llvm.fma"
+  // CHECK:         return
+  %lowest = arith.constant -87.0 : f32
+  %size = math.absf %x : f32
+  %below = arith.negf %size : f32
+  %within = arith.maximumf %below, %lowest : f32
+  %log2e = arith.constant 1.44269502 : f32
+  %product = arith.mulf %within, %log2e : f32
+  %y = math.exp2 %product : f32
+  return %y : f32
+}
+
+// One times a product, added: with fastmath<contract> its factors are multiplied and added in one operation.
+// CHECK-LABEL: func.func @contracted
+// CHECK-SAME:    (%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32)
+func.func @contracted(%a: f32, %b: f32, %c: f32) -> (f32, f32) {
+  // CHECK: llvm.call_intrinsic "llvm.fma"(%[[A]], %[[B]], %[[C]])
+  %one = arith.constant 1.0 : f32
+  %product = arith.mulf %a, %b : f32
+  %x = math.fma %one, %product, %c fastmath<contract> : f32
+  // Without it the product is rounded first.
+  // CHECK: %[[ROUNDED:.*]] = arith.mulf %[[A]], %[[B]] : f32
+  // CHECK: llvm.call_intrinsic "llvm.fma"(%{{.*}}, %[[ROUNDED]], %[[C]])
+  %rounded = arith.mulf %a, %b : f32
+  %y = math.fma %one, %rounded, %c : f32
+  return %x, %y : f32, f32
+}
+
+// bf16 as they were read, two to a word: the upper half of an f32 each.
+// CHECK-LABEL: func.func @widened
+func.func @widened(%from: !llvm.ptr<1>) -> vector<4xf32> {
+  // CHECK: %[[READ:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> vector<4xbf16>
+  // CHECK: %[[WORDS:.*]] = vector.bitcast %[[READ]] : vector<4xbf16> to vector<2xi32>
+  // CHECK: arith.shli %[[WORDS]], %{{.*}} : vector<2xi32>
+  // CHECK: arith.andi %[[WORDS]], %{{.*}} : vector<2xi32>
+  // CHECK-NOT: arith.extf
+  // CHECK: return
+  %read = llvm.load %from : !llvm.ptr<1> -> vector<4xbf16>
+  %wide = arith.extf %read : vector<4xbf16> to vector<4xf32>
+  return %wide : vector<4xf32>
+}
+
+// f64: the same formula with more terms, on 64-bit integers; it is bounded by comparisons, as maximum takes more there.
 // CHECK-LABEL: func.func @exp_f64
 func.func @exp_f64(%x: f64) -> f64 {
-  // CHECK-COUNT-16: llvm.call_intrinsic "llvm.fma"({{.*}}) : (f64, f64, f64) -> f64
+  // CHECK:          arith.cmpf ugt
+  // CHECK-NEXT:     arith.select
+  // CHECK:          arith.cmpf ult
+  // CHECK-NEXT:     arith.select
+  // CHECK-COUNT-14: llvm.call_intrinsic "llvm.fma"({{.*}}) : (f64, f64, f64) -> f64
   // CHECK-NOT:      llvm.call_intrinsic
   // CHECK:          arith.shli %{{.*}}, %{{.*}} : i64
   // CHECK:          return

@@ -515,3 +515,54 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   }) {step = 256, unroll = 2, places = true} : (i32, i32, vector<8xi32>) -> i32
   return %state : i32
 }
+
+// Sums that are seen from an anchor, as log-sum-exp has them: the elements of a step have one anchor with the state so
+// far. It is a scalar, and the first thing that a step finds; then each element takes one exponential, the state one, and
+// what is left are additions. Pair by pair an element would take a comparison and selections beside its exponential.
+// CHECK-LABEL: func.func @one_anchor
+// CHECK-SAME:    (%{{.*}}: i32, %{{.*}}: i32, %[[X:.*]]: vector<4xf32>)
+func.func @one_anchor(%begin: i32, %end: i32, %x: vector<4xf32>) -> (f32, f32) {
+  // CHECK:      %[[ONES:.*]] = arith.constant dense<1.000000e+00> : vector<4xf32>
+  // CHECK:      %[[ALL:.*]]:2 = scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[S:.*]] = %{{.*}}) -> (f32, vector<4xf32>)
+  // CHECK:        arith.maximumf %{{.*}} : vector<2xf32>
+  // CHECK:        %[[STEP:.*]] = arith.maximumf %{{.*}} : f32
+  // CHECK-NEXT:   %[[K:.*]] = arith.maximumf %[[M]], %[[STEP]] : f32
+  // The state so far, seen from there.
+  // CHECK-NEXT:   %[[BACK:.*]] = arith.subf %[[M]], %[[K]] : f32
+  // CHECK-NEXT:   %[[E:.*]] = math.exp2 %[[BACK]] : f32
+  // CHECK-NEXT:   %[[SPREAD:.*]] = vector.broadcast %[[E]] : f32 to vector<4xf32>
+  // CHECK-NEXT:   %[[SEEN:.*]] = arith.mulf %[[S]], %[[SPREAD]] : vector<4xf32>
+  // Both accesses, added to it: here they are one value, and what they take is found once.
+  // CHECK:        %[[FAR:.*]] = arith.subf %[[X]], %{{.*}} : vector<4xf32>
+  // CHECK-NEXT:   %[[EACH:.*]] = math.exp2 %[[FAR]] : vector<4xf32>
+  // CHECK-NEXT:   %[[FIRST:.*]] = math.fma %[[ONES]], %[[EACH]], %[[SEEN]] fastmath<contract> : vector<4xf32>
+  // CHECK-NEXT:   %[[BOTH:.*]] = math.fma %[[ONES]], %[[EACH]], %[[FIRST]] fastmath<contract> : vector<4xf32>
+  // CHECK-NEXT:   scf.yield %[[K]], %[[BOTH]] : f32, vector<4xf32>
+  // At the end the elements have one anchor, and are added.
+  // CHECK:      arith.addf %{{.*}} : vector<2xf32>
+  // CHECK:      %[[SUM:.*]] = arith.addf %{{.*}} : f32
+  // CHECK-NEXT: return %[[ALL]]#0, %[[SUM]] : f32, f32
+  %low = arith.constant dense<0xFF800000> : vector<4xf32>
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %none = builtin.unrealized_conversion_cast %low, %zeros : vector<4xf32>, vector<4xf32> to tuple<vector<4xf32>, vector<4xf32>>
+  %all = "fold.thread_reduce"(%begin, %end, %none) ({
+  ^bb0(%r: i32):
+    %ones = arith.constant dense<1.0> : vector<4xf32>
+    %each = builtin.unrealized_conversion_cast %x, %ones : vector<4xf32>, vector<4xf32> to tuple<vector<4xf32>, vector<4xf32>>
+    "fold.yield"(%each) : (tuple<vector<4xf32>, vector<4xf32>>) -> ()
+  }, {
+  ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    %k = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %k : f32
+    %ea = math.exp2 %da : f32
+    %ta = arith.mulf %sa, %ea : f32
+    %db = arith.subf %mb, %k : f32
+    %eb = math.exp2 %db : f32
+    %tb = arith.mulf %sb, %eb : f32
+    %t = arith.addf %ta, %tb : f32
+    %both = builtin.unrealized_conversion_cast %k, %t : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%both) : (tuple<f32, f32>) -> ()
+  }) {step = 128, unroll = 2} : (i32, i32, tuple<vector<4xf32>, vector<4xf32>>) -> tuple<f32, f32>
+  %m, %s = builtin.unrealized_conversion_cast %all : tuple<f32, f32> to f32, f32
+  return %m, %s : f32, f32
+}

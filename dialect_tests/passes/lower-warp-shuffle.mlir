@@ -266,3 +266,38 @@ gpu.module @no_redux attributes {fold.target = "sm_75"} {
     return %r : i32
   }
 }
+
+// A state with a sum that is seen from an anchor, as log-sum-exp has: lanes first agree on the anchor. Each sees its sum
+// from there once, and then sums only add. Pair by pair it would take two exponentials a step.
+// CHECK-LABEL: func.func @anchored
+// CHECK-SAME:    (%[[M:.*]]: f32, %[[S:.*]]: f32)
+func.func @anchored(%m: f32, %s: f32) -> (f32, f32) {
+  // CHECK:      %[[M1:.*]], %{{.*}} = gpu.shuffle xor %[[M]], %c1_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[K1:.*]] = arith.maximumf %[[M]], %[[M1]] : f32
+  // CHECK-NEXT: %[[M2:.*]], %{{.*}} = gpu.shuffle xor %[[K1]], %c2_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[K:.*]] = arith.maximumf %[[K1]], %[[M2]] : f32
+  // CHECK-NEXT: %[[FAR:.*]] = arith.subf %[[M]], %[[K]] : f32
+  // CHECK-NEXT: %[[E:.*]] = math.exp2 %[[FAR]] : f32
+  // CHECK-NEXT: %[[OWN:.*]] = arith.mulf %[[S]], %[[E]] : f32
+  // CHECK-NEXT: %[[S1:.*]], %{{.*}} = gpu.shuffle xor %[[OWN]], %c1_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[T1:.*]] = arith.addf %[[OWN]], %[[S1]] : f32
+  // CHECK-NEXT: %[[S2:.*]], %{{.*}} = gpu.shuffle xor %[[T1]], %c2_i32, %c32_i32 : f32
+  // CHECK-NEXT: %[[T:.*]] = arith.addf %[[T1]], %[[S2]] : f32
+  // CHECK-NEXT: return %[[K]], %[[T]]
+  %mine = builtin.unrealized_conversion_cast %m, %s : f32, f32 to tuple<f32, f32>
+  %all = "fold.warp_reduce"(%mine) ({
+  ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    %k = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %k : f32
+    %ea = math.exp2 %da : f32
+    %ta = arith.mulf %sa, %ea : f32
+    %db = arith.subf %mb, %k : f32
+    %eb = math.exp2 %db : f32
+    %tb = arith.mulf %sb, %eb : f32
+    %t = arith.addf %ta, %tb : f32
+    %both = builtin.unrealized_conversion_cast %k, %t : f32, f32 to tuple<f32, f32>
+    "fold.yield"(%both) : (tuple<f32, f32>) -> ()
+  }) {lanes = 4, stride = 1, ordered = false} : (tuple<f32, f32>) -> tuple<f32, f32>
+  %a, %b = builtin.unrealized_conversion_cast %all : tuple<f32, f32> to f32, f32
+  return %a, %b : f32, f32
+}
