@@ -6,7 +6,7 @@ from .graph import MonoidGraph, walk
 from .terms import Node, needed, sums_of
 
 COST = {
-    "exp": 18, "exp2": 11, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
+    "exp": 18, "exp2": 12, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
 }  # fmt: skip
 """Operations that stand for several instructions; those of long code for a call; exp2 as of a bounded product."""

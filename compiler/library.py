@@ -106,12 +106,16 @@ def WELFORD(a: Any, b: Any) -> Any:
 def LOGSUMEXP(a: Any, b: Any) -> Any:
     """State (greatest exponent, sum of exponentials relative to it)."""
     (ma, sa), (mb, sb) = a, b
-    # of f64, whose comparisons are slow, a NaN or the sign of a zero may get lost: a NaN stays in the sums
-    m = maximum(ma, mb) if ma.dtype.bits == 32 else where(ma > mb, ma, mb)
-    base = where(abs(m) == math.inf, 0.0, m)
-    # below the greatest by 87 even 2^64 elements are lost beside one
-    ea, eb = (exp2(maximum(-abs(x - base), -87.0) * math.log2(math.e)) for x in (ma, mb))
+    # of f64, whose maximum takes a dozen instructions, the sign of a zero may get lost
+    m = maximum(ma, mb) if ma.dtype.bits == 32 else where((ma > mb) | isnan(ma), ma, mb)
+    base = where(m == -math.inf, 0.0, minimum(m, _LARGEST[m.dtype.bits]))
+    # an infinity is not below the largest number; below the greatest by 87 even 2^64 elements are lost beside one
+    ea, eb = (exp2(maximum(minimum(x - base, 1e-30), -87.0) * math.log2(math.e)) for x in (ma, mb))
     return m, sa * ea + sb * eb
+
+
+_LARGEST = {32: (2.0 - 2.0**-23) * 2.0**127, 64: (2.0 - 2.0**-52) * 2.0**1023}
+"""The largest number of a float format, by its bits."""
 
 
 @monoid(identity=(0, 0))
@@ -368,7 +372,7 @@ def logsumexp(x: Any) -> Sym:
     """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
     wide = cast(x, accumulator(floating(_real(x).dtype)))
     m, s = fold(LOGSUMEXP, wide, 1)
-    return cast(where((abs(m) == math.inf) & (s == s), m, m + log(s)), floating(x.dtype))
+    return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
 
 
 def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:

@@ -27,7 +27,7 @@ SLACK = 64
 
 @dataclass(frozen=True)
 class Side:
-    """States, with the greatest finite magnitude on the way to them and where infinities made a NaN."""
+    """States, with the greatest finite magnitude computed on the way to them and where infinities made a NaN."""
 
     values: States
     scale: Array
@@ -46,7 +46,7 @@ def traced(graph: MonoidGraph, left: Side, right: Side) -> Side:
     scale = np.array(np.broadcast_to(np.maximum(left.scale, right.scale), shape))
     invalid = np.array(np.broadcast_to(left.invalid | right.invalid, shape))
     for e in walk(graph.combine):
-        if e.dtype.is_float:
+        if e.dtype.is_float and e.op != "const":
             found = memo[e.digest]
             size = np.abs(found)
             np.maximum(scale, np.where(np.isfinite(size), size, 0), out=scale)

@@ -1,4 +1,4 @@
-"""The combining tree ``tree-v5``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+"""The combining tree ``tree-v6``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
 
 Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
 """

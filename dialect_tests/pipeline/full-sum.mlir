@@ -33,7 +33,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.target = "sm_90a",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v5"},
+                 finish = "last_block", tree = "tree-v6"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
