@@ -92,7 +92,7 @@ class Anchored:
         return self.state(anchor, self.add([other], anchor, own))
 
     def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
-        """Its ``own`` sums, and those of all ``states`` seen from one ``anchor``; products are added in one operation."""
+        """Its ``own`` sums, and those of all ``states`` seen from one ``anchor``; a product is fused into them."""
         totals: list[Any] = list(own) or [None] * len(self.sums)
         for state in states:
             mapping = dict(zip(self._left, state, strict=True))

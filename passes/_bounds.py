@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isnan
 from typing import Any
 
@@ -35,7 +36,7 @@ def _of_product(low: tuple[float, ...], high: tuple[float, ...]) -> Bounds:
     return (-inf, inf) if any(map(isnan, found)) else (min(found), max(found))
 
 
-_FROM = {
+_FROM: dict[str, Callable[[tuple[float, ...], tuple[float, ...]], Bounds]] = {
     "vector.broadcast": lambda low, high: (low[0], high[0]),
     "arith.negf": lambda low, high: (-high[0], -low[0]),
     "arith.mulf": _of_product,

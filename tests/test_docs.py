@@ -117,6 +117,9 @@ def of_rows() -> tuple[str, ...]:
         f"those of more than {rows.THREADS_A_ROW[3][0]} and up to {rows.OF_ONE_WARP} wide accesses, but of bytes |",
         row(f"accesses of {LONG} operations or more", long[1]) + wide,
         row(f"combines of {LONG} operations or more", long[LONG]) + wide,
+        row(f"pairs of bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[2])
+        + wide,
+        row(f"8 bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[8]) + wide,
         row("single elements, long combines", rows.THREADS_OF_SINGLE_LONG)
         + f" elements, of combines of {LONG} operations or more |",
         row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import warpfold as wf
 
 
-@wf.monoid(identity=(0, 0), lift=lambda x: (1, x), finish=lambda n, m: m)
+@wf.monoid(identity=(0, 0), lift=lambda x: (1, x), finish=lambda _n, m: m)
 def weighted_mean(a: Any, b: Any) -> Any:
     """Linear, and its anchor, a count, is one for all elements of an access."""
     (na, ma), (nb, mb) = a, b
@@ -26,7 +26,7 @@ def weighted_mean(a: Any, b: Any) -> Any:
     return n, ma * (na / by) + mb * (nb / by)
 
 
-@wf.monoid(identity=(0, 0, 0, 0), lift=lambda x: (1, x, 0, 0), finish=lambda n, m, s, t: (s, t))
+@wf.monoid(identity=(0, 0, 0, 0), lift=lambda x: (1, x, 0, 0), finish=lambda _n, _m, s, t: (s, t))
 def moments(a: Any, b: Any) -> Any:
     """Not linear: counts add squares and cubes of their own; and cubes are seen by way of squares."""
     (na, ma, sa, ta), (nb, mb, sb, tb) = a, b
@@ -37,7 +37,7 @@ def moments(a: Any, b: Any) -> Any:
     return n, m, squares, (ta + 3.0 * sa * da + na * da * da * da) + (tb + 3.0 * sb * db + nb * db * db * db)
 
 
-@wf.monoid(identity=(-math.inf, 0, 0), lift=lambda x, v: (x, 1, v), finish=lambda m, s, o: o / s)
+@wf.monoid(identity=(-math.inf, 0, 0), lift=lambda x, v: (x, 1, v), finish=lambda _m, s, o: o / s)
 def attention(a: Any, b: Any) -> Any:
     """Online softmax of scores, with the values that it weighs."""
     (ma, sa, oa), (mb, sb, ob) = a, b
