@@ -99,7 +99,7 @@ class Anchored:
             mapping |= zip(self.anchor_of(self._made), anchor, strict=True)
             clone(self._moving, mapping)
             for i, k in enumerate(self.sums):
-                terms = [tuple(mapping[v] for v in term) for term in self._terms[k]]
+                terms = [tuple(mapping.get(v, v) for v in term) for term in self._terms[k]]
                 totals[i] = reduce(_plus, terms, totals[i])
         return totals
 
@@ -109,7 +109,7 @@ def anchored(region: Any) -> Anchored | None:
     block = region.blocks[0]
     made = [x for v in list(block.operations)[-1].operation.operands for x in unpack(v)]
     read = _reader(block)
-    terms = sums_of(made, read) if len(made) > 1 else None
+    terms = sums_of(made, read)
     return Anchored(block, made, terms, read) if terms else None
 
 
@@ -144,7 +144,9 @@ def _reader(block: Any) -> Callable[[Any], Node]:
     nodes = {v: Node("param", (), k) for k, v in enumerate(block.arguments)}
 
     def read(v: Any) -> Node:
-        if v not in nodes:
+        if v not in nodes and isinstance(v, ir.BlockArgument):
+            nodes[v] = Node(f"taken from outside, {len(nodes)}")
+        elif v not in nodes:
             op = v.owner.operation
             details = [f"{name}={value}" for name, value in op.attributes.items()] if op.name not in _OPS else ()
             nodes[v] = Node(_OPS.get(op.name) or " ".join((op.name, *details, str(v.type))), list(op.operands))

@@ -4,8 +4,9 @@ Each step runs the body ``unroll`` times, so that all its loads are in flight, c
 folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
 the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
 vector at the end, neighbours first. Bytes are added as words (``_packed.py``), and of numbered ones the first of the
-least is found among words of two (``_ranked.py``). Blocks that lie side by side in a thread's registers need no loop
-(``_blocks.py``).
+least is found among words of two (``_ranked.py``). Where states have sums that are seen from an anchor, all of a step
+come together at once (``compiler/terms.py``), those of one result under one anchor (``_anchored.py``). Blocks that lie
+side by side in a thread's registers need no loop (``_blocks.py``).
 
 A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
 in it, is a scalar in the loop: Welford's count, and with it the division by it.
