@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from .build import splat
-from .combine import clone, combine, halves, tree, unpack, width
+from .combine import clone, combine, splat, tree, unpack, width
 from .dialect.base import element
 from .mlir import arith, ir, math
 from .terms import Node, Read, Term, needed, sums_of
@@ -118,14 +117,6 @@ def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     return [_plus(a, (b,)) for a, b in zip(left, right, strict=True)]
 
 
-def horizontal(values: Sequence[Any], lanes: int, join: Callable[..., list[Any]]) -> list[Any]:
-    """The ``lanes`` elements of fragments joined into scalars, neighbours first."""
-    found = list(values)
-    for _ in range(lanes.bit_length() - 1):
-        found = join(*halves(found))
-    return found
-
-
 def joined(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
     """``tree``, but that the states of an anchored monoid come together at once."""
     found = anchored(region) if len(states) > 1 else None
@@ -180,7 +171,7 @@ def _equal(a: Any, b: Any) -> Any:
 
 def _select(condition: Any, a: Any, b: Any) -> Any:
     lanes = max(width(v.type) for v in (condition, a, b))
-    return arith.select(condition, *(splat(v, lanes) if width(v.type) < lanes else v for v in (a, b)))
+    return arith.select(condition, splat(a, lanes), splat(b, lanes))
 
 
 def _plus(total: Any, term: Term) -> Any:
@@ -190,7 +181,7 @@ def _plus(total: Any, term: Term) -> Any:
         return zeros[0] if total is None else total
     given = term if total is None or known(total) == 0 else (total, *term)
     lanes = max(width(v.type) for v in given)
-    given = tuple(splat(v, lanes) if width(v.type) < lanes else v for v in given)
+    given = tuple(splat(v, lanes) for v in given)
     floats = isinstance(element(given[0].type), ir.FloatType)
     if len(given) == 1:
         return given[0]

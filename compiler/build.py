@@ -8,7 +8,7 @@ from typing import Any
 
 from .combine import width, with_shape
 from .errors import error
-from .mlir import arith, gpu, ir, llvm, vector
+from .mlir import arith, gpu, ir, llvm
 
 
 def find(operation: Any, name: str) -> list[Any]:
@@ -51,11 +51,6 @@ def word_type() -> Any:
 def i32(value: int) -> Any:
     """An i32 constant."""
     return integer(word_type(), value)
-
-
-def splat(x: Any, width: int) -> Any:
-    """The scalar ``x`` as a fragment of ``width`` elements."""
-    return x if width == 1 else vector.broadcast(with_shape(x.type, width), x)
 
 
 def memory_type(t: Any) -> Any:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .mlir import arith, ir, vector
+
+Join = Callable[[list[Any], list[Any]], list[Any]]
+"""One list of values of two."""
 
 
 def with_shape(t: Any, width: int) -> Any:
@@ -54,7 +58,7 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
     clone(ops, mapping, lanes)
     values = [mapping.get(x, x) for v in last.operands for x in unpack(v)]
     mixed = any(width(a.type) < lanes for a in arguments)
-    return values if lanes == 1 or mixed else [_splat(v, lanes) for v in values]
+    return values if lanes == 1 or mixed else [splat(v, lanes) for v in values]
 
 
 def clone(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int = 0) -> None:
@@ -84,8 +88,7 @@ def _clone_fragments(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int, *,
         even = mixed and bool(varying) and all(width(mapping.get(v, v).type) == 1 for v in varying)
         own = 1 if even else lanes
         operands = [
-            constant(constants[v], 1) if even and v in constants else _splat(mapping.get(v, v), own)
-            for v in op.operands
+            constant(constants[v], 1) if even and v in constants else splat(mapping.get(v, v), own) for v in op.operands
         ]
         types = [with_shape(r.type, own) for r in op.results]
         new = ir.Operation.create(op.name, types, operands, dict(op.attributes.items()), loc=op.location)
@@ -102,8 +105,8 @@ def _clone_scalars(ops: Sequence[Any], mapping: dict[Any, Any]) -> None:
         mapping.update(zip(op.results, new.results, strict=True))
 
 
-def _splat(v: Any, lanes: int) -> Any:
-    """A value that the block took from outside, on all lanes."""
+def splat(v: Any, lanes: int) -> Any:
+    """``v`` as a fragment of ``lanes`` elements: a scalar on all of them."""
     return v if width(v.type) == lanes else vector.broadcast(with_shape(v.type, lanes), v)
 
 
@@ -134,18 +137,16 @@ def tree(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any
 
 def horizontal(region: Any, state: Sequence[Any], lanes: int) -> list[Any]:
     """The ``lanes`` elements of a state combined into scalars, neighbours first."""
-    values = list(state)
+    return halved(partial(combine, region), state, lanes)
+
+
+def halved(join: Join, values: Sequence[Any], lanes: int) -> list[Any]:
+    """The ``lanes`` elements of fragments joined into scalars: even ones with odd ones, until one is left."""
+    found = list(values)
     while lanes > 1:
-        values = combine(region, *halves(values))
-        lanes //= 2
-    return values
-
-
-def halves(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Every other element of fragments, and those between them; a scalar is all of them."""
-    lanes = max(width(v.type) for v in values)
-    even, odd = ([_pick(v, range(k, lanes, 2)) for v in values] for k in (0, 1))
-    return even, odd
+        even, odd = ([_pick(v, range(k, lanes, 2)) for v in found] for k in (0, 1))
+        found, lanes = join(even, odd), lanes // 2
+    return found
 
 
 def _pick(v: Any, positions: range) -> Any:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from .anchored import anchored, plus
 from .build import i32, word_type
-from .combine import combine, elements, fragment
+from .combine import Join, combine, elements, fragment
 from .mlir import arith, gpu, ir, scf
 from .target import WARP
-
-Join = Callable[[list[Any], list[Any]], list[Any]]
-"""One list of values of two."""
 
 
 def exchange(x: Any, distance: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..compiler.build import address, before, integer, load, replace, splat, store
-from ..compiler.combine import elements, fragment, width
+from ..compiler.build import address, before, integer, load, replace, store
+from ..compiler.combine import elements, fragment, splat, width
 from ..compiler.dialect.access import ACCESS
 from ..compiler.dialect.base import boolean, element, string
 from ..compiler.dialect.base import integer as attribute

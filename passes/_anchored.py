@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.anchored import Anchored, horizontal, plus
-from ..compiler.build import splat
-from ..compiler.combine import unpack, width
+from ..compiler.anchored import Anchored, plus
+from ..compiler.combine import halved, splat, unpack, width
 from ..compiler.uniform import uniform
 
 
@@ -35,16 +34,16 @@ class OneAnchor:
     def join(self, state: list[Any] | None, fragments: Sequence[list[Any]]) -> list[Any]:
         """The state, if there is one, with the elements of some fragments."""
         found, states = self.found, [state, *fragments] if state else list(fragments)
-        anchor = horizontal(found.join_all([found.anchor_of(f) for f in fragments]), self.lanes, found.join)
+        anchor = halved(found.join, found.join_all([found.anchor_of(f) for f in fragments]), self.lanes)
         anchor = found.join(found.anchor_of(state), anchor) if state else anchor
         sums = found.add(states, anchor)
-        return found.state(anchor, [splat(v, self.lanes) if width(v.type) == 1 else v for v in sums])
+        return found.state(anchor, [splat(v, self.lanes) for v in sums])
 
     def last(self, state: list[Any]) -> list[Any]:
         """What the walk gives: a state of scalars, or of fragments with the same anchor in all elements."""
         anchor, sums = self.found.anchor_of(state), self.found.sums_of(state)
         if self.ends:
-            return self.found.state(anchor, horizontal(sums, self.lanes, plus))
+            return self.found.state(anchor, halved(plus, sums, self.lanes))
         return self.found.state([splat(v, self.lanes) for v in anchor], sums)
 
 

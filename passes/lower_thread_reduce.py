@@ -53,8 +53,8 @@ from functools import partial, reduce
 from typing import Any
 
 from ..compiler.anchored import Anchored, anchored
-from ..compiler.build import before, find, replace, splat
-from ..compiler.combine import clone_block, combine, horizontal, pack, tree, unpack, width
+from ..compiler.build import before, find, replace
+from ..compiler.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
 from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
 from ._anchored import OneAnchor, shares
@@ -92,7 +92,7 @@ def _lower(op: Any) -> None:
         elif op.results[0].type != init.type:
             state = horizontal(region, state, lanes)
         else:
-            state = [splat(v, lanes) if width(v.type) < lanes else v for v in state]
+            state = [splat(v, lanes) for v in state]
         return replace(op, [pack(state)])
 
 

@@ -120,6 +120,7 @@ def of_rows() -> tuple[str, ...]:
         row(f"pairs of bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[2])
         + wide,
         row(f"8 bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[8]) + wide,
+        f"where rows have up to {rows.LITTLE_MORE} times as many as the {rows.RESIDENT_OF_LONGER} an SM ",
         row("single elements, long combines", rows.THREADS_OF_SINGLE_LONG)
         + f" elements, of combines of {LONG} operations or more |",
         row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",

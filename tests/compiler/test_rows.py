@@ -28,6 +28,7 @@ from warpfold.compiler.rows import (
     ROW,
     THREADS_A_ROW,
     THREADS_A_ROW_OF_LONG,
+    THREADS_A_ROW_OF_LONGER,
     THREADS_A_ROW_OF_PAIRS,
     THREADS_OF_BYTES,
     THREADS_OF_HALVES,
@@ -75,6 +76,23 @@ def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
         found = [plan(int(n) * wide, t) for n in (most, most + 1)]
         assert [p.positions for p in found] == [threads, above]
         assert {p.vector for p in found} == {wide}
+
+
+@pytest.mark.parametrize("t", ["f16", "f64"])
+def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
+    wide = WIDEST // dtype(t).itemsize
+    for (most, threads), (_, above) in pairwise(THREADS_A_ROW_OF_LONGER[dtype(t).itemsize]):
+        found = [plan(int(n) * wide, t, "logsumexp") for n in (most, most + 1)]
+        assert [p.positions for p in found] == [threads, above]
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "threads"),
+    [(16384, 1024, 8), (32768, 1024, 16), (65536, 1024, 8), (4096, 4096, WARP), (8192, 4096, 16), (16384, 4096, WARP)],
+)
+def test_rows_of_words_are_not_a_few_more_than_are_resident(rows: int, n: int, threads: int) -> None:
+    """Eight threads, or a warp, but for what is between one and LITTLE_MORE times as many as a machine has room for."""
+    assert plan_for("logsumexp", (rows, n), "f32", axis=1).choice.plan.positions == threads
 
 
 @pytest.mark.parametrize("t", ["i8", "f16"])
