@@ -54,7 +54,9 @@ class Facts:
         pieces: whether runs are cut into pieces.
         block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
             alone; else nothing.
-        places: whether elements are bytes whose numbers have NUMBER_BITS at most.
+        places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
+        numbers: ``up`` where the numbers of a result's elements go up along the walk, ``down`` where they go down;
+            nothing where neither is so, or nobody asks.
     """
 
     kept_rank: int
@@ -70,6 +72,7 @@ class Facts:
     pieces: bool = False
     block: tuple[int, ...] = ()
     places: bool = False
+    numbers: str = ""
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row, beyond which the tile of a CTA does not go."""

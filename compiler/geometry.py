@@ -82,6 +82,14 @@ class Geometry:
         return self.n_reduced * self.times * (self.after.n_reduced if self.after else 1)
 
     @property
+    def numbers(self) -> str:
+        """Which way the numbers of a result's elements go along the walk: ``up``, ``down``, or neither."""
+        strides = [d.index_stride for d in self.reduced if d.size > 1]
+        if len(strides) != 1 or not strides[0]:
+            return ""
+        return "up" if strides[0] > 0 else "down"
+
+    @property
     def runs(self) -> int:
         """Runs in which the elements of a result lie: one for each index of all reduced dims but the innermost."""
         return prod(d.size for d in self.reduced[:-1])

@@ -49,6 +49,8 @@ fill whole sectors anyway."""
 LONG_COMBINE, LONGER_COMBINE = 16, 20
 """Operations of a combine from which on it is long: threads would spend their time on what they do once; and of one
 that costs so much that there is little to gain from how elements are read."""
+KEYED = {1: 16, 2: 256}
+"""Elements of a result, by their bytes, from which on along the kept axis words are made of the chosen ones alone."""
 SHIFTED_OF_LONG = {
     LONG_COMBINE: {1: 2000, 2: 100_000, 4: 100_000, 8: 20_000}, LONGER_COMBINE: {1: 400, 2: 400, 4: 1200, 8: 1200},
 }  # fmt: skip
@@ -133,9 +135,19 @@ def joins_truths(task: Task) -> bool:
     return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
+def keyed(task: Task, axis: str) -> bool:
+    """Whether the least word is wanted that narrow elements make with their numbers, by lanes along ``axis``.
+
+    One of a step alone is widened then, if the numbers go up along the walk, or down (``passes/_ranked.py``).
+    """
+    asked = task.program.uses_index and operation(task.monoid) == "min" and task.itemsize <= 2
+    many = axis == "reduced" or task.geometry.n_reduced >= KEYED.get(task.itemsize, 0)
+    return asked and many and bool(task.geometry.numbers)
+
+
 def numbers_bytes(task: Task) -> bool:
-    """Whether the least word is wanted that bytes make with their numbers: one of a step alone is widened then."""
-    return task.itemsize == 1 and task.program.uses_index and operation(task.monoid) == "min"
+    """The same of bytes."""
+    return task.itemsize == 1 and keyed(task, "reduced")
 
 
 def unroll_of(task: Task, axis: Axis, vector: int) -> int:
@@ -143,7 +155,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     several = axis == "kept" and ranks(task.geometry) != (1, 1) and not is_cut(task, vector)
     by_bytes = (IN_FLIGHT_OF_SEVERAL_DIMS if several else IN_FLIGHT) // (vector * task.itemsize)
     shares = task.itemsize == 1 and bool(task.program.shared)
-    values = WIDENED_LIMIT if shares or (axis == "reduced" and numbers_bytes(task)) else VALUES_LIMIT
+    values = WIDENED_LIMIT if shares or keyed(task, axis) else VALUES_LIMIT
     by_state = values // (vector * registers_in_flight(task))
     by_code = CODE_LIMIT // operations(task.monoid)
     return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))

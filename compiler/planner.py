@@ -22,13 +22,13 @@ from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .gaps import laid
 from .geometry import Geometry
-from .limits import fitting
+from .limits import fitting, keyed
 from .ownership import Launch, cells_of, launch, piece, shared, tiles_of
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import is_raised, repetitions
 from .split import coarsened, parts_of
-from .staggered import before_periods, serve_better, staggered
+from .staggered import serve_better, staggered
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
 NUMBERS = 1 << NUMBER_BITS
@@ -101,10 +101,6 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
     if plan.fast == "reduced":
         return runs.plan(task, plan, notes)
     wide = columns.wide(task, fitting(task, plan, Notes()))
-    if before_periods(task) and periodic(task, wide, plan, Notes()) != plan:
-        found = staggered(task, wide, plan, notes)
-        if found != plan:
-            return found
     plan = periodic(task, wide, plan, notes)
     return staggered(task, wide, plan, notes) if serve_better(task, wide, plan) else plan
 
@@ -154,7 +150,8 @@ def facts(task: Task, plan: Plan) -> Facts:
         gapped=g.gap > 0,
         pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
         block=whole.block(task) or () if plan.walk == "whole" else (),
-        places=task.program.uses_index and task.itemsize == 1 and g.count <= NUMBERS,
+        places=task.program.uses_index and task.itemsize <= 2 and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
+        numbers=g.numbers if keyed(task, plan.fast) else "",
     )
 
 

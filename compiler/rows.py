@@ -66,8 +66,10 @@ RESIDENT_OF_LONGER, LITTLE_MORE = 1536, 1.75
 """Threads of such a combine of words that the registers of an SM have room for, and how many times as many as are
 resident are too few: while those run that came last, most of the machine waits. Others take more work an element, which
 weighs more."""
-THREADS_OF_NUMBERED = ((6, 1), (160, 4), (400, 8), (1300, 16), (4096, WARP))
-"""The same of bytes that are numbered: a step of few has little to choose from."""
+THREADS_OF_NUMBERED = ((6, 1), (32, 4), (64, 8), (128, 16), (511, WARP), (2000, ROW))
+THREADS_OF_SHIFTED_NUMBERED = ((6, 1), (24, 2), (70, 4), (130, 8), (700, 16), (8000, ROW))
+"""The same of bytes that are numbered, and of those where they begin anywhere: a thread has no more than one step has
+room for, or a few that have much to choose from."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
 HALF = 8
@@ -108,7 +110,8 @@ def plan(task: Task, notes: Notes) -> Plan:
         positions = _threads_that_share(task, vector, shifted=shifted)
     if positions <= WARP and task.itemsize == 4 and operations(task.monoid) >= LONGER_COMBINE:
         positions = _in_waves(task, positions)
-    unroll = min(unroll_of(task, "reduced", vector), _most(task, positions, vector, shifted=shifted))
+    most = _most(task, positions, vector, shifted=shifted)
+    unroll = most if numbers_bytes(task) and vector > 1 else min(unroll_of(task, "reduced", vector), most)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -119,8 +122,11 @@ def plan(task: Task, notes: Notes) -> Plan:
 
 def _widest(task: Task) -> int:
     """Elements of an access at most."""
+    if numbers_bytes(task):
+        widest = widest_of(task, STATE_LIMIT)
+        shifted = "shifted" in planned(task, "reduced", widest) and task.program.inputs[0] != BOOL
+        return min(widest, HALF) if shifted and not _few(task) else widest
     widest = calm_widest(task)
-    widest = widest_of(task, STATE_LIMIT) if numbers_bytes(task) else widest
     return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
 
 
@@ -152,15 +158,15 @@ def _wide(task: Task) -> bool:
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     nbytes = task.geometry.n_reduced * task.itemsize
-    if numbers_bytes(task):
-        return DEEP if not shifted else 2 if task.program.inputs[0] == BOOL else 1
+    each = task.geometry.n_reduced // (vector * positions)
+    if numbers_bytes(task) and vector > 1:
+        return _most_of_numbered(task, positions, vector, shifted=shifted)
     if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
         return DEEP
     if shifted:
         if positions == 1 and task.geometry.n_reduced // vector % 2:
             return 1  # of two in flight one would be left over
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
-    each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
@@ -171,6 +177,15 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if vector > 1 and vector * task.itemsize < WIDEST:
         most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else DEEP)
     return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most
+
+
+def _most_of_numbered(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
+    """The same of bytes that are numbered: of aligned ones all at once, if no threads then have one more, or DEEP."""
+    if shifted:
+        return 1 if _few(task) and task.program.inputs[0] != BOOL else UNROLL_OF_SHIFTED
+    accesses = -(-task.geometry.n_reduced // vector)
+    each = -(-accesses // positions)
+    return ceil2(each) if each < UNROLL and accesses % (DEEP * positions) else DEEP
 
 
 def _threads_a_row(task: Task, vector: int) -> int:
@@ -223,7 +238,8 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     """(accesses, threads) of rows that fill the machine."""
     code = operations(task.monoid)
     if numbers_bytes(task) and vector > 1:
-        return THREADS_OF_NUMBERED
+        aligned = planned(task, "reduced", vector) == {"aligned"}
+        return THREADS_OF_NUMBERED if aligned else THREADS_OF_SHIFTED_NUMBERED
     is_long = code * vector >= LONG_COMBINE
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
     if is_long:

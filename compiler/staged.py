@@ -15,7 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths, numbers_bytes
+from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths, keyed, numbers_bytes
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -25,8 +25,9 @@ TILE = 1 << 14
 """Bytes of a copy: an SM holds eight, and each of 256 threads reads four accesses of 16 bytes."""
 ROW, ROWS = 5 << 9, 1 << 13
 """Bytes, at most, of a row that is reduced from a copy, and of the rows of a middle axis: longer rows fill vectors."""
-ROW_OF_NARROW = 1600
-"""The same of rows of elements that are narrower than a word, where they are read by the word."""
+ROW_OF_NARROW, ROW_OF_NUMBERED = 1600, 1100
+"""The same of rows of elements that are narrower than a word, where they are read by the word; and of bytes that are
+numbered."""
 TILES = 8
 """Copies an SM must get at least."""
 LINE = 64
@@ -34,7 +35,7 @@ LINE = 64
 LONG = {1: 1408, 2: 600, 4: 1408, 8: 1408}
 """Bytes of an aligned row, by those of an element, from which on the same holds: it has vectors enough."""
 NUMBERED = 300
-"""Elements of a row of numbered bytes from which on steps of many are faster, wherever it begins."""
+"""Bytes of a row of numbered ones from which on nothing is gained where rows lie whole accesses apart."""
 HALF, OF_HALVES, SHORT = 8, 88, {1: 288, 2: 144}
 """Bytes of an access for which a row of narrow elements must be aligned, if it has no more than so many bytes, so that
 nothing is gained by a copy; and the most bytes, by those of an element, of one that is aligned for whole accesses."""
@@ -59,13 +60,15 @@ WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
 }  # fmt: skip
 """(bytes, width), by the bytes of an element: of rows of so many bytes at most so many are read at once. Few more are
 read than there are, and of a few pairs of bytes each by itself."""
-PACKED, IN_WORDS = ("add", "and", "or"), 20
-"""Combines of bytes that take those of a word at once; and elements of a row from which on others read words, too."""
+PACKED, IN_WORDS, FEW_WORDS = ("add", "and", "or"), 20, 3
+"""Combines of bytes that take those of a word at once; elements of a row from which on others read words, too; and
+accesses of HALF from which on numbered ones are read so."""
 LANES_OF_WORDS: dict[int, tuple[tuple[int, int], ...]] = {
     1: ((760, 1), (ROWS, 8)), 2: ((640, 1), (1400, 4), (ROWS, 8)),
 }  # fmt: skip
-"""(bytes, lanes), by the bytes of an element: rows of so many bytes at most, read by the word, get so many lanes; each
-makes few accesses then."""
+LANES_OF_NUMBERED = ((760, 1), (ROWS, 4))
+"""(bytes, lanes), by the bytes of an element, and of numbered bytes: rows of so many bytes at most, read by the word,
+get so many lanes; each makes few accesses then."""
 FEW_LANES = ((200, 2), (ROWS, 4))
 """(bytes, lanes): the same where rows lie whole accesses apart and are read half an access at once."""
 BANKS = 128
@@ -80,8 +83,9 @@ UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
 """Its elements in flight, and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
 UNROLL_OF_MIDDLE, UNROLL_OF_BYTES = ((18, 4), (4, 2), (1, 1)), ((4, 4), (1, 1))
-"""(accesses, unroll): threads of at least so many accesses have so many in flight: of rows, of a middle axis, and of
-bytes of one. Of fewer those that are left over would cost more."""
+UNROLL_OF_KEYED = {1: ((4, 4), (0, 1)), 2: ((32, 4), (0, 1))}
+"""(accesses, unroll): threads of at least so many accesses have so many in flight: of rows, of a middle axis, of bytes
+of one, and of narrow elements that are numbered, by their bytes. Of fewer those that are left over would cost more."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -95,10 +99,11 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     unit = tiles.unit(g, 0)
     single = tiles.results(g) == 1
-    longest = (ROW_OF_NARROW if own.vector > 1 else ROW) if single else ROWS
+    longest = ROW_OF_NUMBERED if numbers_bytes(task) else ROW_OF_NARROW if own.vector > 1 else ROW
+    longest = longest if single else ROWS
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
         return None
-    if single and numbers_bytes(task) and g.n_reduced >= NUMBERED:
+    if single and numbers_bytes(task) and g.n_reduced >= NUMBERED and _in_accesses(task):
         return None
     if single and unit.stride >= GAP.get(task.itemsize, unit.stride + 1) * unit.span:
         return None
@@ -139,7 +144,8 @@ def _vector(task: Task) -> int:
         return 1
     nbytes = n * item
     if item == 1 and operation(task.monoid) not in PACKED:
-        return WORD if n >= IN_WORDS and takes_words(task, WORD) else 1
+        width = HALF if numbers_bytes(task) and n >= FEW_WORDS * HALF else WORD
+        return width if n >= IN_WORDS and takes_words(task, width) else 1
     width = next(width for most, width in WIDTHS[item] if nbytes <= most or most == ROWS)
     width = HALF if width > HALF and _in_accesses(task) else width
     return width // item if takes_words(task, width // item) else 1
@@ -195,7 +201,12 @@ def _unroll(task: Task, vector: int, lanes: int) -> int:
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL_OF_LONG, floor2(n))
     if vector > 1:
-        return 1
+        each = n // (vector * lanes)
+        return (
+            next(unroll for least, unroll in UNROLL_OF_KEYED[task.itemsize] if each >= least)
+            if keyed(task, "reduced")
+            else 1
+        )
     table = UNROLL_OF_BYTES if task.itemsize == 1 else UNROLL_OF_MIDDLE
     table = UNROLL if nearest(task.geometry.reduced) <= 1 else table
     return next(unroll for least, unroll in table if max(1, n // lanes) >= least)
@@ -224,7 +235,7 @@ def _lanes(task: Task, vector: int, results: int) -> int:
     g, item = task.geometry, task.itemsize
     if vector > 1:
         apart = _in_accesses(task)
-        steps = FEW_LANES if apart else LANES_OF_WORDS[item]
+        steps = FEW_LANES if apart else LANES_OF_NUMBERED if numbers_bytes(task) else LANES_OF_WORDS[item]
         least = next(lanes for most, lanes in steps if g.n_reduced * item <= most or most == ROWS)
         pitch = abs(g.kept[-1].strides[0]) * item if g.kept else 0
         return max(least, min(BANKS, pitch & -pitch) // HALF) if apart else least

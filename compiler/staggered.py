@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from .access import planned
 from .columns import SEVERAL, is_heavy
-from .limits import UNROLL, joins_truths, unroll_of
+from .limits import UNROLL, joins_truths, keyed, unroll_of
 from .plan import Plan
 from .split import CTAS_PER_SM, THREADS
 from .target import WARP
@@ -41,8 +41,6 @@ SINGLE = 8
 """Bytes of an element from which on single ones of a middle axis are as fast."""
 OF_PAIRS = 8 << 20
 """The same of elements of two bytes whose states take several registers."""
-NUMBERED = 128
-"""Columns of numbered bytes beyond which such warps come before periods, which have few rows of them at once."""
 ALONE = 160
 """Narrow elements of a result from which on a thread does not walk them alone where accesses begin anywhere."""
 STEPS = 2
@@ -74,7 +72,7 @@ def staggered(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     vector = min(wide.vector, widest(task), max(2, WIDTH // task.itemsize))
     others = joins_truths(task) or task.program.uses_index
     most = OF_TRUTHS if task.itemsize == 1 and others else IN_FLIGHT[task.itemsize]
-    if task.program.shared:
+    if task.program.shared or keyed(task, "kept"):
         most = unroll_of(task, "kept", vector)
     unroll = min(most, max(wide.unroll, wide.unroll * wide.vector // vector)) if task.itemsize > 1 else most
     found = replace(wide, walk="staggered", vector=vector, unroll=unroll, lanes=1, warps=THREADS // WARP, warps_kept=1)
@@ -131,11 +129,6 @@ def serve_better(task: Task, wide: Plan, plan: Plan) -> bool:
         return True
     anywhere = plan.vector == 1 or "unaligned" in planned(task, "kept", plan.vector)
     return task.itemsize <= 2 and anywhere and task.geometry.n_reduced >= ALONE
-
-
-def before_periods(task: Task) -> bool:
-    """Whether staggered warps are faster than periods, where both serve: of bytes that take much work."""
-    return task.itemsize == 1 and task.program.uses_index and task.geometry.columns > NUMBERED
 
 
 def serves(task: Task, plan: Plan) -> bool:

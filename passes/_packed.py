@@ -61,7 +61,7 @@ class Lift:
         """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
         found = as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
         for mask in self.masks:
-            inside = _mask_words(mask, len(found))
+            inside = mask_words(mask, len(found))
             if _NEUTRAL[self.combine]:
                 found = [arith.ori(w, arith.xori(m, i32(-1))) for w, m in zip(found, inside, strict=True)]
             else:
@@ -161,7 +161,12 @@ def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
 
 def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
     """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
-    return [llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(s)], [], []) for s in selectors]
+    return [permuted(a, b, s) for s in selectors]
+
+
+def permuted(a: Any, b: Any, selector: int) -> Any:
+    """The word that ``prmt`` makes of the bytes of two."""
+    return llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(selector)], [], [])
 
 
 def _counting(lift: Lift) -> list[Any]:
@@ -245,19 +250,20 @@ def is_set(source: Any) -> Any:
 
 # --- words and what they are made of ---------------------------------------------------------------------------------
 def as_words(source: Any) -> list[Any]:
-    count = width(source.type) // BYTES
+    """A fragment of narrow elements as words."""
+    count = width(source.type) * bytes_of(element(source.type)) // BYTES
     words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
     return [vector.extract(words, [], [i]) for i in range(count)]
 
 
-def _mask_words(mask: Any, count: int) -> list[Any]:
+def mask_words(mask: Any, count: int) -> list[Any]:
     """Words with all bits of a byte set where the mask holds: an end of the walk is found once a word."""
     if is_a(mask, "vector.broadcast"):
-        return _mask_words(mask.owner.operands[0], count)
+        return mask_words(mask.owner.operands[0], count)
     if width(mask.type) == 1:
         return [arith.extsi(word_type(), mask)] * count
     if is_a(mask, "arith.andi"):
-        return [arith.andi(a, b) for a, b in zip(*(_mask_words(m, count) for m in mask.owner.operands), strict=True)]
+        return [arith.andi(a, b) for a, b in zip(*(mask_words(m, count) for m in mask.owner.operands), strict=True)]
     if (
         is_a(mask, "arith.cmpi")
         and _counts_up(mask.owner.operands[0])

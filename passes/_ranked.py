@@ -1,273 +1,256 @@
-"""The first of the least bytes, or of the greatest: two at a time, and one word of rank and number a step.
+"""The first of the least elements, or of the greatest: a thread notes a key and a place, and makes one word at the end.
 
-Where elements are bytes with their numbers below, each is a word of 32 or 64 bits to the program, and the combine takes
-the least. Of a step's bytes only the first of the least can be that. So each byte gets its place in the step beside it
-instead (``prmt``), two of them are a word, and the better of two pairs is one instruction: an instruction a byte in
-all. Then the one that is left becomes the program's word, with the number that its place has.
+Where elements of 8 or 16 bits have their numbers below, each is a word of 32 or 64 bits to the program, and the combine
+takes the least. Here an element gets its *place* in the step beside its key instead (``_ranks.py``): of bytes two such
+are a register, which ``prmt`` makes and one ``min.s16x2`` compares with two others; of 16 bits one is. The least of a
+step is noted, with where the step begins, if its key is less than the one so far; only when the walk has ended becomes
+what was noted the program's word, with the number that its place has.
 
-The bytes of a step lie in the order of their numbers, or where these count down in the other: then places do, too.
+The numbers of a thread's elements must go up along its walk, or down; then places count down, too, and of equal keys
+the last one is noted.
+
+What is noted is one register: a key, a bit that is set where there is no element, and a place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ..compiler.abi import NUMBER_BITS
-from ..compiler.build import i32, integer, word_type
-from ..compiler.combine import clone_block, horizontal, single_op, width
-from ..compiler.dialect.base import element
+from ..compiler.build import i32, word_type
+from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, splat, width
 from ..compiler.dialect.base import integer as attribute
+from ..compiler.dialect.base import string
 from ..compiler.mlir import arith, ir, llvm, vector
-from ._packed import BYTES, as_words, folds, high_bits, is_a, is_number, mixed, tested_bytes, yielded
-from ._steps import walked
+from ._packed import BYTES, folds, is_a, mask_words, mixed, yielded
+from ._ranks import WORD, Word, word_of
+from ._steps import apart, walked
 
-LEAST, MOST = 16, 256
-"""Elements of a step from which on it is worth it, and of which a byte holds the places."""
-WIDE = 32
-"""Bits of an element's number in a word of 64; in one of 32 it has NUMBER_BITS."""
-_PAIRS = (0x1504, 0x3726)
-"""Selectors of ``prmt`` for two bytes of one word, each above one of another."""
-_ALL = 0xFFFF
-_WIDER = ("arith.extsi", "arith.extui")
-Bits = npt.NDArray[np.uint64]
-_BINARY: dict[str, Callable[[Bits, Bits], Bits]] = {
-    "arith.xori": np.bitwise_xor, "arith.ori": np.bitwise_or, "arith.andi": np.bitwise_and,
-    "arith.shli": np.left_shift,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Word:
-    """How the words of an access are made of bytes and numbers.
-
-    Attributes:
-        made: the words, as a fragment.
-        source: what of the bytes they are made of: themselves, or whether they are not zero.
-        numbers: those of the elements, as a fragment.
-        signed: whether the bytes are ordered as signed ones.
-        least: whether the least byte has the least word, else the greatest.
-    """
-
-    made: Any
-    source: Any
-    numbers: Any
-    signed: bool
-    least: bool
-
-    @property
-    def truth(self) -> bool:
-        return str(element(self.source.type)) == "i1"
-
-    def again(self, v: Any) -> Word:
-        """The words of another access, ``v``, which are made alike."""
-        made = _unmasked(v)
-        source, numbers = _leaves(made) or (None, None)
-        return replace(self, made=made, source=source, numbers=numbers)
-
-    def words(self) -> list[Any]:
-        """The bytes as words; of truth values each is nothing, or a high bit."""
-        if not self.truth:
-            return as_words(self.source)
-        return [high_bits(w) for w in as_words(_tested(self.source))]
-
-    def of(self, byte: Any, number: Any) -> Any:
-        """The word of a single element, of which ``byte`` has nothing but zeros above."""
-        t = element(self.source.type)
-        one = arith.cmpi(arith.CmpIPredicate.ne, byte, i32(0)) if self.truth else arith.trunci(t, byte)
-        return _rebuilt(self.made, {self.source: one, self.numbers: number})
+UP, DOWN = "up", "down"
+LEAST = 8
+"""Elements of a step of one result from which on it is worth it."""
+LEAST_APART = 2
+"""Elements of a step of each of several results."""
+_HALF = 16
+_OF_BYTES, _TWICE = (0x1504, 0x3726), (0x1100, 0x3322)
+"""Selectors of ``prmt`` for two bytes of one word, each above one of another; and for each of them twice."""
+_ABOVE = tuple((0x1404 + 0x101 * u, 0x3424 + 0x101 * u) for u in range(BYTES))
+"""For two bytes of one word, each above byte ``u`` of another."""
+_NONE = 0x7FFF7FFF
 
 
 def lower(op: Any) -> list[Any] | None:
     """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it takes no such words."""
-    init, body = op.operands[2], op.regions[0].blocks[0]
-    if isinstance(init.type, ir.TupleType) or single_op(op.regions[1]) != "arith.minsi":
-        return None
-    lanes, count = width(init.type), width(init.type) * attribute(op, "unroll")
-    if lanes % BYTES or not LEAST <= count <= MOST or len(op.operands) > 3 or not folds(op):
+    init = op.operands[2]
+    if (
+        isinstance(init.type, ir.TupleType)
+        or single_op(op.regions[1]) != "arith.minsi"
+        or "numbers" not in op.attributes
+    ):
         return None
     word = word_of(yielded(op), narrow="places" in op.attributes)
     if word is None:
         return None
-
-    def step(state: list[Any], starts: list[Any]) -> list[Any]:
-        accesses = [word.again(clone_block(body, [start], 1)[0]) for start in starts]
-        return [arith.minsi(state[0], _first(op, accesses))]
-
-    (least,) = walked(op, [vector.extract(init, [], [0])], step)
-    state = [vector.insert(least, init, [], [0])]
-    return state if op.results[0].type == init.type else horizontal(op.regions[1], state, lanes)
+    walk = (_Together if folds(op) else _Apart)(op, word)
+    if not walk.serves():
+        return None
+    state = [walk.run()]
+    return state if op.results[0].type == init.type else horizontal(op.regions[1], state, walk.lanes)
 
 
-def _first(op: Any, accesses: list[Word]) -> Any:
-    """The least word of a step."""
-    one = accesses[0]
-    lanes, stride = width(one.numbers.type), _stride(one.numbers)
-    down = arith.shrsi(stride, integer(stride.type, stride.type.width - 1))  # all bits where numbers count down
-    down = down if stride.type.width == 32 else arith.trunci(word_type(), down)
-    pairs = [
-        llvm.bitcast(ir.VectorType.get([2], ir.IntegerType.get_signless(16)), pair)
-        for u, access in enumerate(accesses)
-        for k, w in enumerate(access.words())
-        for pair in mixed(w, arith.xori(_places(u * lanes + k * BYTES, least=one.least), down), _PAIRS)
-    ]
-    while len(pairs) > 1:
-        pairs = [_better(one, a, b) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
-    best = llvm.bitcast(word_type(), pairs[0])
-    other = arith.shrui(best, i32(16))
-    best, other = (_signed(x) if one.signed else arith.andi(x, i32(_ALL)) for x in (best, other))
-    best = (arith.minsi if one.least else arith.maxsi)(best, other)
-    place = arith.xori(arith.andi(best, i32(0xFF)), arith.andi(down, i32(0xFF)))
-    place = place if one.least else arith.subi(i32(0xFF), place)
-    access, lane = arith.shrui(place, i32(lanes.bit_length() - 1)), arith.andi(place, i32(lanes - 1))
-    far = arith.addi(arith.muli(access, i32(attribute(op, "step"))), lane)
-    far = far if stride.type.width == 32 else arith.extui(stride.type, far)
-    number = arith.addi(vector.extract(one.numbers, [], [0]), arith.muli(far, stride))
-    return one.of(arith.andi(arith.shrui(best, i32(8)), i32(0xFF)), number)
+class _Walk:
+    """A walk that notes keys and places.
 
-
-def _better(one: Word, a: Any, b: Any) -> Any:
-    """The better halves of two words."""
-    if one.least:
-        return (arith.minsi if one.signed else arith.minui)(a, b)
-    return (arith.maxsi if one.signed else arith.maxui)(a, b)
-
-
-def _places(first: int, *, least: bool) -> Any:
-    """Four places that follow each other, as bytes of a word; from the end where the greatest is wanted."""
-    places = [first + j if least else 0xFF - first - j for j in range(BYTES)]
-    return i32(int.from_bytes(bytes(places), "little", signed=False) - (1 << 32) * (places[-1] > 0x7F))
-
-
-def _signed(half: Any) -> Any:
-    """The lower half of a word as a number with a sign."""
-    return arith.shrsi(arith.shli(half, i32(16)), i32(16))
-
-
-# --- what words are made of ------------------------------------------------------------------------------------------
-def word_of(v: Any, *, narrow: bool) -> Word | None:
-    """How the fragment ``v`` is made of bytes and their numbers; None where it is not.
-
-    The lowest bits are the number's alone, and the others order the bytes: this is tried for all of them.
+    Attributes:
+        lanes, unroll: elements of an access, and accesses of a step.
+        count: the places of a step.
+        none: what is noted where there is no element.
+        shift, low: how far the place lies above the lowest bit, and all bits below the one that says so.
     """
-    made = _unmasked(v)
-    t, leaves = element(made.type), _leaves(made)
-    bits = {64: WIDE, 32: NUMBER_BITS if narrow else 0}.get(t.width if isinstance(t, ir.IntegerType) else 0, 0)
-    if not bits or leaves is None:
-        return None
-    source, numbers = leaves
-    truth = str(element(source.type)) == "i1"
-    tried, number = np.arange(2 if truth else 256, dtype=np.uint64), np.uint64((1 << min(bits, 31)) - 1)
-    words, numbered = (_value(made, {source: tried, numbers: np.uint64(0) * tried + n}) for n in (np.uint64(0), number))
-    if (words & np.uint64((1 << bits) - 1)).any() or (numbered != words | number).any():
-        return None
-    ranks = (words << np.uint64(64 - t.width)).view(np.int64)
-    for signed in (False,) if truth else (False, True):
-        in_order = np.roll(ranks, 128) if signed else ranks
-        for least in (True, False):
-            if (in_order[1:] > in_order[:-1] if least else in_order[1:] < in_order[:-1]).all():
-                return Word(made, source, numbers, signed, least)
-    return None
+
+    count: int
+
+    def __init__(self, op: Any, word: Word) -> None:
+        self.op, self.word, self.body = op, word, op.regions[0].blocks[0]
+        self.lanes, self.unroll = width(op.operands[2].type), attribute(op, "unroll")
+        self.down = string(op, "numbers", (UP, DOWN)) == DOWN
+        self.bytes = word.key.bits == 8
+        self.shift, self.low = (_HALF, 0x7FFFFF) if self.bytes else (0, 0x7FFF)
+
+    @property
+    def places(self) -> int:
+        """As many as there is room for."""
+        return (self.low + 1) >> self.shift
+
+    def place(self, n: int) -> int:
+        return self.count - 1 - n if self.down else n
+
+    def walked(self, lanes: int) -> list[Any]:
+        """What is noted at the end, and where its step began, for so many lanes."""
+
+        def step(state: list[Any], starts: list[Any]) -> list[Any]:
+            best, at = state
+            found = self.least([self.word.again(clone_block(self.body, [r], 1)[0]) for r in starts])
+            if self.down:
+                takes = arith.cmpi(arith.CmpIPredicate.sle, found, arith.ori(best, _numbers(self.low, best)))
+            else:
+                takes = arith.cmpi(arith.CmpIPredicate.slt, found, arith.andi(best, _numbers(~self.low, best)))
+            return [arith.select(takes, found, best), arith.select(takes, splat(starts[0], lanes), at)]
+
+        return walked(self.op, [splat(i32(-1 + (1 << WORD - 1)), lanes), splat(self.op.operands[0], lanes)], step)
+
+    def least(self, accesses: Sequence[Word]) -> Any:
+        raise NotImplementedError
+
+    def number_in_step(self, best: Any) -> Any:
+        """Which element of its step was noted."""
+        found = arith.andi(arith.shrui(best, _numbers(self.shift, best)), _numbers(self.places - 1, best))
+        return arith.subi(_numbers(self.count - 1, best), found) if self.down else found
+
+    def state(self, init: Any, best: Any, r: Any) -> Any:
+        """``init`` combined with the words of what was noted, of elements that come first at ``r``, if anything was."""
+        keys = arith.shrsi(best, _numbers(WORD - self.word.key.bits, best))
+        words = arith.minsi(init, self.word.at(keys, r))
+        flag = arith.andi(best, _numbers(self.low + 1, best))
+        return arith.select(arith.cmpi(arith.CmpIPredicate.eq, flag, _numbers(0, best)), words, init)
+
+    def moved(self, r: Any, accesses: Any, lanes: Any) -> Any:
+        """So many accesses, and lanes, beyond ``r``."""
+        accesses, lanes = (v if v.type == r.type else arith.extui(r.type, v) for v in (accesses, lanes))
+        distance = splat(apart(self.op, 1), width(r.type))
+        return arith.addi(arith.addi(r, arith.muli(accesses, distance)), lanes)
 
 
-def _unmasked(v: Any) -> Any:
-    """``v`` without masks that hold for all elements."""
-    while is_a(v, "arith.select") and is_number(v.owner.operands[0], 1):
-        v = v.owner.operands[1]
-    return v
+class _Together(_Walk):
+    """The elements of an access are of one result."""
 
+    def __init__(self, op: Any, word: Word) -> None:
+        super().__init__(op, word)
+        self.count = self.lanes * self.unroll
 
-def _leaves(v: Any) -> tuple[Any, Any] | None:
-    """(the bytes, or whether they are not zero, and the numbers) that a fragment is made of, by bits alone."""
-    sources, numbers = set[Any](), set[Any]()
-    todo = [v]
-    while todo:
-        x = todo.pop()
-        name = "" if isinstance(x, ir.BlockArgument) else x.owner.name
-        kind = str(element(x.type))
-        if name == "arith.constant":
-            continue
-        if name == "vector.broadcast":
-            todo += x.owner.operands
-        elif (kind == "i8" and name not in _WIDER) or (kind == "i1" and _tested(x) is not None):
-            sources.add(x)
-        elif kind == "i32" and name == "vector.from_elements":
-            numbers.add(x)
-        elif name in (*_BINARY, *_WIDER, "arith.select") or (name and _is_below(x.owner)):
-            todo += x.owner.operands
+    def serves(self) -> bool:
+        return self.lanes % BYTES == 0 and LEAST <= self.count <= self.places
+
+    def run(self) -> Any:
+        init = self.op.operands[2]
+        best, at = self.walked(1)
+        n = self.number_in_step(best)
+        accesses, lane = arith.shrui(n, i32(self.lanes.bit_length() - 1)), arith.andi(n, i32(self.lanes - 1))
+        state = self.state(vector.extract(init, [], [0]), best, self.moved(at, accesses, lane))
+        return vector.insert(state, init, [], [0])
+
+    def least(self, accesses: Sequence[Word]) -> Any:
+        found = [self.least_of(u, access) for u, access in enumerate(accesses)]
+        best = _least(found)
+        return _better_half(best) if self.bytes else best
+
+    def least_of(self, u: int, access: Word) -> Any:
+        """The least of an access: where there is no other, of none."""
+        whole, single = _by_width(access.masks)
+        first, words = u * self.lanes, access.key_words()
+        inside = [mask_words(m, len(words)) for m in single] if self.bytes else [elements(m) for m in single]
+        if self.bytes:
+            found = [
+                pair for k, w in enumerate(words) for pair in self.pairs(w, first + k * BYTES, [m[k] for m in inside])
+            ]
         else:
-            return None
-    if len(sources) != 1 or len(numbers) != 1:
-        return None
-    (source,), (number,) = sources, numbers
-    return (source, number) if _stride(number) is not None else None
+            found = [half for k, w in enumerate(words) for half in self.halves(w, first + 2 * k)]
+            found = [_where(masks, [x])[0] for *masks, x in zip(*inside, found, strict=True)]
+        return _where(whole, [_least(found)])[0]
+
+    def pairs(self, w: Any, first: int, inside: Sequence[Any]) -> list[Any]:
+        """The four bytes of a word with their places, two in a register."""
+        places = i32(int.from_bytes(bytes(self.place(first + j) for j in range(BYTES)), "little", signed=True))
+        found = mixed(w, places, _OF_BYTES)
+        for mask in inside:
+            wide = mixed(mask, mask, _TWICE)
+            outside = [arith.andi(arith.xori(m, i32(-1)), i32(_NONE)) for m in wide]
+            found = [arith.ori(arith.andi(x, m), n) for x, m, n in zip(found, wide, outside, strict=True)]
+        return [_as_pair(x) for x in found]
+
+    def halves(self, w: Any, first: int) -> list[Any]:
+        """The two halves of a word with their places."""
+        return _apart(w, [self.place(first), self.place(first + 1)])
 
 
-def _tested(truths: Any) -> Any:
-    """The bytes, as a fragment, of which ``truths`` say that they are not zero; None of others."""
-    found = tested_bytes(truths) or []
-    return found[0] if len(found) == 1 and str(element(found[0].type)) == "i8" else None
+class _Apart(_Walk):
+    """The elements of an access are of results of their own."""
+
+    def __init__(self, op: Any, word: Word) -> None:
+        super().__init__(op, word)
+        self.count = self.unroll
+
+    def serves(self) -> bool:
+        whole = not _by_width(self.word.masks)[1] and self.lanes * self.word.key.bits % WORD == 0
+        return whole and LEAST_APART <= self.count <= self.places
+
+    def run(self) -> Any:
+        best, at = self.walked(self.lanes)
+        along = len(self.op.operands) > 3  # of rows that are read as one, neighbours follow each other
+        lane = fragment([i32(j if along else 0) for j in range(self.lanes)])
+        return self.state(self.op.operands[2], best, self.moved(at, self.number_in_step(best), lane))
+
+    def least(self, accesses: Sequence[Word]) -> Any:
+        each = [_where(_by_width(a.masks)[0], self.words(self.place(u), a)) for u, a in enumerate(accesses)]
+        found = [_least(column) for column in zip(*each, strict=True)]
+        if self.bytes:
+            pairs = [llvm.bitcast(word_type(), pair) for pair in found]
+            found = [x for pair in pairs for x in (arith.shli(pair, i32(_HALF)), pair)]
+        return fragment(found)
+
+    def words(self, place: int, access: Word) -> list[Any]:
+        """The elements of an access with one place: those of 16 bits one by one, bytes by pairs."""
+        if not self.bytes:
+            return [x for w in access.key_words() for x in _apart(w, [place, place])]
+        four = i32((place - place % BYTES) * 0x01010101 + 0x03020100)
+        return [_as_pair(x) for w in access.key_words() for x in mixed(w, four, _ABOVE[place % BYTES])]
 
 
-def _stride(numbers: Any) -> Any:
-    """How far apart the numbers of neighbours are, where all are as far; else None."""
-    first, *others = numbers.owner.operands
-    found: Any = None
-    for j, x in enumerate(others, 1):
-        if not is_a(x, "arith.addi") or x.owner.operands[0] != first or not is_a(x.owner.operands[1], "arith.muli"):
-            return None
-        times, stride = x.owner.operands[1].owner.operands
-        if not is_number(times, j) or (found is not None and stride != found):
-            return None
-        found = stride
-    return found
+def _by_width(masks: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Masks that are one for a whole access, as scalars, and those of single elements."""
+    scalars = [m.owner.operands[0] if is_a(m, "vector.broadcast") else m for m in masks]
+    return [m for m in scalars if width(m.type) == 1], [m for m in scalars if width(m.type) > 1]
 
 
-def _value(v: Any, leaves: dict[Any, Bits]) -> Bits:
-    """What bits an element of ``v`` has where the leaves have these."""
-    if v in leaves:
-        return leaves[v]
-    op, mask = v.owner, np.uint64((1 << element(v.type).width) - 1)
-    if op.name != "arith.constant":
-        return _result(op, [_value(x, leaves) for x in op.operands]) & mask
-    value = op.attributes["value"]
-    one = next(iter(ir.DenseIntElementsAttr(value))) if isinstance(v.type, ir.VectorType) else value.value
-    return np.full_like(next(iter(leaves.values())), int(one) & int(mask))
+def _where(masks: Sequence[Any], found: list[Any]) -> list[Any]:
+    """What was found where all masks hold, else nothing."""
+    if not masks:
+        return found
+    inside = reduce(arith.andi, masks)
+    return [arith.select(inside, x, _none(x)) for x in found]
 
 
-def _result(op: Any, operands: list[Bits]) -> Bits:
-    """What an op makes of such bits; more than fit its type are cut off."""
-    first, *others = operands
-    if op.name == "arith.select":
-        return np.where(first.astype(bool), *others)
-    if op.name == "arith.cmpi":
-        return (first < others[0]).astype(np.uint64)
-    if op.name == "arith.extsi":
-        above = np.uint64(64 - element(op.operands[0].type).width)
-        return ((first << above).view(np.int64) >> above.astype(np.int64)).view(np.uint64)
-    return _BINARY[op.name](first, others[0]) if others else first
+def _apart(w: Any, places: Sequence[int]) -> list[Any]:
+    """The halves of a word, each above a place."""
+    low, high = arith.shli(w, i32(_HALF)), arith.andi(w, i32(-1 << _HALF))
+    return [arith.addi(x, i32(place)) if place else x for x, place in zip((low, high), places, strict=True)]
 
 
-def _is_below(op: Any) -> bool:
-    """Whether an op says which of two numbers without a sign is less."""
-    less = int(arith.CmpIPredicate.ult)
-    return op.name == "arith.cmpi" and bool(ir.IntegerAttr(op.attributes["predicate"]).value == less)
+def _numbers(n: int, like: Any) -> Any:
+    """``n`` on as many elements as another value has."""
+    return splat(i32(n), width(like.type))
 
 
-def _rebuilt(v: Any, leaves: dict[Any, Any]) -> Any:
-    """The ops that ``v`` is made by, for a single element."""
-    if v in leaves:
-        return leaves[v]
-    op = v.owner
-    if op.name == "vector.broadcast":
-        return op.operands[0]
-    attributes, t = dict(op.attributes.items()), element(v.type)
-    if op.name == "arith.constant":
-        value = attributes["value"]
-        return arith.constant(t, ir.DenseElementsAttr(value).get_splat_value() if width(v.type) > 1 else value)
-    operands = [_rebuilt(x, leaves) for x in op.operands]
-    return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
+def _as_pair(w: Any) -> Any:
+    return llvm.bitcast(ir.VectorType.get([2], ir.IntegerType.get_signless(_HALF)), w)
+
+
+def _none(x: Any) -> Any:
+    """Nothing, in the place of ``x``."""
+    none = i32(_NONE) if isinstance(x.type, ir.VectorType) else i32(-1 + (1 << WORD - 1))
+    return _as_pair(none) if isinstance(x.type, ir.VectorType) else none
+
+
+def _least(found: Sequence[Any]) -> Any:
+    """The least of some, halves of registers by themselves."""
+    level = list(found)
+    while len(level) > 1:
+        level = [reduce(arith.minsi, level[i : i + 2]) for i in range(0, len(level), 2)]
+    return level[0]
+
+
+def _better_half(pair: Any) -> Any:
+    """The lesser half of a register; below the upper half the other one is left, which is less than a place."""
+    w = llvm.bitcast(word_type(), pair)
+    return arith.minsi(arith.shli(w, i32(_HALF)), w)

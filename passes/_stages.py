@@ -26,13 +26,19 @@ class Stages(Standing):
             "fold.thread_reduce",
             [state],
             [begin, end, pack(self.neutral(width)), *period],
-            {"step": step, "unroll": unroll} | ({"places": True} if self.facts.places else {}),
+            {"step": step, "unroll": unroll, **self.of_numbers},
             regions=2,
         )
         block = op.regions[0].blocks.append(self.index)
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
         return op.results[0]
+
+    @property
+    def of_numbers(self) -> dict[str, Any]:
+        """What the register stage may know of the numbers of elements."""
+        found = {"places": self.facts.places, "numbers": self.facts.numbers}
+        return {name: value for name, value in found.items() if value}
 
     def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:
         """The fragments at ``r`` with the identity in place of what does not lie in [first, end)."""

@@ -1,0 +1,133 @@
+"""How an element's words are made, as formulas that can be tried in NumPy for all elements that there are.
+
+A formula has as its leaves what the caller says, and is of ops that NumPy has, too. What a NaN becomes is PTX's: the
+one NaN which has all bits but the sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compiler.dialect.base import element
+from ..compiler.mlir import arith, ir
+
+Bits = npt.NDArray[np.uint64]
+_NAN = np.uint32(0x7FFFFFFF)
+
+
+class Formula(NamedTuple):
+    """How a value is made.
+
+    Attributes:
+        op: the name of an op, or of a leaf.
+        kind: the type of the value, or of one element.
+        args: those of the op's operands.
+        value: of a constant, its bits.
+    """
+
+    op: str
+    kind: str = "i64"
+    args: tuple[Formula, ...] = ()
+    value: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Those of the type."""
+        return int(self.kind.lstrip("bfi"))
+
+
+def formula_of(v: Any, leaves: dict[Any, Formula]) -> Formula:
+    """How an element of ``v``, which is made of the leaves by OPS and constants, is made."""
+    if v not in leaves:
+        op, kind = v.owner.operation, str(element(v.type))
+        if op.name == CONSTANT:
+            leaves[v] = Formula(CONSTANT, kind, (), _constant(v))
+        else:
+            leaves[v] = Formula(op.name, kind, tuple(formula_of(x, leaves) for x in op.operands))
+    return leaves[v]
+
+
+def has(op: Any) -> bool:
+    """Whether a formula may have ``op``."""
+    if op.name == "arith.cmpi":
+        return bool(ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ult))
+    return op.name in (*_OPS, *_TYPED, CONSTANT)
+
+
+def tried(formula: Formula, leaves: Mapping[str, Bits]) -> Bits:
+    """The bits that a formula gives where its leaves have these; what its type has no room for is cut off."""
+    memo: dict[Formula, Bits] = {}
+
+    def of(f: Formula) -> Bits:
+        if f.op in leaves:
+            return leaves[f.op]
+        if f not in memo:
+            memo[f] = made(f).view(np.uint64) & np.uint64((1 << f.bits) - 1)
+        return memo[f]
+
+    def made(f: Formula) -> Any:
+        if f.op == CONSTANT:
+            return np.array([f.value], np.int64)
+        args = map(of, f.args)
+        return _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
+
+    return of(formula)
+
+
+def with_sign(bits: Bits, width: int) -> npt.NDArray[np.int64]:
+    """Integers of so many bits as numbers with a sign."""
+    above = 64 - width
+    return (bits << np.uint64(above)).view(np.int64) >> np.int64(above)
+
+
+def _constant(v: Any) -> int:
+    """The bits of a constant, all of whose elements are the same; an integer's have its sign."""
+    value = v.owner.attributes["value"]
+    found = ir.DenseElementsAttr(value).get_splat_value().value if isinstance(v.type, ir.VectorType) else value.value
+    return int(np.float32(found).view(np.uint32) if isinstance(element(v.type), ir.FloatType) else found)
+
+
+def _widened(f: Formula, x: Bits) -> Bits:
+    """Floats of 16 bits as f32."""
+    if f.args[0].kind == "bf16":
+        return x << np.uint64(16)
+    return x.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32).astype(np.uint64)
+
+
+def _of_floats(join: Callable[[Any, Any], Any]) -> Callable[..., Bits]:
+    """``join`` of two f32."""
+
+    def bits(*operands: Bits) -> Bits:
+        x, y = (v.astype(np.uint32).view(np.float32) for v in operands)
+        with np.errstate(all="ignore"):
+            found = join(x, y)
+        return np.where(np.isnan(found), _NAN, found.view(np.uint32)).astype(np.uint64)
+
+    return bits
+
+
+CONSTANT = "arith.constant"
+_OPS: dict[str, Callable[..., Any]] = {
+    "vector.broadcast": np.asarray,
+    "arith.bitcast": np.asarray,
+    "arith.extui": np.asarray,
+    "arith.addf": _of_floats(np.add),
+    "arith.subf": _of_floats(np.subtract),
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+    "arith.minui": np.minimum,
+    "arith.shli": np.left_shift,
+    "arith.cmpi": lambda x, y: (x < y).astype(np.uint64),
+    "arith.select": lambda c, x, y: np.where(c.astype(bool), x, y),
+}
+_TYPED: dict[str, Callable[..., Any]] = {
+    "arith.extf": _widened,
+    "arith.extsi": lambda f, x: with_sign(x, f.args[0].bits),
+    "arith.shrsi": lambda f, x, y: with_sign(x, f.bits) >> y.view(np.int64),
+}
+"""Ops whose results depend on the types, which they are told."""
