@@ -6,6 +6,7 @@ how much of that a thread takes at once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from .access import WIDEST, is_cut, large, planned, ranks
@@ -135,14 +136,19 @@ def joins_truths(task: Task) -> bool:
     return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
-def keyed(task: Task, axis: str) -> bool:
-    """Whether the least word is wanted that narrow elements make with their numbers, by lanes along ``axis``.
+def ranked(task: Task, axis: str) -> bool:
+    """Whether the least word is wanted that elements make with their numbers, by lanes along ``axis``.
 
-    One of a step alone is widened then, if the numbers go up along the walk, or down (``passes/_ranked.py``).
+    One of a step alone is made then, if the numbers go up along the walk, or down (``passes/_ranked.py``).
     """
-    asked = task.program.uses_index and operation(task.monoid) == "min" and task.itemsize <= 2
-    many = axis == "reduced" or task.geometry.n_reduced >= KEYED.get(task.itemsize, 0)
+    asked = task.program.uses_index and operation(task.monoid) == "min"
+    many = axis == "reduced" or task.geometry.n_reduced >= KEYED.get(task.itemsize, math.inf)
     return asked and many and bool(task.geometry.numbers)
+
+
+def keyed(task: Task, axis: str) -> bool:
+    """The same of elements so narrow that they have keys."""
+    return task.itemsize in KEYED and ranked(task, axis)
 
 
 def numbers_bytes(task: Task) -> bool:

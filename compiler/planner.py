@@ -22,7 +22,7 @@ from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
 from .dtypes import DType
 from .gaps import laid
 from .geometry import Geometry
-from .limits import fitting, keyed
+from .limits import fitting, keyed, ranked
 from .ownership import Launch, cells_of, launch, piece, shared, tiles_of
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
@@ -150,8 +150,8 @@ def facts(task: Task, plan: Plan) -> Facts:
         gapped=g.gap > 0,
         pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
         block=whole.block(task) or () if plan.walk == "whole" else (),
-        places=task.program.uses_index and task.itemsize <= 2 and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
-        numbers=g.numbers if keyed(task, plan.fast) else "",
+        places=keyed(task, plan.fast) and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
+        numbers=g.numbers if ranked(task, plan.fast) else "",
     )
 
 

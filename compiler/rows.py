@@ -158,7 +158,6 @@ def _wide(task: Task) -> bool:
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     nbytes = task.geometry.n_reduced * task.itemsize
-    each = task.geometry.n_reduced // (vector * positions)
     if numbers_bytes(task) and vector > 1:
         return _most_of_numbered(task, positions, vector, shifted=shifted)
     if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
@@ -167,6 +166,7 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         if positions == 1 and task.geometry.n_reduced // vector % 2:
             return 1  # of two in flight one would be left over
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
+    each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:

@@ -60,7 +60,7 @@ WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
 }  # fmt: skip
 """(bytes, width), by the bytes of an element: of rows of so many bytes at most so many are read at once. Few more are
 read than there are, and of a few pairs of bytes each by itself."""
-PACKED, IN_WORDS, FEW_WORDS = ("add", "and", "or"), 20, 3
+PACKED, IN_WORDS, FEW_WORDS = ("add", "and", "or"), 20, 4
 """Combines of bytes that take those of a word at once; elements of a row from which on others read words, too; and
 accesses of HALF from which on numbered ones are read so."""
 LANES_OF_WORDS: dict[int, tuple[tuple[int, int], ...]] = {
@@ -83,9 +83,10 @@ UNROLL_OF_LONG, WAYS_OF_LONG = 8, 2
 """Its elements in flight, and words of one bank for which lanes may wait."""
 UNROLL = ((18, 4), (10, 2), (1, 1))
 UNROLL_OF_MIDDLE, UNROLL_OF_BYTES = ((18, 4), (4, 2), (1, 1)), ((4, 4), (1, 1))
-UNROLL_OF_KEYED = {1: ((4, 4), (0, 1)), 2: ((32, 4), (0, 1))}
+UNROLL_OF_KEYED = {1: ((4, 4),), 2: ((32, 4),)}
 """(accesses, unroll): threads of at least so many accesses have so many in flight: of rows, of a middle axis, of bytes
-of one, and of narrow elements that are numbered, by their bytes. Of fewer those that are left over would cost more."""
+of one, and of narrow elements that are numbered, by their bytes, one otherwise. Of fewer those that are left over would
+cost more."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
@@ -99,8 +100,8 @@ def plan(task: Task, notes: Notes) -> Plan | None:
         return None
     unit = tiles.unit(g, 0)
     single = tiles.results(g) == 1
-    longest = ROW_OF_NUMBERED if numbers_bytes(task) else ROW_OF_NARROW if own.vector > 1 else ROW
-    longest = longest if single else ROWS
+    narrow = ROW_OF_NUMBERED if numbers_bytes(task) else ROW_OF_NARROW
+    longest = ROWS if not single else narrow if own.vector > 1 else ROW
     if unit is None or unit.stride * inputs[0].itemsize > longest or ranks(g)[1] > 1:
         return None
     if single and numbers_bytes(task) and g.n_reduced >= NUMBERED and _in_accesses(task):
@@ -201,12 +202,8 @@ def _unroll(task: Task, vector: int, lanes: int) -> int:
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL_OF_LONG, floor2(n))
     if vector > 1:
-        each = n // (vector * lanes)
-        return (
-            next(unroll for least, unroll in UNROLL_OF_KEYED[task.itemsize] if each >= least)
-            if keyed(task, "reduced")
-            else 1
-        )
+        found = UNROLL_OF_KEYED[task.itemsize] if vector * task.itemsize >= HALF and keyed(task, "reduced") else ()
+        return next((unroll for least, unroll in found if n // (vector * lanes) >= least), 1)
     table = UNROLL_OF_BYTES if task.itemsize == 1 else UNROLL_OF_MIDDLE
     table = UNROLL if nearest(task.geometry.reduced) <= 1 else table
     return next(unroll for least, unroll in table if max(1, n // lanes) >= least)

@@ -32,7 +32,7 @@ STATES, PAIR = 16, 2
 IN_FLIGHT = {1: 2, 2: 8, 4: 4, 8: 4}
 """Accesses in flight, by the bytes of an element: with more of bytes a thread takes more registers than it gains."""
 OF_TRUTHS = 4
-"""The same of truth values, of which a word holds four, and of bytes that are numbered, which wait for that."""
+"""The same of truth values, of which a word holds four."""
 LANES, LANES_OF_BYTES = 12, 24
 """Lanes of a warp that a row must occupy at least; and one of bytes, but of truth values and of numbered ones."""
 SMALLEST = {1: 4 << 20, 2: 6 << 20, 4: 6 << 20, 8: 32 << 20}

@@ -41,14 +41,31 @@ class Formula(NamedTuple):
 
 
 def formula_of(v: Any, leaves: dict[Any, Formula]) -> Formula:
-    """How an element of ``v``, which is made of the leaves by OPS and constants, is made."""
+    """How an element of ``v``, which is made of the leaves by ops that ``has`` knows, is made; constants are folded."""
     if v not in leaves:
         op, kind = v.owner.operation, str(element(v.type))
         if op.name == CONSTANT:
-            leaves[v] = Formula(CONSTANT, kind, (), _constant(v))
+            leaves[v] = constant_of(kind, _constant(v))
         else:
-            leaves[v] = Formula(op.name, kind, tuple(formula_of(x, leaves) for x in op.operands))
+            leaves[v] = _folded(Formula(op.name, kind, tuple(formula_of(x, leaves) for x in op.operands)))
     return leaves[v]
+
+
+def constant_of(kind: str, value: int) -> Formula:
+    """A number by its bits, of an integer with a sign or without."""
+    found = Formula(CONSTANT, kind)
+    return found._replace(value=value & ((1 << found.bits) - 1))
+
+
+def _folded(f: Formula) -> Formula:
+    """A formula without what is known of it beforehand."""
+    if f.op == "vector.broadcast":
+        return f.args[0]
+    if all(x.op == CONSTANT for x in f.args):
+        return constant_of(f.kind, int(tried(f, {})[0]))
+    if f.op == "arith.select" and f.args[0].op == CONSTANT:
+        return f.args[1 if f.args[0].value else 2]
+    return f
 
 
 def has(op: Any) -> bool:
@@ -71,7 +88,7 @@ def tried(formula: Formula, leaves: Mapping[str, Bits]) -> Bits:
 
     def made(f: Formula) -> Any:
         if f.op == CONSTANT:
-            return np.array([f.value], np.int64)
+            return np.array([f.value], np.uint64)
         args = map(of, f.args)
         return _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
 

@@ -80,7 +80,7 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool, repeats: bool, flat: bool, by_row: bool, gapped: bool, pieces: bool, block: array, places: bool}, got {index_bits = 32}}
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool, repeats: bool, flat: bool, by_row: bool, gapped: bool, pieces: bool, block: array, places: bool, numbers: str}, got {index_bits = 32}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,

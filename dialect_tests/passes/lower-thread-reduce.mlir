@@ -445,34 +445,40 @@ func.func @any_of_pairs(%a: vector<16xi8>, %b: vector<16xi8>, %out: !llvm.ptr<1>
   return
 }
 
-// Bytes with their numbers below, in words of 32 bits of which the least is wanted: in a step of sixteen only the first
-// of the greatest bytes can be that. Each byte gets its place in the step beside it, two are a word, and the word that the
-// program would have made is made of the one that is left.
+// Bytes with their numbers below, in words of 32 bits of which the least is wanted. The numbers go up along the walk, so
+// in a step of sixteen only the first of the greatest bytes can be that. Each byte, turned over, gets its place in the
+// step beside it: two are a word. Noted is the least of them, and where its step begins.
 // CHECK-LABEL: func.func @argmax
 // CHECK-SAME:    (%[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %[[X:.*]]: !llvm.ptr<1>, %[[BASE:.*]]: i32, %[[STRIDE:.*]]: i32)
 func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride: i32) -> i32 {
   %least = arith.constant dense<2147483647> : vector<8xi32>
-  // Where the numbers count down, so do the places: all bits of them are turned over.
-  // CHECK:      scf.for %[[R:.*]] = %[[BEGIN]] to %[[END]] step %c512_i32 iter_args(%[[BEST:.*]] = %c2147483647_i32) -> (i32)
+  // CHECK:      %[[NOTED:.*]]:2 = scf.for %[[R:.*]] = %[[BEGIN]] to %[[END]] step %c512_i32
+  // CHECK-SAME:     iter_args(%[[BEST:.*]] = %c2147483647_i32, %[[AT:.*]] = %[[BEGIN]]) -> (i32, i32)
   // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> vector<8xi8>
-  // CHECK:        %[[DOWN:.*]] = arith.shrsi %[[STRIDE]], %c31_i32 : i32
-  // CHECK:        %[[LABELS:.*]] = arith.xori %[[DOWN]], %c-50462977_i32 : i32
-  // CHECK-NEXT:   llvm.call_intrinsic "llvm.nvvm.prmt"(%{{.*}}, %[[LABELS]], %c5380_i32)
-  // CHECK-NEXT:   llvm.call_intrinsic "llvm.nvvm.prmt"(%{{.*}}, %[[LABELS]], %c14118_i32)
+  // Places 0 to 3, as bytes: each lies below one of the four bytes of a word.
+  // CHECK:        %[[KEYS:.*]] = arith.xori %{{.*}}, %c-1_i32 : i32
+  // CHECK:        llvm.call_intrinsic "llvm.nvvm.prmt"(%[[KEYS]], %c50462976_i32, %c5380_i32)
+  // CHECK-NEXT:   llvm.call_intrinsic "llvm.nvvm.prmt"(%[[KEYS]], %c50462976_i32, %c14118_i32)
   // Eight words of two: seven comparisons, and one more of what is left of both halves.
-  // CHECK-COUNT-7: arith.maxsi %{{.*}} : vector<2xi16>
-  // CHECK:        arith.maxsi %{{.*}} : i32
-  // The place says how far the number is from the first one's: accesses lie 256 apart, their elements one.
-  // CHECK:        %[[PLACE:.*]] = arith.subi %c255_i32, %{{.*}} : i32
-  // CHECK-NEXT:   %[[ACCESS:.*]] = arith.shrui %[[PLACE]], %c3_i32 : i32
-  // CHECK-NEXT:   %[[LANE:.*]] = arith.andi %[[PLACE]], %c7_i32 : i32
-  // CHECK-NEXT:   %[[FAR:.*]] = arith.muli %[[ACCESS]], %c256_i32 : i32
-  // CHECK-NEXT:   arith.addi %[[FAR]], %[[LANE]] : i32
-  // One word a step is made as the program makes it.
-  // CHECK:        arith.shli %{{.*}}, %c24_i32 : i32
-  // CHECK:        %[[WORD:.*]] = arith.xori %{{.*}}, %c-16777216_i32 : i32
-  // CHECK-NEXT:   %[[BETTER:.*]] = arith.minsi %[[BEST]], %[[WORD]] : i32
-  // CHECK-NEXT:   scf.yield %[[BETTER]] : i32
+  // CHECK-COUNT-7: arith.minsi %{{.*}} : vector<2xi16>
+  // CHECK:        %[[UPPER:.*]] = arith.shli %[[PAIR:.*]], %c16_i32 : i32
+  // CHECK-NEXT:   %[[LEAST:.*]] = arith.minsi %[[UPPER]], %[[PAIR]] : i32
+  // An equal key of a later step does not come first: places are left out.
+  // CHECK-NEXT:   %[[KEY:.*]] = arith.andi %[[BEST]], %c-8388608_i32 : i32
+  // CHECK-NEXT:   %[[FIRST:.*]] = arith.cmpi slt, %[[LEAST]], %[[KEY]] : i32
+  // CHECK-NEXT:   arith.select %[[FIRST]], %[[LEAST]], %[[BEST]] : i32
+  // CHECK-NEXT:   arith.select %[[FIRST]], %[[R]], %[[AT]] : i32
+  // The place says which element it was: accesses lie 256 apart, their elements one.
+  // CHECK:      %[[PLACE:.*]] = arith.andi %{{.*}}, %c127_i32 : i32
+  // CHECK:      %[[ACCESS:.*]] = arith.shrui %[[PLACE]], %c3_i32 : i32
+  // CHECK-NEXT: %[[LANE:.*]] = arith.andi %[[PLACE]], %c7_i32 : i32
+  // CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[ACCESS]], %c256_i32 : i32
+  // CHECK-NEXT: %[[THERE:.*]] = arith.addi %[[NOTED]]#1, %[[FAR]] : i32
+  // CHECK-NEXT: %[[ELEMENT:.*]] = arith.addi %[[THERE]], %[[LANE]] : i32
+  // Its number and its word are made as the program makes them.
+  // CHECK:      arith.muli %[[ELEMENT]], %[[STRIDE]] : i32
+  // CHECK:      %[[WORD:.*]] = arith.xori %{{.*}}, %c-16777216_i32 : i32
+  // CHECK-NEXT: arith.select %{{.*}}, %[[WORD]], %c2147483647_i32 : i32
   %state = "fold.thread_reduce"(%begin, %end, %least) ({
   ^bb0(%r: i32):
     %where = llvm.getelementptr %x[%r] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
@@ -512,8 +518,95 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   ^bb0(%a: i32, %b: i32):
     %c = arith.minsi %a, %b : i32
     "fold.yield"(%c) : (i32) -> ()
-  }) {step = 256, unroll = 2, places = true} : (i32, i32, vector<8xi32>) -> i32
+  }) {step = 256, unroll = 2, numbers = "up", places = true} : (i32, i32, vector<8xi32>) -> i32
   return %state : i32
+}
+
+// Side by side they are results of their own. Of two rows of four i16 each element gets the place of its row below it, and
+// the loop notes one for each column.
+// CHECK-LABEL: func.func @argmin_of_columns
+func.func @argmin_of_columns(%begin: i32, %end: i32, %x: !llvm.ptr<1>) -> vector<4xi64> {
+  // CHECK:      scf.for %[[R:.*]] = %{{.*}} iter_args(%[[BEST:.*]] = %{{.*}}, %[[AT:.*]] = %{{.*}}) -> (vector<4xi32>, vector<4xi32>)
+  // CHECK:        %[[LOW:.*]] = arith.shli %[[WORD:.*]], %c16_i32 : i32
+  // CHECK-NEXT:   %[[HIGH:.*]] = arith.andi %[[WORD]], %c-65536_i32 : i32
+  // CHECK:        arith.addi %{{.*}}, %c1_i32 : i32
+  // CHECK-COUNT-4: arith.minsi %{{.*}} : i32
+  // CHECK:        %[[FIRST:.*]] = arith.cmpi slt, %{{.*}} : vector<4xi32>
+  // CHECK-NEXT:   arith.select %[[FIRST]], %{{.*}}, %[[BEST]] : vector<4xi1>, vector<4xi32>
+  // Four words are made at the end, of the rows that they are in.
+  // CHECK:      arith.extsi %{{.*}} : vector<4xi16> to vector<4xi64>
+  // CHECK:      arith.extui %{{.*}} : vector<4xi32> to vector<4xi64>
+  // CHECK-NEXT: arith.ori %{{.*}} : vector<4xi64>
+  %least = arith.constant dense<9223372036854775807> : vector<4xi64>
+  %state = "fold.thread_reduce"(%begin, %end, %least) ({
+  ^bb0(%r: i32):
+    %c4 = arith.constant 4 : i32
+    %row = arith.muli %r, %c4 : i32
+    %where = llvm.getelementptr %x[%row] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i16
+    %values = llvm.load %where {alignment = 8} : !llvm.ptr<1> -> vector<4xi16>
+    %wide = arith.extsi %values : vector<4xi16> to vector<4xi64>
+    %by = arith.constant dense<32> : vector<4xi64>
+    %rank = arith.shli %wide, %by : vector<4xi64>
+    %numbers = vector.from_elements %r, %r, %r, %r : vector<4xi32>
+    %below = arith.extui %numbers : vector<4xi32> to vector<4xi64>
+    %word = arith.ori %rank, %below : vector<4xi64>
+    "fold.yield"(%word) : (vector<4xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.minsi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 8, unroll = 2, numbers = "up"} : (i32, i32, vector<4xi64>) -> vector<4xi64>
+  return %state : vector<4xi64>
+}
+
+// Floats of 32 bits, whose ranks are their bits, turned over where they are positive, and words of 64. A step finds the
+// greatest and then which it was: an element takes a maximum, a comparison and a selection.
+// CHECK-LABEL: func.func @argmax_of_floats
+func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
+  // CHECK:      scf.for %[[R:.*]] = %{{.*}} iter_args(%[[BEST:.*]] = %{{.*}}, %[[AT:.*]] = %{{.*}}, %[[N:.*]] = %c0_i32)
+  // CHECK-SAME:     -> (f32, i32, i32)
+  // One NaN, and one zero.
+  // CHECK:        %[[Y:.*]] = math.fma %{{.*}} : vector<8xf32>
+  // CHECK:        %[[GREATEST:.*]] = arith.maximumf %{{.*}} : f32
+  // CHECK-NEXT:   %[[BITS:.*]] = arith.bitcast %[[GREATEST]] : f32 to i32
+  // Of equals the first: it is looked for from the last one on.
+  // CHECK:        %[[LAST:.*]] = arith.bitcast %{{.*}} : f32 to i32
+  // CHECK-NEXT:   %[[IS:.*]] = arith.cmpi eq, %[[LAST]], %[[BITS]] : i32
+  // CHECK-NEXT:   arith.select %[[IS]], %c7_i32, %c0_i32 : i32
+  // CHECK:        %[[GREATER:.*]] = arith.cmpf ugt, %[[GREATEST]], %[[BEST]] : f32
+  // CHECK-NEXT:   %[[NUMBER:.*]] = arith.cmpf ord, %[[BEST]], %[[BEST]] : f32
+  // CHECK-NEXT:   %[[FIRST:.*]] = arith.andi %[[GREATER]], %[[NUMBER]] : i1
+  // CHECK-NEXT:   arith.select %[[FIRST]], %[[GREATEST]], %[[BEST]] : f32
+  // CHECK-NEXT:   arith.select %[[FIRST]], %[[R]], %[[AT]] : i32
+  // Of no step nothing was noted.
+  // CHECK:      arith.cmpi slt, %{{.*}} : i32
+  // CHECK:      arith.shli %{{.*}} : i64
+  %least = arith.constant dense<9223372036854775807> : vector<8xi64>
+  %state = "fold.thread_reduce"(%begin, %end, %least) ({
+  ^bb0(%r: i32):
+    %zeros = arith.constant dense<0.0> : vector<8xf32>
+    %y = arith.addf %x, %zeros : vector<8xf32>
+    %bits = arith.bitcast %y : vector<8xf32> to vector<8xi32>
+    %c31 = arith.constant dense<31> : vector<8xi32>
+    %ones = arith.constant dense<-1> : vector<8xi32>
+    %top = arith.constant dense<-2147483648> : vector<8xi32>
+    %sign = arith.shrsi %bits, %c31 : vector<8xi32>
+    %positive = arith.xori %sign, %ones : vector<8xi32>
+    %turned = arith.ori %positive, %top : vector<8xi32>
+    %rank = arith.xori %bits, %turned : vector<8xi32>
+    %wide = arith.extsi %rank : vector<8xi32> to vector<8xi64>
+    %by = arith.constant dense<32> : vector<8xi64>
+    %high = arith.shli %wide, %by : vector<8xi64>
+    %numbers = vector.from_elements %r, %r, %r, %r, %r, %r, %r, %r : vector<8xi32>
+    %below = arith.extui %numbers : vector<8xi32> to vector<8xi64>
+    %word = arith.ori %high, %below : vector<8xi64>
+    "fold.yield"(%word) : (vector<8xi64>) -> ()
+  }, {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.minsi %a, %b : i64
+    "fold.yield"(%c) : (i64) -> ()
+  }) {step = 8, unroll = 1, numbers = "up"} : (i32, i32, vector<8xi64>) -> i64
+  return %state : i64
 }
 
 // Sums that are seen from an anchor, as log-sum-exp has them: the elements of a step have one anchor with the state so

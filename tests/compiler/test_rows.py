@@ -233,9 +233,31 @@ def test_what_all_elements_share_takes_no_registers_of_each(t: str, vector: int,
 
 
 @pytest.mark.parametrize("t", ["i8", "u8", "bool"])
-def test_numbered_bytes_are_read_as_bytes_that_are_added_are(t: str) -> None:
-    """One of a step is widened: by whole accesses, four in flight, or where each is masked one or two."""
-    plan = plan_for("argmax", (MANY // 512, 4096), t, axis=1).choice.plan
-    assert (plan.vector, plan.unroll) == (16, 4)
-    anywhere = plan_for("argmax", (MANY // 512, 4097), t, axis=1).choice.plan
-    assert (anywhere.vector, anywhere.unroll) == (16, 2 if t == "bool" else 1)
+@pytest.mark.parametrize(
+    ("n", "vector", "threads", "unroll"),
+    [(16, 16, 1, 1), (192, 16, 4, 4), (400, 16, 4, 8), (1000, 8, 8, 4), (1024, 16, 8, 4), (8192, 16, 128, 4)],
+)
+def test_a_step_of_numbered_bytes_has_all_that_a_thread_reads_or_four_accesses(
+    t: str, n: int, vector: int, threads: int, unroll: int
+) -> None:
+    plan = plan_for("argmax", ((1 << 27) // n, n), t, axis=1).choice.plan
+    assert (plan.vector, plan.positions, plan.unroll) == (vector, threads, unroll)
+
+
+@pytest.mark.parametrize("t", ["i8", "bool"])
+@pytest.mark.parametrize(("n", "threads"), [(1555, 8), (5051, 16), (46977, 128), (188_989, 256)])
+def test_numbered_bytes_that_begin_anywhere_have_few_masked(t: str, n: int, threads: int) -> None:
+    """Half an access, but of truth values, of which a mask is a comparison a word. Few rows keep whole ones."""
+    plan = plan_for("argmax", ((1 << 28) // n, n), t, axis=1).choice.plan
+    assert (plan.vector, plan.positions, plan.unroll) == (16 if t == "bool" else 8, threads, 2)
+    few = plan_for("argmax", (64, n), t, axis=1).choice.plan
+    assert (few.vector, few.unroll) == (16, 2 if t == "bool" else 1)
+
+
+@pytest.mark.parametrize(("n", "lanes", "unroll"), [(30, 1, 1), (100, 1, 4), (300, 1, 4), (1001, 4, 4), (1201, 4, 0)])
+def test_short_rows_of_numbered_bytes_are_copied(n: int, lanes: int, unroll: int) -> None:
+    """And read by half an access, if they are long enough for that, in steps of as many as there are."""
+    plan = plan_for("argmax", ((1 << 27) // n, n), "i8", axis=1).choice.plan
+    assert bool(plan.tile_bytes) == bool(unroll)
+    if plan.tile_bytes:
+        assert (plan.vector, plan.lanes, plan.unroll) == (8 if n > 30 else 4, lanes, unroll)

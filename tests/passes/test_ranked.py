@@ -1,9 +1,10 @@
-"""The places of extremes among bytes are NumPy's, however many lie in a step, and whichever way numbers count."""
+"""The places of extremes are NumPy's: of equals, of NaN and of both zeros, wherever they lie and numbers go."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,55 +13,134 @@ from hypothesis import strategies as st
 import warpfold as wf
 from warpfold.compiler.planner import NUMBERS
 
-ROWS = [(40_000,), (5, 4096), (7, 3333), (60, 1000)]
+BYTES = ["bool", "int8", "uint8"]
+TYPES = [*BYTES, "int16", "uint16", "float16", "bfloat16", "float32"]
+LAYOUTS = [
+    ((40_000,), 0),
+    ((7, 3333), 1),
+    ((60, 1000), 1),
+    ((130, 64), 1),
+    ((9000, 7), 0),
+    ((1500, 1001), 0),
+    ((1200, 256), 0),
+    ((4, 300, 77), 1),
+]
+"""Rows and columns, that begin at whole accesses and between them, and a middle axis."""
+
+
+def typed(dtype: str) -> np.dtype[Any]:
+    return np.dtype(getattr(ml_dtypes, dtype, dtype))
 
 
 def filled(kind: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Random bytes; few different ones, so that many are the greatest; or all the same."""
-    rng = np.random.default_rng(5)
+    """Any bits there are; few different ones, so that many are the greatest; or all the same, and the lowest."""
+    rng, t = np.random.default_rng(5), typed(dtype)
     if dtype == "bool":
         return rng.random(shape) < {"many": 0.5, "few": 0.0001, "lowest": 0}[kind]
-    info = np.iinfo(dtype)
+    if t.kind in "iu":
+        info = np.iinfo(t)
+        if kind == "lowest":
+            return np.full(shape, info.min, t)
+        x = rng.integers(info.min, info.max, shape, endpoint=True)
+        return (x if kind == "many" else x // (info.max // 3)).astype(t)
     if kind == "lowest":
-        return np.full(shape, info.min, dtype)
-    x = rng.integers(info.min, info.max, shape, endpoint=True)
-    return (x if kind == "many" else x // 40).astype(dtype)
+        return np.full(shape, -np.inf, t)
+    if kind == "few":
+        return rng.choice(np.array([-1, -0.0, 0.0]), shape).astype(t)
+    x = rng.integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
+    return np.where(np.isnan(x), t.type(1), x)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
-@pytest.mark.parametrize("kind", ["many", "few", "lowest"])
-@pytest.mark.parametrize("shape", ROWS)
-def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...]) -> None:
-    """Of rows, of rows that begin anywhere, and of those whose numbers count down in memory."""
-    x = filled(kind, dtype, shape)
-    for view in (x, x[..., 3:-2], x[..., ::-1]):
-        for mine, numpys in ((wf.argmax, np.argmax), (wf.argmin, np.argmin)):
-            np.testing.assert_array_equal(mine(view, axis=-1), numpys(view, axis=-1))
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.sampled_from(["bool", "int8", "uint8"]), st.integers(64, 2000), st.integers(0, 17), st.integers(0, 2**32),
-    st.sampled_from(["vector=16,unroll=1", "vector=8,unroll=4", "vector=16,unroll=16", "vector=4,unroll=4"]),
-)  # fmt: skip
-def test_of_any_few_bytes(dtype: str, n: int, begin: int, seed: int, plan: str) -> None:
-    """One byte differs from the others, or two that are equal, and either may be wanted."""
-    rng = np.random.default_rng(seed)
-    x = np.zeros((2, n + begin), dtype)
-    for row in x:
-        row[rng.integers(0, n + begin, 2)] = 1 if dtype != "int8" else rng.choice([-1, 1])
-    view = x[:, begin:]
+def places(x: np.ndarray[Any, Any], axis: int) -> None:
+    """Both places are those that NumPy finds."""
+    wide = x.astype(np.float32) if x.dtype == ml_dtypes.bfloat16 else x
     for mine, numpys in ((wf.argmax, np.argmax), (wf.argmin, np.argmin)):
-        np.testing.assert_array_equal(mine(view, axis=1, plan=plan + ",fast=reduced"), numpys(view, axis=1))
+        np.testing.assert_array_equal(mine(x, axis=axis), numpys(wide, axis=axis))
 
 
-@pytest.mark.parametrize(("n", "wide"), [(NUMBERS, False), (NUMBERS + 1, True)])
-def test_numbers_beyond_24_bits_take_wide_words(n: int, wide: bool) -> None:
-    """Both find two places at once."""
-    kernel = wf.compile("argmax", (n,), "i8")
-    assert kernel.artifact.main.facts.places == (not wide)
-    assert kernel.artifact.state[0].itemsize == (8 if wide else 4)
-    assert "max.s16x2" in kernel.ptx
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kind", ["many", "few", "lowest"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+def test_the_first_of_the_extremes(dtype: str, kind: str, shape: tuple[int, ...], axis: int) -> None:
+    """Also where rows begin anywhere, and where numbers count down in memory."""
+    x = filled(kind, dtype, shape)
+    for view in (x, x[..., 3:-2], np.flip(x, axis)):
+        places(view, axis)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
+    """With either sign and any payload, once a result or in a tenth of the elements, beside infinities."""
+    t, rng = typed(dtype), np.random.default_rng(6)
+    bits = rng.integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
+    nan = bits[bits != bits]
+    for part in (1 / shape[axis], 0.1):
+        x = rng.choice(np.array([np.inf, -np.inf, 0.0]), shape).astype(t)
+        x = np.where(rng.random(shape) < part, rng.choice(nan, shape), x)
+        for view in (x, np.flip(x, axis)):
+            places(view, axis)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from([t for t in TYPES if t != "float32"]), st.integers(64, 2000), st.integers(0, 17),
+    st.integers(0, 2**32), st.integers(0, 3), st.sampled_from([1, 2, 4, 8]), st.booleans(),
+)  # fmt: skip
+def test_of_any_few_elements(
+    dtype: str, n: int, begin: int, seed: int, halved: int, unroll: int, rows: bool
+) -> None:  # fmt: skip
+    """One element differs from the others, or two that are equal, and either may be wanted."""
+    rng, t = np.random.default_rng(seed), typed(dtype)
+    x = np.zeros((2, n + begin) if rows else (n, 24 + begin), t)
+    for line in x if rows else x.T:
+        line[rng.integers(0, len(line), 2)] = 1 if t.kind in "bu" else rng.choice([-1, 1])
+    plan = f"fast={'reduced' if rows else 'kept'},vector={max(2, 16 // t.itemsize >> halved)},unroll={unroll}"
+    view, axis = x[:, begin:], int(rows)
+    wide = view.astype(np.float32)
+    for mine, numpys in ((wf.argmax, np.argmax), (wf.argmin, np.argmin)):
+        np.testing.assert_array_equal(mine(view, axis=axis, plan=plan), numpys(wide, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "bf16"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_numbers_beyond_what_fits_take_wide_words(dtype: str, more: int) -> None:
+    """Both note narrow keys."""
+    most = NUMBERS if dtype == "i8" else NUMBERS >> 8
+    kernel = wf.compile("argmax", (most + more,), dtype)
+    assert kernel.artifact.main.facts.places == (not more)
+    assert kernel.artifact.state[0].itemsize == (8 if more else 4)
+    assert ("min.s16x2" if dtype == "i8" else f"fma.rn.{dtype}x2") in kernel.ptx
+
+
+def test_an_element_is_its_own_key_where_it_fills_a_register() -> None:
+    """So words of 64 bits are no more compared in the loop than once a step."""
+    ptx = wf.compile("argmax", (1 << 22,), "f32").ptx
+    first = ptx.index("max.NaN.f32")
+    loop = ptx[ptx.rindex("$L", 0, first) : ptx.index("bra", first)]
+    assert (loop.count("max.NaN.f32"), loop.count("setp"), loop.count("min.s64")) == (15, 18, 0)
+
+
+def test_which_way_numbers_go() -> None:
+    """A fact where it is one way; without it words are made of all elements."""
+    for shape, axis, dtype, way in (
+        ((5000,), 0, "i8", "up"),
+        ((5000, 64), 0, "bf16", "up"),
+        ((15, 4096), 0, "i8", ""),  # of so few elements each
+        ((255, 4096), 0, "bf16", ""),
+        ((64, 5000), 1, "f32", "up"),
+        ((5000, 64), 0, "f32", ""),
+        ((64, 30, 80), (0, 2), "i8", ""),
+        ((64, 5000), 1, "f64", ""),
+    ):
+        assert wf.compile("argmax", shape, dtype, axis=axis).artifact.main.facts.numbers == way, (shape, dtype)
+    assert not wf.compile("max", (5000,), "i8").artifact.main.facts.numbers
+
+
+def test_of_several_axes() -> None:
+    x = filled("few", "int8", (64, 30, 80))
+    found = wf.argmax(x, axis=(0, 2))
+    np.testing.assert_array_equal(found, x.transpose(1, 0, 2).reshape(30, -1).argmax(axis=1))
 
 
 def test_words_of_others_are_left_alone() -> None:
@@ -87,3 +167,15 @@ def test_truths_of_wider_elements_are_no_bytes(dtype: str) -> None:
     x = np.ones((3, 5000), dtype)
     x[[0, 1, 2, 2], [4999, 17, 3, 4]] = 0
     np.testing.assert_array_equal(kernel(x), [4999, 17, 3])
+
+
+def low_bits(x: Any) -> Any:
+    """The first element with the least lowest byte: an order of 16 bits that no key has."""
+    return wf.fold(wf.MIN, (wf.cast(wf.cast(x, "u8"), "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
+
+
+def test_an_order_without_a_key() -> None:
+    x = filled("many", "uint16", (3, 5000))
+    found = wf.reduce(x, what=low_bits, axis=1)
+    least = (x & 255).astype(np.int64)
+    np.testing.assert_array_equal(found, (least << 32 | np.arange(5000)).min(axis=1))
