@@ -46,9 +46,11 @@ ROW = 128
 """Threads of a row that one CTA of four warps reads in a few steps."""
 THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
+THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A_ROW[3:])
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
-needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more."""
+needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more; so have words
+(``_are_words``), where of 16 threads some would have eight accesses, two steps, and some one and seven eighths."""
 OF_ONE_WARP = 512
 """Accesses of a row of states of several registers up to which it gets a warp and no more."""
 THREADS_A_ROW_OF_LONG = {
@@ -99,6 +101,8 @@ FOUR, ONE = 8, 0.75
 read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an element, get a warp, and up to
 MOST_OF_A_ROW ROW threads."""
 MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
+MOST_OF_WORDS = 360
+"""The first of both for words; such a warp has one access in flight."""
 
 
 def plan(task: Task, notes: Notes) -> Plan:
@@ -155,6 +159,11 @@ def _wide(task: Task) -> bool:
     return (task.state_registers > 1 or task.program.uses_index) and task.itemsize > 1
 
 
+def _are_words(task: Task) -> bool:
+    """Whether elements are words, and so are states: what such rows take was measured apart from others."""
+    return task.itemsize == 4 and task.state_registers == 1 and not task.program.uses_index
+
+
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
     nbytes = task.geometry.n_reduced * task.itemsize
@@ -165,7 +174,8 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if shifted:
         if positions == 1 and task.geometry.n_reduced // vector % 2:
             return 1  # of two in flight one would be left over
-        return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, MASKED // vector))
+        few = 1 if positions == WARP and _are_words(task) else MASKED // vector
+        return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, few))
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
@@ -242,6 +252,7 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
         return THREADS_OF_NUMBERED if aligned else THREADS_OF_SHIFTED_NUMBERED
     is_long = code * vector >= LONG_COMBINE
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
+    steps = THREADS_A_ROW_OF_WORDS if _are_words(task) else steps
     if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
         steps = THREADS_A_ROW_OF_LONGER.get(task.itemsize, steps) if code >= LONGER_COMBINE else steps
@@ -257,4 +268,5 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     short = ((ONE * item, 1), (FOUR * item, 4))
     if code >= LONG_COMBINE:
         return (*short, *steps[1:])
-    return (*short, (MOST_OF_A_WARP[task.itemsize], WARP), (MOST_OF_A_ROW, ROW))
+    most = MOST_OF_WORDS if _are_words(task) else MOST_OF_A_WARP[task.itemsize]
+    return (*short, (most, WARP), (MOST_OF_A_ROW, ROW))

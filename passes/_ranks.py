@@ -63,8 +63,8 @@ class Word:
         block, lanes = self.made.owner.operation.block, width(keys.type)
         first = self.numbers.owner.operands[0]
         memo = {block.arguments[0]: r, self.source: self.key.elements(keys, element(self.source.type))}
-        memo[self.numbers] = rebuilt(first, memo, block, lanes)
-        return rebuilt(self.made, memo, block, lanes)
+        memo[self.numbers] = _rebuilt(first, memo, block, lanes)
+        return _rebuilt(self.made, memo, block, lanes)
 
 
 def word_of(v: Any, *, narrow: bool) -> Word | None:
@@ -79,8 +79,11 @@ def word_of(v: Any, *, narrow: bool) -> Word | None:
     source, numbers = found
     kind = str(element(source.type))
     formula = formula_of(made, {source: _ELEMENT._replace(kind=kind), numbers: _NUMBER})
-    number = WIDE if t.width > WORD else NUMBER_BITS + 8 - BITS[kind] if narrow else 0
-    key = _OF_F32.get(formula) if kind == "f32" else _key_of(formula, kind, number) if number else None
+    if kind not in BITS:
+        key = _OF_F32.get(formula)
+    else:
+        number = WIDE if t.width > WORD else NUMBER_BITS + 8 - BITS[kind] if narrow else 0
+        key = _key_of(formula, kind, number) if number else None
     return Word(made, masks, source, numbers, key) if key else None
 
 
@@ -139,7 +142,7 @@ def _is_element(x: Any, kind: str, name: str) -> bool:
     return (kind in BITS and name not in _WIDER) or (kind == "f32" and not (name and has(x.owner)))
 
 
-def rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
+def _rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
     """The ops of ``block`` that make ``v``, for so many elements; ``memo`` has what other values became."""
     if v not in memo:
         op = None if isinstance(v, ir.BlockArgument) else v.owner.operation
@@ -148,11 +151,11 @@ def rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
             value = ir.DenseElementsAttr(value).get_splat_value() if width(v.type) > 1 else value
             memo[v] = constant(value, lanes)
         elif op is not None and op.name == "vector.broadcast":
-            memo[v] = rebuilt(op.operands[0], memo, block, lanes)
+            memo[v] = _rebuilt(op.operands[0], memo, block, lanes)
         elif op is None or op.block != block:
             memo[v] = splat(v, lanes)
         else:
-            operands = [rebuilt(x, memo, block, lanes) for x in op.operands]
+            operands = [_rebuilt(x, memo, block, lanes) for x in op.operands]
             types = [with_shape(element(r.type), lanes) for r in op.results]
             made = ir.Operation.create(op.name, types, operands, dict(op.attributes.items()), loc=op.location)
             memo.update(zip(op.results, made.results, strict=True))

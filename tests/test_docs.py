@@ -101,7 +101,7 @@ def of_accesses() -> tuple[str, ...]:
         f"where a combine has {LONG} operations or more, ",
         f"in rows of fewer than {listed(long[LONG].values())} elements, ",
         f"and of {limits.LONGER_COMBINE} or more, {listed(long[limits.LONGER_COMBINE].values())}.",
-        f"Staggered warps have up to {by_bytes(staggered.IN_FLIGHT)}, and {staggered.OF_TRUTHS} for truth values",
+        f"Staggered warps have up to {by_bytes(staggered.IN_FLIGHT)}, {staggered.OF_TRUTHS} for truth values",
         f"A *wide* access is one of {WIDEST} bytes",
         f"One for an array of {MANY >> 20} Mi elements or more has just its dims",
     )
@@ -114,6 +114,9 @@ def of_rows() -> tuple[str, ...]:
     return (
         row("thread, a few lanes, warp, four warps", rows.THREADS_A_ROW) + wide,
         row("pairs of bytes", rows.THREADS_A_ROW_OF_PAIRS) + wide,
+        row("words", rows.THREADS_A_ROW_OF_WORDS) + " wide accesses, of states of one register without a number |",
+        row("numbered bytes", rows.THREADS_OF_NUMBERED) + wide,
+        row("numbered bytes, shifted", rows.THREADS_OF_SHIFTED_NUMBERED, by_halves) + " wide accesses that begin ",
         f"those of more than {rows.THREADS_A_ROW[3][0]} and up to {rows.OF_ONE_WARP} wide accesses, but of bytes |",
         row(f"accesses of {LONG} operations or more", long[1]) + wide,
         row(f"combines of {LONG} operations or more", long[LONG]) + wide,
@@ -128,7 +131,8 @@ def of_rows() -> tuple[str, ...]:
         f"; of truth values 8 threads up to {rows.THREADS_OF_SHIFTED_TRUTHS[3][0]}, and a warp up to {rows.TRUTHS} ",
         row("single elements", rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
         f"| shifted | 1, 4, {WARP}, {rows.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
-        f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; ",
+        f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; "
+        f"a warp for words as above up to {rows.MOST_OF_WORDS}; ",
         f"| CTA | {split.THREADS} threads, ",
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         "| several dims | 8, 32, 128 threads | dims that did not merge: ",
@@ -159,7 +163,9 @@ def of_tiles() -> tuple[str, ...]:
         f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
         f"bytes that are added, and truth values, {of_bytes}, pairs of bytes {of_pairs}, "
         f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
-        f"other bytes by {staged.WORD}, from {staged.IN_WORDS} on |",
+        f"other bytes by {staged.WORD}, from {staged.IN_WORDS} on, numbered ones by {staged.HALF}, "
+        f"from {staged.FEW_WORDS * staged.HALF} on, in rows of up to {staged.ROW_OF_NUMBERED} bytes, "
+        f"or of less than {staged.NUMBERED} where they lie whole accesses apart |",
     )
 
 
@@ -216,13 +222,13 @@ def of_walks() -> tuple[str, ...]:
     small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
         f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
-        f"rows of up to {period.COLUMNS} columns ({staggered.NUMBERED} of numbered bytes, then staggered), "
+        f"rows of up to {period.COLUMNS} columns, "
         f"with gaps of up to a quarter of a row those of {by_bytes(period.GAPPED)} bytes, ".replace(
             "bytes bytes", "bytes"
         ),
-        f"; bytes that are added or joined are read by {period.HALF} at a time, others by {period.WARPS_OF_FEW} warps "
-        f"at most for up to {period.FEW} columns; of a middle axis no more warps than leave each thread {period.EACH} "
-        f"accesses, {period.EACH_OF_BYTES} of bytes; ",
+        f"; bytes that are added or joined, and numbered elements of up to 2 bytes, are read by {period.HALF} bytes at "
+        f"a time, other bytes by {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns; of a middle axis "
+        f"no more warps than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
         f", and of one or two bytes from {staggered.ALONE} elements a result on, ",

@@ -23,6 +23,7 @@ from warpfold.compiler.rows import (
     LONG_COMBINE,
     MOST_OF_A_ROW,
     MOST_OF_A_WARP,
+    MOST_OF_WORDS,
     OF_ONE_WARP,
     ONE,
     ROW,
@@ -168,7 +169,8 @@ def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t
 def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
     """The more elements an access has, the more of it is masked."""
     item = dtype(t).itemsize
-    wide, shortest, longest = WIDEST // item, SHIFTED[item], MOST_OF_A_WARP[item]
+    wide, shortest = WIDEST // item, SHIFTED[item]
+    longest = MOST_OF_WORDS if t == "f32" else MOST_OF_A_WARP[item]
     classes = ((ONE * wide, 1, 4), (FOUR * wide, 4, WARP), (longest, WARP, ROW), (MOST_OF_A_ROW, ROW, THREADS))
     for most, threads, above in classes:
         if most > shortest:
@@ -261,3 +263,15 @@ def test_short_rows_of_numbered_bytes_are_copied(n: int, lanes: int, unroll: int
     assert bool(plan.tile_bytes) == bool(unroll)
     if plan.tile_bytes:
         assert (plan.vector, plan.lanes, plan.unroll) == (8 if n > 30 else 4, lanes, unroll)
+
+
+@pytest.mark.parametrize(("n", "threads", "unroll"), [(448, 16, 4), (452, 32, 4), (508, 32, 4), (512, 16, 4)])
+def test_rows_of_words_have_no_threads_of_two_steps_beside_some_of_less(n: int, threads: int, unroll: int) -> None:
+    plan = choose(simple("sum", (MANY, n), (1,))).plan
+    assert (plan.positions, plan.unroll) == (threads, unroll)
+
+
+def test_a_warp_of_a_row_of_words_that_begins_anywhere_has_one_access_in_flight() -> None:
+    assert choose(simple("sum", (MANY, 1001), (1,))).plan.unroll == 1
+    assert choose(simple("argmax", (MANY, 1001), (1,))).plan.unroll == 2
+    assert choose(simple("sum", (MANY, 1001), (1,), "f64")).plan.unroll == 2

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
+from warpfold.compiler.library import argmax
 from warpfold.compiler.planner import NUMBERS
 
 BYTES = ["bool", "int8", "uint8"]
@@ -48,7 +49,8 @@ def filled(kind: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any
     if kind == "few":
         return rng.choice(np.array([-1, -0.0, 0.0]), shape).astype(t)
     x = rng.integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
-    return np.where(np.isnan(x), t.type(1), x)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(x), t.type(1), x)
 
 
 def places(x: np.ndarray[Any, Any], axis: int) -> None:
@@ -74,7 +76,8 @@ def test_the_first_nan(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     """With either sign and any payload, once a result or in a tenth of the elements, beside infinities."""
     t, rng = typed(dtype), np.random.default_rng(6)
     bits = rng.integers(0, 1 << 8 * t.itemsize, shape).astype(f"u{t.itemsize}").view(t)
-    nan = bits[bits != bits]
+    with np.errstate(invalid="ignore"):
+        nan = bits[np.isnan(bits)]
     for part in (1 / shape[axis], 0.1):
         x = rng.choice(np.array([np.inf, -np.inf, 0.0]), shape).astype(t)
         x = np.where(rng.random(shape) < part, rng.choice(nan, shape), x)
@@ -179,3 +182,19 @@ def test_an_order_without_a_key() -> None:
     found = wf.reduce(x, what=low_bits, axis=1)
     least = (x & 255).astype(np.int64)
     np.testing.assert_array_equal(found, (least << 32 | np.arange(5000)).min(axis=1))
+
+
+def upper_half(x: Any) -> Any:
+    """Words of what is computed in f32, above numbers of 16 bits."""
+    return wf.fold(wf.MIN, (wf.bitcast(wf.cast(x, "f32") * 3.0, "i32") & -65536) | wf.index("i32"))
+
+
+def test_words_of_computed_floats() -> None:
+    """There is no key for them; where they are ranked as ``argmax`` does they are their own."""
+    x = np.linspace(1, 1e6, 15_000).astype(ml_dtypes.bfloat16).reshape(3, 5000)
+    found = wf.reduce(x, what=upper_half, axis=1)
+    words = (x.astype(np.float32) * np.float32(3)).view(np.int32) & -65536 | np.arange(5000)
+    np.testing.assert_array_equal(found, words.min(axis=1))
+    y = filled("few", "float32", (3, 5000))
+    found = wf.reduce(y, what=lambda v: argmax(abs(v)), axis=1)
+    np.testing.assert_array_equal(found, abs(y).argmax(axis=1))
