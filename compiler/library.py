@@ -206,6 +206,11 @@ def _plain(name: str, accumulate: object) -> None:
         raise error("WF137", name=name)
 
 
+def _adds_exactly(t: DType) -> bool:
+    """Whether elements of ``t`` are integers so short that 64 bits hold the sum of as many as there may be."""
+    return t.kind in ("bool", "int", "uint") and t.bits <= 16
+
+
 # --- functions -----------------------------------------------------------------------------------------------------
 def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
@@ -306,10 +311,15 @@ def count_nonzero(x: Any) -> Sym:
 
 
 def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
-    """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN."""
+    """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN.
+
+    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding.
+    """
     result = _kind(dtype, floating(x.dtype))
-    total = _total(_widened(x, result, accumulate), accumulate)
-    return cast(total / count(total.real.dtype if foreign(total) else total.dtype), result)
+    exact = _adds_exactly(x.dtype) and result.is_float and accumulate in (None, "compensated")
+    total = _total(_widened(x, accumulator(x.dtype) if exact else result, accumulate), accumulate)
+    quotient = cast(total, accumulator(result)) if exact else total
+    return cast(quotient / count(quotient.real.dtype if foreign(quotient) else quotient.dtype), result)
 
 
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:

@@ -1,7 +1,10 @@
-"""Sums of bytes in 32 bits: half the registers, shuffles and partial states of the 64 that types ask for.
+"""States that have no more room than they need, which changes no result.
 
 No sum of 2^24 signed bytes leaves 32 bits, and no count of 2^31 - 1 truth values. So their type is one until the sum is
-done, and the program widens it then, which changes no result.
+done, and the program widens it then: half the registers, shuffles and partial states of the 64 bits that types ask for.
+
+The extreme of integers of 8 and 16 bits is taken of what they widen to, and what stands for no element is the last of
+those. It may as well be the last of the narrow type: then a register has room for several (``passes/_extremes.py``).
 """
 
 from __future__ import annotations
@@ -9,21 +12,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .atomic import operation
-from .dtypes import BOOL, I8, I32, I64, U8, U32, U64, DType
-from .graph import Expr, Program, rewrite
+from .dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
+from .graph import Expr, MonoidGraph, Program, rewrite
 from .places import placed
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
 """What is added up in each type; a negative number in one without a sign would widen to another."""
+_NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
+"""Of what extremes are taken in each type."""
 
 
 def narrowed(program: Program) -> tuple[Program, int | None]:
-    """``program`` with a sum or a place in 32 bits, and how many elements a result may have then; else as it is."""
+    """``program`` with a narrow state, and how many elements a result may have then, any if None; else as it is."""
     if found := placed(program):
         return found
     (reduce,) = program.reduces
     monoid = program.monoid
+    if extreme := _extreme(reduce, monoid):
+        return replace(program, outputs=rewrite(program.outputs, {reduce.digest: extreme})), None
     wide = monoid.state[0]
     if wide not in _NARROW or operation(monoid) != "add" or monoid.identity != (0,):
         return program, None
@@ -48,6 +55,28 @@ def _element(e: Expr) -> Expr | None:
         return None
     inside, nothing = _element(e.args[1]), Expr("const", (), t, "scalar", 0)
     return inside and Expr("where", (e.args[0], inside, nothing), t, e.space, e.value, e.where)
+
+
+def _extreme(reduce: Expr, monoid: MonoidGraph) -> Expr | None:
+    """A ``reduce`` to the extreme of narrow integers that begins with the last of these; None where it is another.
+
+    Where nothing may be asked of no elements, as the monoid must say.
+    """
+    wide, last = monoid.state[0], {"min": "highest", "max": "lowest"}.get(operation(monoid))
+    if not last or monoid.has_identity or monoid.identity != (getattr(wide, last),):
+        return None
+    masks, e = list[Expr](), reduce.args[0]
+    while e.op == "where" and e.args[2].op == "const" and e.args[2].value == monoid.identity[0]:
+        masks.append(e)
+        e = e.args[1]
+    narrow = e.args[0].dtype if e.op == "cast" else wide
+    if narrow not in _NARROWEST.get(wide, ()):
+        return None
+    identity = getattr(narrow, last)
+    for mask in reversed(masks):
+        other = replace(mask.args[2], value=identity)
+        e = replace(mask, args=(mask.args[0], e, other))
+    return replace(reduce, args=(e,), value=replace(monoid, identity=(identity,)))
 
 
 def _most(element: Expr) -> int:

@@ -256,26 +256,29 @@ def as_words(source: Any) -> list[Any]:
     return [vector.extract(words, [], [i]) for i in range(count)]
 
 
-def mask_words(mask: Any, count: int) -> list[Any]:
-    """Words with all bits of a byte set where the mask holds: an end of the walk is found once a word."""
+def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
+    """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
     if is_a(mask, "vector.broadcast"):
-        return mask_words(mask.owner.operands[0], count)
+        return mask_words(mask.owner.operands[0], count, item)
     if width(mask.type) == 1:
         return [arith.extsi(word_type(), mask)] * count
     if is_a(mask, "arith.andi"):
-        return [arith.andi(a, b) for a, b in zip(*(mask_words(m, count) for m in mask.owner.operands), strict=True)]
+        both = (mask_words(m, count, item) for m in mask.owner.operands)
+        return [arith.andi(a, b) for a, b in zip(*both, strict=True)]
     if (
         is_a(mask, "arith.cmpi")
         and _counts_up(mask.owner.operands[0])
         and is_a(mask.owner.operands[1], "vector.broadcast")
     ):
         predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
-        below = [_below(mask.owner.operands[1].owner.operands[0], i * BYTES) for i in range(count)]
+        each = BYTES // item
+        below = [_below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
         if predicate == int(arith.CmpIPredicate.slt):
             return below
         if predicate == int(arith.CmpIPredicate.sge):
             return [arith.xori(w, i32(-1)) for w in below]
-    return as_words(arith.extsi(with_shape(ir.IntegerType.get_signless(8), count * BYTES), mask))
+    narrow = ir.IntegerType.get_signless(8 * item)
+    return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
 
 
 def _counts_up(v: Any) -> bool:
@@ -283,16 +286,22 @@ def _counts_up(v: Any) -> bool:
     return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
 
 
-def _below(bound: Any, first: int) -> Any:
-    """All bits of the bytes of a word, which are number ``first`` and the next, whose number is less than ``bound``.
+def _below(bound: Any, first: int, each: int) -> Any:
+    """All bits of the elements of a word, ``each`` from number ``first`` on, whose number is less than ``bound``.
 
     Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
     """
     t = bound.type
-    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + BYTES))
-    out = arith.subi(integer(t, 4 * (first + BYTES)), arith.muli(count, integer(t, 4)))
+    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))
+    half = 4 * BYTES // each
+    out = arith.subi(integer(t, half * (first + each)), arith.muli(count, integer(t, half)))
     out = out if t.width == 32 else arith.trunci(word_type(), out)
     return arith.shrui(arith.shrui(i32(-1), out), out)
+
+
+def chosen(mask: Any, a: Any, b: Any) -> Any:
+    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
+    return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
 
 
 def as_bytes(words: list[Any], count: int = 0) -> Any:

@@ -24,7 +24,7 @@ from ..compiler.combine import elements, fragment, horizontal, single_op, splat,
 from ..compiler.mlir import arith, ir, llvm
 from ._greatest import LEAST, Greatest
 from ._keys import WORD
-from ._packed import BYTES, folds, is_a, mask_words, mixed, yielded
+from ._packed import BYTES, chosen, folds, is_a, mask_words, mixed, yielded
 from ._places import Walk
 from ._ranks import Word, word_of
 from ._steps import walked
@@ -144,7 +144,7 @@ class _Together(_Noted):
             two = mixed(w, i32(int.from_bytes(places, "little", signed=True)), _OF_BYTES)
             for mask in inside:
                 wide = mixed(mask[k], mask[k], _TWICE)
-                two = [_chosen(m, x, i32(_NONES)) for m, x in zip(wide, two, strict=True)]
+                two = [chosen(m, x, i32(_NONES)) for m, x in zip(wide, two, strict=True)]
             found += [_as_pair(x) for x in two]
         return found
 
@@ -204,11 +204,6 @@ def _where(masks: Sequence[Any], found: list[Any]) -> list[Any]:
     inside, pairs = reduce(arith.andi, masks), isinstance(found[0].type, ir.VectorType)
     none = _as_pair(i32(_NONES)) if pairs else i32(_NONE)
     return [arith.select(inside, x, none) for x in found]
-
-
-def _chosen(mask: Any, a: Any, b: Any) -> Any:
-    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
-    return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
 
 
 # --- words and their halves ------------------------------------------------------------------------------------------

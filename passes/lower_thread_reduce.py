@@ -3,10 +3,11 @@
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
 folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
 the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
-vector at the end, neighbours first. Bytes are added as words (``_packed.py``), and of numbered ones the first of the
-least is found among words of two (``_ranked.py``). Where states have sums that are seen from an anchor, all of a step
-come together at once (``compiler/terms.py``), those of one result under one anchor (``_anchored.py``). Blocks that lie
-side by side in a thread's registers need no loop (``_blocks.py``).
+vector at the end, neighbours first. Bytes are added as words (``_packed.py``), narrow elements compared two at a time
+(``_extremes.py``), and of numbered ones the first of the least is found among words of two (``_ranked.py``). Where
+states have sums that are seen from an anchor, all of a step come together at once (``compiler/terms.py``), those of one
+result under one anchor (``_anchored.py``). Blocks that lie side by side in a thread's registers need no loop
+(``_blocks.py``).
 
 A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
 in it, is a scalar in the loop: Welford's count, and with it the division by it.
@@ -59,6 +60,7 @@ from ..compiler.pipeline import Pass
 from ..compiler.uniform import independent, uniform
 from ._anchored import OneAnchor, shares
 from ._blocks import lower_reduce
+from ._extremes import lower as lower_extremes
 from ._packed import lower as lower_bytes
 from ._ranked import lower as lower_ranked
 from ._steps import walked
@@ -76,7 +78,7 @@ def _lower(op: Any) -> None:
     body, region = op.regions
     lanes, even = width(unpack(init)[0].type), _even(op)
     with before(op):
-        if state := lower_bytes(op) or lower_ranked(op):
+        if state := lower_bytes(op) or lower_extremes(op) or lower_ranked(op):
             return replace(op, state)
         found = anchored(region)
         one = OneAnchor(op, found) if found and found.linear and shares(op) else None

@@ -127,7 +127,7 @@ def _trace(
 
 @lru_cache(maxsize=4096)
 def _narrow(found: Traced) -> Traced:
-    """``found`` with a sum in 32 bits, for so few elements a result that they hold it."""
+    """``found`` with a narrow state, for so few elements a result as that serves."""
     program, most = narrowed(found.program)
     return replace(found, program=program, most=most)
 
@@ -149,7 +149,7 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     wide = n_reduced >= MANY
     found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
     narrow = _narrow(found)
-    found = found if narrow.most is None or n_reduced > narrow.most else narrow
+    found = narrow if narrow.most is None or n_reduced <= narrow.most else found
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:
         raise error("WF104", name=found.program.name, axes=request.axes, shape=shape)
