@@ -16,6 +16,7 @@ from .limits import (
     UNROLL,
     adds_bytes,
     calm,
+    compares_bytes,
     floor2,
     joins_truths,
     kind,
@@ -161,7 +162,8 @@ def _warps_kept(task: Task, vector: int, lanes: int, most: int) -> int:
 def is_heavy(task: Task, vector: int) -> bool:
     """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
     g = task.geometry
-    light = adds_bytes(task) or joins_truths(task) or (task.state_registers == 1 and task.itemsize > 1)
+    words = adds_bytes(task) or joins_truths(task) or (compares_bytes(task) and vector < HALF)
+    light = words or (task.state_registers == 1 and task.itemsize > 1)
     much = not light and (task.itemsize <= 2 or operations(task.monoid) >= LONG_COMBINE)
     big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY and not _has_long_rows(task)
     return much and big and vector > 1 and planned(task, "kept", vector) == {"aligned"}

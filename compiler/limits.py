@@ -136,6 +136,16 @@ def joins_truths(task: Task) -> bool:
     return task.itemsize == 1 and operation(task.monoid) in ("and", "or")
 
 
+def compares_bytes(task: Task) -> bool:
+    """Whether elements are bytes of which the extreme is taken: those of a word are compared two at a time."""
+    return task.itemsize == 1 and operation(task.monoid) in ("min", "max") and not task.program.uses_index
+
+
+def in_words(task: Task) -> bool:
+    """Whether elements are bytes, and those of a word are taken up at once."""
+    return adds_bytes(task) or joins_truths(task) or compares_bytes(task)
+
+
 def ranked(task: Task, axis: str) -> bool:
     """Whether the least word is wanted that elements make with their numbers, by lanes along ``axis``.
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .access import WIDEST, large, ranks
 from .gaps import laid, widened
-from .limits import UNROLL, adds_bytes, floor2, joins_truths, keyed
+from .limits import UNROLL, floor2, in_words, keyed
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
 from .split import THREADS
@@ -103,7 +103,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     if len(g.kept) > 1:
         vector = vector // 2 if task.itemsize == 1 else vector
         warps = _of_many_tiles(task, vector, warps)
-    elif adds_bytes(task) or joins_truths(task) or keyed(task, "kept"):
+    elif in_words(task) or keyed(task, "kept"):
         vector, unroll, warps = min(vector, HALF // task.itemsize), UNROLL, WARPS
     found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
     found = settled(found)

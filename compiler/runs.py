@@ -14,10 +14,10 @@ from dataclasses import replace
 from .access import WIDEST, large, planned, ranks
 from .access import access as access_to_rows
 from .geometry import Geometry
-from .limits import adds_bytes, calm_widest, floor2, joins_truths
+from .limits import adds_bytes, calm_widest, floor2, in_words, joins_truths
 from .ownership import piece, pieces
 from .plan import Access, Plan
-from .short_runs import Run, in_words, short
+from .short_runs import Run, short
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task

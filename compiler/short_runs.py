@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .access import WIDEST
-from .limits import adds_bytes, calm_widest, joins_truths
+from .limits import calm_widest, in_words, joins_truths
 from .task import Task
 
 
@@ -53,11 +53,6 @@ def short(task: Task, length: int) -> Run | None:
         return None
     found = next((run for run in TABLES[_place(task, length)] if length <= run.most), None)
     return found and found._replace(vector=min(found.vector, calm_widest(task)))
-
-
-def in_words(task: Task) -> bool:
-    """Whether elements are bytes, and those of a word are taken up at once."""
-    return adds_bytes(task) or joins_truths(task)
 
 
 def _place(task: Task, length: int) -> str:

@@ -15,7 +15,7 @@ from .access import WIDEST, nearest, planned, ranks
 from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, joins_truths, keyed, numbers_bytes
+from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, in_words, keyed, numbers_bytes
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -60,9 +60,9 @@ WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
 }  # fmt: skip
 """(bytes, width), by the bytes of an element: of rows of so many bytes at most so many are read at once. Few more are
 read than there are, and of a few pairs of bytes each by itself."""
-PACKED, IN_WORDS, FEW_WORDS = ("add", "and", "or"), 20, 4
-"""Combines of bytes that take those of a word at once; elements of a row from which on others read words, too; and
-accesses of HALF from which on numbered ones are read so."""
+IN_WORDS, FEW_WORDS = 20, 4
+"""Bytes of a row from which on words are read though they are taken apart; and accesses of HALF from which on numbered
+ones are read so."""
 LANES_OF_WORDS: dict[int, tuple[tuple[int, int], ...]] = {
     1: ((760, 1), (ROWS, 8)), 2: ((640, 1), (1400, 4), (ROWS, 8)),
 }  # fmt: skip
@@ -144,7 +144,7 @@ def _vector(task: Task) -> int:
     if item not in WIDTHS:
         return 1
     nbytes = n * item
-    if item == 1 and operation(task.monoid) not in PACKED:
+    if item == 1 and not in_words(task):
         width = HALF if numbers_bytes(task) and n >= FEW_WORDS * HALF else WORD
         return width if n >= IN_WORDS and takes_words(task, width) else 1
     width = next(width for most, width in WIDTHS[item] if nbytes <= most or most == ROWS)
@@ -182,7 +182,7 @@ def _words_serve(task: Task, nbytes: int) -> bool:
     narrow = item < WORD and task.state_registers == 1 and not task.program.uses_index
     if not narrow or planned(task, "kept", WORD // item) != {"aligned"}:
         return False
-    if item == 1 and not (joins_truths(task) or adds_bytes(task)):
+    if item == 1 and not in_words(task):
         return False
     added = ADDED_IN_PLACE if adds_bytes(task) else TRUTHS_IN_PLACE
     least, most, row = PAIRS_IN_PLACE if item > 1 else added

@@ -69,7 +69,11 @@ def lower(op: Any) -> list[Any] | None:
     lift = None if isinstance(init.type, ir.TupleType) else lift_of(yielded(op))
     if lift is None:
         return None
-    join, first, t = _JOIN.get((lift.widen, single_op(op.regions[1]) or "")), _narrow(init, lift), element(lift.source.type)
+    join, first, t = (
+        _JOIN.get((lift.widen, single_op(op.regions[1]) or "")),
+        _narrow(init, lift),
+        element(lift.source.type),
+    )
     if join is None or first is None:
         return None
 
