@@ -47,13 +47,20 @@ class Commands(click.Group):
 
 
 def _hinted(e: click.UsageError) -> click.UsageError:
-    """Arrays are options: says so where they stand as arguments."""
+    """Arrays and a shape are options: says so where they stand as arguments."""
     extra = re.search(r"extra arguments? \((.*)\)", e.message)
-    names = extra[1].split() if extra else []
     takes = any("--input" in option.opts for option in e.ctx.command.params) if e.ctx else False
-    if not takes or not names or not all(name.endswith(".npy") for name in names):
-        return e
-    return click.UsageError(f"{e.message}: name arrays by {' '.join(f'--input {name}' for name in names)}", e.ctx)
+    hint = _option_for(extra[1].split()) if extra and takes else ""
+    return click.UsageError(f"{e.message}: {hint}", e.ctx) if hint else e
+
+
+def _option_for(words: list[str]) -> str:
+    """How the command takes what these words are, if they are arrays or a shape."""
+    if all(word.endswith(".npy") for word in words):
+        return f"name arrays by {' '.join(f'--input {word}' for word in words)}"
+    if len(words) == 1 and re.fullmatch(r"\d+(x\d+)+", words[0]):
+        return f"give a shape by --shape {words[0]}"
+    return ""
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

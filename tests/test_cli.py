@@ -755,6 +755,17 @@ def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
     assert "extra argument (x.npy)\n" in result.output
 
 
+@pytest.mark.parametrize("command", ["run", "explain", "tune", "profile"])
+def test_a_shape_that_stands_as_an_argument_is_told_its_option(command: str) -> None:
+    result = CliRunner().invoke(cli, [command, "sum", "64x1000"])
+    assert result.exit_code == 2
+    assert "Error: Got unexpected extra argument (64x1000): give a shape by --shape 64x1000\n" in result.output
+    for words in (["check", "own.py:f", "64x1000"], ["run", "sum", "64x1000", "x.npy"]):
+        result = CliRunner().invoke(cli, words)
+        assert result.exit_code == 2
+        assert f"({' '.join(words[2:])})\n" in result.output
+
+
 def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.mktemp("interrupted")
     np.save(tmp_path / "x.npy", np.ones(1 << 24, np.float32))  # a minute, on a machine that has others to serve, too
