@@ -131,7 +131,7 @@ def _is_users(file: str) -> bool:
     if file.startswith("<"):
         return False
     path = Path(file).resolve()
-    own = (_PACKAGE / part for part in ("cli.py", "commands", "compiler", "passes", "runtime"))
+    own = (_PACKAGE / part for part in ("cli", "commands", "compiler", "passes", "runtime"))
     installed = (Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib", "purelib", "platlib"))
     return not any(path.is_relative_to(place) for place in (*own, *installed))
 

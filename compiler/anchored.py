@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from .combine import clone, combine, splat, tree, unpack, width
+from .combine import clone, combine, splat, tree, width
 from .dialect.base import element
+from .formulas import Read, needed
 from .mlir import arith, ir, math
-from .terms import Node, Read, Term, needed, sums_of
+from .reader import made_by
+from .terms import Term, sums_of
 from .uniform import known
 
-_OPS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "math.fma": "fma"}
 FEW = 3
 """States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
 
@@ -105,11 +106,9 @@ class Anchored:
 
 def anchored(region: Any) -> Anchored | None:
     """The combine ``region`` taken apart; None where it is not of an anchored monoid."""
-    block = region.blocks[0]
-    made = [x for v in list(block.operations)[-1].operation.operands for x in unpack(v)]
-    read = _reader(block)
+    made, read = made_by(region)
     terms = sums_of(made, read)
-    return Anchored(block, made, terms, read) if terms else None
+    return Anchored(region.blocks[0], made, terms, read) if terms else None
 
 
 def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -130,22 +129,6 @@ def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 
 
 # --- reading the IR -------------------------------------------------------------------------------------------------
-def _reader(block: Any) -> Callable[[Any], Node]:
-    """What reads the values of a block that has a combine: each once."""
-    nodes = {v: Node("param", (), k) for k, v in enumerate(block.arguments)}
-
-    def read(v: Any) -> Node:
-        if v not in nodes and isinstance(v, ir.BlockArgument):
-            nodes[v] = Node(f"taken from outside, {len(nodes)}")
-        elif v not in nodes:
-            op = v.owner.operation
-            details = [f"{name}={value}" for name, value in op.attributes.items()] if op.name not in _OPS else ()
-            nodes[v] = Node(_OPS.get(op.name) or " ".join((op.name, *details, str(v.type))), list(op.operands))
-        return nodes[v]
-
-    return read
-
-
 def _ops(block: Any, wanted: set[Any]) -> list[Any]:
     """The ops of ``block``, in order, that make the ``wanted`` values."""
     return [o for o in (o.operation for o in block.operations) if any(r in wanted for r in o.results)]

@@ -8,12 +8,12 @@ from .access import WIDEST, ceil2, is_cut, large, planned, ranks
 from .cost import operations
 from .geometry import Geometry
 from .limits import (
-    DEEP,
     FEW,
     IN_FLIGHT,
     LONG_COMBINE,
     STATE_LIMIT,
     UNROLL,
+    UNROLL_BEFORE_WIDTH,
     adds_bytes,
     calm,
     compares_bytes,
@@ -61,7 +61,7 @@ FEW_ROWS, HALF = 16, 8
 more would be more to take apart than to read."""
 ANYWHERE = {2: (3, 1), 4: (0, 1)}
 """(rows, accesses), by the bytes of an element: of up to so many rows that begin anywhere a thread has so many accesses
-in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of DEEP."""
+in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of UNROLL_BEFORE_WIDTH."""
 TWO_OF_TRUTHS = 48
 """Rows of truth values that begin anywhere up to which a thread has two accesses in flight; of more one."""
 MANY_ROWS, OF_ADDED, OF_PAIRS, OF_MANY = 64, 4, 2, 2
@@ -210,7 +210,7 @@ def _in_flight(task: Task, vector: int) -> int:
     if joins_truths(task):
         return 2 if rows <= TWO_OF_TRUTHS else 1
     fewest, each = ANYWHERE[task.itemsize]
-    return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else DEEP
+    return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else UNROLL_BEFORE_WIDTH
 
 
 def _in_flight_of_aligned(task: Task, rows: int) -> int:

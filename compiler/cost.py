@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .graph import MonoidGraph, walk
-from .terms import Node, needed, sums_of
+from .formulas import needed
+from .graph import MonoidGraph, node
+from .terms import sums_of
 
 COST = {
     "exp": 18, "exp2": 12, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
@@ -17,19 +18,10 @@ def operations(monoid: MonoidGraph) -> int:
 
     Of an anchored monoid those that an element goes through: what joins anchors, and what sees its sums from one.
     """
-    known = {e.digest: e for e in walk(monoid.combine)}
-
-    def read(digest: str) -> Node:
-        e = known[digest]
-        if e.op == "param":
-            return Node("param", (), e.value)  # type: ignore[arg-type]
-        text = e.op if e.op in ("add", "mul", "fma") else f"{e.op} {e.value!r} {e.dtype.name}"
-        return Node(text, [a.digest for a in e.args])
-
-    made = [e.digest for e in monoid.combine]
-    terms = sums_of(made, read)
-    anchor = [v for k, v in enumerate(made) if k not in terms]
-    moved = [v for own in terms.values() for term in own for v in term]
-    nodes = needed(anchor, set(), read) | needed(moved, set(anchor), read)
+    made = monoid.combine
+    terms = sums_of(made, node)
+    anchor = [e for k, e in enumerate(made) if k not in terms]
+    moved = [e for own in terms.values() for term in own for e in term]
+    nodes = needed(anchor, set(), node) | needed(moved, set(anchor), node)
     added = sum(map(len, terms.values()))
-    return max(1, added + sum(COST.get(known[v].op, 1) for v in nodes if known[v].op != "const"))
+    return max(1, added + sum(COST.get(e.op, 1) for e in nodes if e.op != "const"))

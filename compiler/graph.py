@@ -15,6 +15,7 @@ from typing import Literal
 
 from .dtypes import DType
 from .errors import Location
+from .formulas import Node, independent
 
 Space = Literal["scalar", "kept", "element"]
 _ORDER: tuple[Space, ...] = ("scalar", "kept", "element")
@@ -126,16 +127,9 @@ class Program:
     @cached_property
     def shared(self) -> frozenset[int]:
         """Which values of a state no element has a part in, such as a count: an access has one for all its elements."""
-        n = len(self.monoid.state)
-        lifts = zip(range(n), self.reduces[0].args, strict=True)
+        lifts = enumerate(self.reduces[0].args)
         found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
-        needs = [
-            {e.value % n for e in walk((c,)) if isinstance(e.value, int) and e.op == "param"}
-            for c in self.monoid.combine
-        ]
-        while more := {k for k in found if not needs[k] <= found}:
-            found -= more
-        return frozenset(found)
+        return frozenset(independent(self.monoid.combine, found, node))
 
     @property
     def uses_index(self) -> bool:
@@ -170,3 +164,10 @@ def rewrite(roots: tuple[Expr, ...], swapped: dict[str, Expr]) -> tuple[Expr, ..
         args = tuple(found[a.digest] for a in e.args)
         found[e.digest] = own or (e if args == e.args else Expr(e.op, args, e.dtype, e.space, e.value, e.where))
     return tuple(found[r.digest] for r in roots)
+
+
+def node(e: Expr) -> Node:
+    """``e`` as ``formulas.py`` sees it."""
+    if e.op == "param":
+        return Node("param", (), e.value)  # type: ignore[arg-type]
+    return Node(e.op if e.op in ("add", "mul", "fma") else f"{e.op} {e.value!r} {e.dtype.name}", e.args)

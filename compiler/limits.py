@@ -34,7 +34,7 @@ CODE_LIMIT = 160
 instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
 UNROLL = 8
 """Accesses in flight at most."""
-DEEP = 4
+UNROLL_BEFORE_WIDTH = 4
 """Accesses in flight of states of several registers that are worth more than an access twice as wide."""
 FEW = 8
 """Warps per SM that fill the machine. Where results at a warp each are fewer, each gets more threads."""
@@ -100,7 +100,7 @@ def widest_of(task: Task, registers: int) -> int:
 
 
 def calm(task: Task, vector: int, registers: int) -> int:
-    """``vector``, or half of it and so on, so that DEEP accesses may be in flight, of 8 bytes at least.
+    """``vector``, or half of it and so on, so that UNROLL_BEFORE_WIDTH accesses may be in flight, of 8 bytes at least.
 
     An element then takes so many registers.
 
@@ -108,13 +108,13 @@ def calm(task: Task, vector: int, registers: int) -> int:
     """
     if adds_bytes(task):
         return vector
-    while vector * registers * DEEP > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
+    while vector * registers * UNROLL_BEFORE_WIDTH > VALUES_LIMIT and vector * task.itemsize > NARROWEST["reduced"]:
         vector //= 2
     return vector
 
 
 def calm_widest(task: Task) -> int:
-    """Elements of the widest access along the reduced axis of which DEEP may be in flight."""
+    """Elements of the widest access along the reduced axis of which UNROLL_BEFORE_WIDTH may be in flight."""
     return calm(task, widest_of(task, STATE_LIMIT), registers_in_flight(task))
 
 

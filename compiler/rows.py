@@ -32,7 +32,7 @@ UNROLL_OF_SHORT = {1: 1, 2: 2, 4: 2, 8: 2}
 MOST_OF_SHORT, IN_VAIN = 8, (0, 1, 3)
 """Threads of a row, at most, that have but one access in flight where they make so many: of the last two that they made
 one would be in vain."""
-UNROLL_OF_SHIFTED, DEEP, DEEP_FROM = 2, 4, 1 << 17
+UNROLL_OF_SHIFTED, UNROLL_OF_LONG_ROWS, LONG_ROWS_FROM = 2, 4, 1 << 17
 """The same of rows that begin anywhere, of which the first and the last so many of a thread are masked, which costs
 instructions; and of those with few elements to mask: of words that get ROW threads, and of all but bytes that are as
 long as that."""
@@ -169,8 +169,8 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     nbytes = task.geometry.n_reduced * task.itemsize
     if numbers_bytes(task) and vector > 1:
         return _most_of_numbered(task, positions, vector, shifted=shifted)
-    if shifted and task.itemsize > 1 and (nbytes >= DEEP_FROM or (positions == ROW and task.itemsize > 2)):
-        return DEEP
+    if shifted and task.itemsize > 1 and (nbytes >= LONG_ROWS_FROM or (positions == ROW and task.itemsize > 2)):
+        return UNROLL_OF_LONG_ROWS
     if shifted:
         if positions == 1 and task.geometry.n_reduced // vector % 2:
             return 1  # of two in flight one would be left over
@@ -178,24 +178,24 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, few))
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
-        return (UNROLL if task.state_registers > 1 else DEEP) if each >= UNROLL else 1
+        return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     most = UNROLL_OF_SHORT.get(positions, UNROLL)
     if positions == ROW and task.itemsize == PAIR:
         most = min(most, ceil2(-(-task.geometry.n_reduced // (vector * positions))))
     if vector > 1 and vector * task.itemsize < WIDEST:
-        most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else DEEP)
+        most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else UNROLL_OF_LONG_ROWS)
     return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most
 
 
 def _most_of_numbered(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
-    """The same of bytes that are numbered: of aligned ones all at once, if no threads then have one more, or DEEP."""
+    """The same of bytes that are numbered: of aligned ones all at once, or as of long rows if some had one more."""
     if shifted:
         return 1 if _few(task) and task.program.inputs[0] != BOOL else UNROLL_OF_SHIFTED
     accesses = -(-task.geometry.n_reduced // vector)
     each = -(-accesses // positions)
-    return ceil2(each) if each < UNROLL and accesses % (DEEP * positions) else DEEP
+    return ceil2(each) if each < UNROLL and accesses % (UNROLL_OF_LONG_ROWS * positions) else UNROLL_OF_LONG_ROWS
 
 
 def _threads_a_row(task: Task, vector: int) -> int:

@@ -16,7 +16,7 @@ THREADS = 256
 """Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
 CTAS_PER_SM = 4
 """CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-CTAS_OF_RUNS, DEEP = 8, 4
+CTAS_OF_RUNS, MANY_IN_FLIGHT = 8, 4
 """The same where a thread walks run by run, and waits for each: all that an SM can hold. Threads of long runs, with so
 many accesses in flight, take more registers: of more CTAs than CTAS_PER_SM the last would begin when others end."""
 LONGEST = 64
@@ -125,7 +125,7 @@ def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
 def _in_flight(plan: Plan, state_bytes: int) -> tuple[int, int]:
     """CTAs of THREADS threads an SM, and accesses of a thread, or runs, before more CTAs share a result."""
     if plan.walk == "runs":
-        return CTAS_PER_SM if plan.lanes == WARP and plan.unroll >= DEEP else CTAS_OF_RUNS, LONGEST
+        return CTAS_PER_SM if plan.lanes == WARP and plan.unroll >= MANY_IN_FLIGHT else CTAS_OF_RUNS, LONGEST
     if plan.fast != "kept":
         return CTAS_PER_SM, LONGEST
     nbytes = plan.vector * state_bytes

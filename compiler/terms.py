@@ -12,36 +12,19 @@ at once then: first all anchors, which is cheap, then each state's sums are seen
 
 Why that is the same: since the combine is associative, F(combine(a, b), k) = F(a, k) + F(b, k) - F(e, k) for the
 identity e; and F(e, k) is zero, as each of its terms is a product with a value of the state's own.
-
-The formulas may be those of a graph or of the IR: what is here sees nodes, through a function that reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
+
+from .formulas import Node, Read, needs
 
 Term = tuple[Any, ...]
 """The nodes of a value, or of the two factors of a product."""
 LEFT, RIGHT = 1, 2
-
-
-class Node(NamedTuple):
-    """What a node is.
-
-    Attributes:
-        op: ``param``, ``add``, ``mul``, ``fma``, or what else tells operations apart.
-        args: the nodes of its operands.
-        number: of a ``param``, which: those of the left state's values come first.
-    """
-
-    op: str
-    args: Sequence[Any] = ()
-    number: int = 0
-
-
-Read = Callable[[Any], Node]
 
 
 def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
@@ -51,42 +34,16 @@ def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
     """
     if len(made) < 2 or any(read(v).op == "param" for v in made):
         return {}
-    needs, found = _needs(made, read), dict[int, list[Term]]()
+    made_of, found = needs(made, read), dict[int, list[Term]]()
     waiting = list(range(len(made)))
     while waiting:
         k = waiting.pop()
-        if any(k in needs[i] for i in range(len(made)) if i != k and i not in found):
+        if any(k in made_of[i] for i in range(len(made)) if i != k and i not in found):
             continue
         terms = _Formulas(made, {*found, k}, read).terms_of([*found, k])
         if terms is not None:
             found, waiting = terms, [i for i in range(len(made)) if i not in terms]
     return found
-
-
-def needed(ends: Sequence[Hashable], known: set[Any], read: Read) -> set[Any]:
-    """The nodes that ``ends`` are made of, without those that only the ``known`` ones are, and without parameters."""
-    found: set[Any] = set()
-    stack = list(ends)
-    while stack:
-        v = stack.pop()
-        if v not in found and v not in known and read(v).op != "param":
-            found.add(v)
-            stack += read(v).args
-    return found
-
-
-def _needs(made: Sequence[Any], read: Read) -> list[set[int]]:
-    """For each value the numbers of those of both states that it is made of."""
-    memo: dict[Any, set[int]] = {}
-
-    def of(v: Any) -> set[int]:
-        if v not in memo:
-            node = read(v)
-            own = {node.number % len(made)} if node.op == "param" else set()
-            memo[v] = own.union(*map(of, node.args))
-        return memo[v]
-
-    return [of(v) for v in made]
 
 
 class _Formulas:

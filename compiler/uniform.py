@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from .combine import unpack, width
+from . import formulas
+from .combine import width
 from .mlir import arith, ir
+from .reader import made_by
 
 Maker = Callable[[], Any]
 
@@ -59,17 +61,6 @@ def known(v: Any) -> float | None:
 
 
 def independent(region: Any, values: set[int]) -> set[int]:
-    """The greatest part of ``values``, numbers of a state's, which the combine makes of nothing else."""
-    block = region.blocks[0]
-    count = len(block.arguments) // 2
-    needs: dict[Any, frozenset[int]] = {a: frozenset([i % count]) for i, a in enumerate(block.arguments)}
-    made: Sequence[frozenset[int]] = ()
-    for op in block.operations:
-        found = [needs.get(x, frozenset()) for v in op.operation.operands for x in unpack(v)]
-        made = found
-        for result in op.operation.results:
-            needs[result] = frozenset().union(*found)
-    kept = set(values)
-    while left_out := {k for k in kept if not made[k] <= kept}:
-        kept -= left_out
-    return kept
+    """The same as in ``formulas.py``, of a combine in the IR."""
+    made, read = made_by(region)
+    return formulas.independent(made, values, read)

@@ -18,7 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import warpfold as wf
-from warpfold.cli import ARCH, FORMS, cli
+from warpfold.cli import cli
+from warpfold.cli.reduction import ARCH, FORMS
 from warpfold.commands import emit, inputs, levels, reference, screen
 from warpfold.commands import run as run_command
 from warpfold.commands.evaluate import Evaluator, rows
@@ -387,7 +388,7 @@ def test_explain_names_no_line_of_the_command_line_as_the_users(tmp_path: Path) 
     file.write_text("import warpfold as wf\n\n@wf.monoid(identity=0)\ndef total(a, b):\n    return a + b\n")
     text = call("explain", f"{file}:total", "--shape", "64x64", "--dtype", "f16").stdout
     assert "own.py:5  return a + b" in text
-    assert "cli.py" not in text
+    assert "cli/" not in text
 
 
 def test_help_says_of_each_command_in_one_line_what_it_does() -> None:
@@ -752,6 +753,17 @@ def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
     result = CliRunner().invoke(cli, ["doctor", "x.npy"])  # which has no such option
     assert result.exit_code == 2
     assert "extra argument (x.npy)\n" in result.output
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "tune", "profile"])
+def test_a_shape_that_stands_as_an_argument_is_told_its_option(command: str) -> None:
+    result = CliRunner().invoke(cli, [command, "sum", "64x1000"])
+    assert result.exit_code == 2
+    assert "Error: Got unexpected extra argument (64x1000): give a shape by --shape 64x1000\n" in result.output
+    for words in (["check", "own.py:f", "64x1000"], ["run", "sum", "64x1000", "x.npy"]):
+        result = CliRunner().invoke(cli, words)
+        assert result.exit_code == 2
+        assert f"({' '.join(words[2:])})\n" in result.output
 
 
 def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

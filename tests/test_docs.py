@@ -94,7 +94,8 @@ def of_accesses() -> tuple[str, ...]:
     long = limits.SHIFTED_OF_LONG
     return (
         f"Along rows they take {limits.STATE_LIMIT} registers at most, and accesses are halved, "
-        f"down to {least[0]} bytes, until the states of {limits.DEEP} of them take {limits.VALUES_LIMIT}: ",
+        f"down to {least[0]} bytes, until the states of {limits.UNROLL_BEFORE_WIDTH} of them "
+        f"take {limits.VALUES_LIMIT}: ",
         f"states take {each[0]} registers, or {each[1]} where each has {columns.SEVERAL} or more",
         f"of {least[0]} bytes at least; along columns, or where several dims are reduced, of {least[1]}.",
         f"in rows of fewer than {by_bytes(shifted, 'accesses ')}, which would not pay for the masks ",
@@ -185,7 +186,7 @@ def of_columns() -> tuple[str, ...]:
         f"; bytes are read by {columns.HALF} at most, truth values by whole accesses one at a time, "
         f"of a middle axis up to {columns.FEW_TRUTHS} rows; ",
         f"by whole accesses: up to {columns.FEW_ROWS} elements with {2 * columns.ANYWHERE[4][1]} in flight, up to "
-        f"{columns.ANYWHERE[2][0]} of two bytes with {columns.ANYWHERE[2][1]}, more with {limits.DEEP}; "
+        f"{columns.ANYWHERE[2][0]} of two bytes with {columns.ANYWHERE[2][1]}, more with {limits.UNROLL_BEFORE_WIDTH}; "
         f"truth values with 2, from {columns.TWO_OF_TRUTHS + 1} rows on with 1; "
         f"bytes by {columns.HALF}, from {columns.FEWEST} elements on; ",
         f"| padded | 1 thread, for as many results as an access has elements | rows of results that are no multiple of "

@@ -16,7 +16,7 @@ from warpfold.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(ROOT.glob("*.py")) + sorted(
-    path for folder in ("commands", "compiler", "passes", "runtime") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("cli", "commands", "compiler", "passes", "runtime") for path in (ROOT / folder).rglob("*.py")
 )
 LIT_FILES = sorted((ROOT / "dialect_tests").rglob("*.mlir"))
 OP_NAMES = [op.OPERATION_NAME.removeprefix("fold.") for op in OPS]  # type: ignore[attr-defined]

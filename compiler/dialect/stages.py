@@ -33,6 +33,12 @@ METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 GRID_FINISHES = ("last_block", "two_kernels", "atomic")
 
 
+@coded
+def one_combine(op: Any) -> None:
+    """The verifier of the regions of an op that has one, which combines two states like its result."""
+    check_combine(op, op.regions[0], op.results[0].type)
+
+
 class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
     """A thread's own elements.
 
@@ -102,9 +108,7 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
         found = sum(width(values(v.type)[0]) for v in op.operands)
         expect(found == results * each, op, f"{results * each} elements", found)
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.results[0].type)
+    verify_region_invariants = one_combine
 
 
 class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
@@ -129,9 +133,7 @@ class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
         expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
         boolean(op, "ordered")
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.operands[0].type)
+    verify_region_invariants = one_combine
 
 
 class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
@@ -193,9 +195,7 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
         integer(op, "slots")
         boolean(op, "ordered")
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.results[0].type)
+    verify_region_invariants = one_combine
 
 
 class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
@@ -235,9 +235,7 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
         integer(op, "slots")
         boolean(op, "ordered")
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.operands[2].type)
+    verify_region_invariants = one_combine
 
 
 class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc]
@@ -268,9 +266,7 @@ class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc
         expect(found == scalar, op, f"a result of type {scalar}", str(found))
         power_of_two(op, "threads", 1024)
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.operands[2].type)
+    verify_region_invariants = one_combine
 
 
 class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[misc]
@@ -312,9 +308,7 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
         expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
         boolean(op, "ordered")
 
-    @coded
-    def verify_region_invariants(op: Any) -> None:  # noqa: N805
-        check_combine(op, op.regions[0], op.operands[5].type)
+    verify_region_invariants = one_combine
 
 
 class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]

@@ -55,6 +55,15 @@ def memory_operand(form: Form, op: Operand) -> Mem:
     return op
 
 
+def shared_access(form: Form, op: Operand, size: int, verb: str) -> tuple[Access, Operand]:
+    """The access of ``size`` bytes at ``op``, which must lie in shared memory, and what its address is counted from."""
+    mem = memory_operand(form, op)
+    space = space_of(form, mem)
+    if space not in ("shared", "generic"):
+        raise form.fail("expected .shared memory")
+    return Access(form.ins, space, mem.offset, size, unit_of(size), verb), mem.base
+
+
 def _operands(form: Form, vector: int, want: int) -> tuple[Operand, ...]:
     """Address and data operands, less a cache policy; the vector operand must have ``vector`` elements."""
     hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)

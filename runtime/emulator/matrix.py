@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .access import memory_operand, space_of, unit_of
+from .access import shared_access
 from .lanes import WARP, Lanes
 from .op import Builder, Form, Op, broadcast
-from .spaces import Access
 from .transfer import gather, scatter
 from .types import Array, Imm, Operand, Vec
 
@@ -33,19 +32,12 @@ def _shape(form: Form) -> tuple[int, bool]:
     return int(form.pick("x1", "x2", "x4")[1:]), form.flag("trans")
 
 
-def _registers(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
+def registers_of(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
+    """The ``count`` registers that ``op`` stands for."""
     items = op.items if isinstance(op, Vec) else (op,)
     if len(items) != count:
         raise form.fail(f"expected {count} registers, got {len(items)}")
     return items
-
-
-def _access(form: Form, op: Operand, verb: str) -> tuple[Access, Operand]:
-    mem = memory_operand(form, op)
-    space = space_of(form, mem)
-    if space not in ("shared", "generic"):
-        raise form.fail("expected .shared memory")
-    return Access(form.ins, space, mem.offset, _ROW, unit_of(_ROW), verb), mem.base
 
 
 def _rows(lanes: Lanes, count: int, addresses: Array) -> tuple[Array, Array]:
@@ -63,8 +55,8 @@ def _turned(words: Array, count: int) -> Array:
 def _ldmatrix(form: Form) -> Op:
     count, transposed = _shape(form)
     source = form.ins.operands[-1]
-    access, base = _access(form, source, "read")
-    dests = _registers(form, form.operands(2)[0], count)
+    access, base = shared_access(form, source, _ROW, "read")
+    dests = registers_of(form, form.operands(2)[0], count)
 
     def run(machine: Machine, lanes: Lanes, _mask: Array | None, addresses: Array) -> Any:
         chosen, rows = _rows(lanes, count, addresses)
@@ -80,8 +72,8 @@ def _ldmatrix(form: Form) -> Op:
 
 def _stmatrix(form: Form) -> Op:
     count, transposed = _shape(form)
-    access, base = _access(form, form.ins.operands[0], "written")
-    sources = _registers(form, form.operands(2)[1], count)
+    access, base = shared_access(form, form.ins.operands[0], _ROW, "written")
+    sources = registers_of(form, form.operands(2)[1], count)
 
     def run(machine: Machine, lanes: Lanes, _mask: Array | None, addresses: Array, *values: Array) -> None:
         chosen, rows = _rows(lanes, count, addresses)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .access import SCOPES, memory_operand, space_of, unit_of
+from .access import SCOPES, shared_access, unit_of
 from .lanes import Lanes
 from .op import Builder, Form, Op, broadcast
 from .spaces import Access, locate
-from .types import Array, Instruction, Mem, Operand, Sink
+from .types import Array, Instruction, Operand, Sink
 from .under_way import engine, positions
 
 if TYPE_CHECKING:
@@ -109,14 +109,6 @@ def _places(access: Access, machine: Machine, lanes: Lanes, chosen: Array, addre
     return out
 
 
-def _access(form: Form, op: Operand, verb: str) -> tuple[Access, Mem]:
-    mem = memory_operand(form, op)
-    space = space_of(form, mem)
-    if space not in ("shared", "generic"):
-        raise form.fail("expected .shared memory")
-    return Access(form.ins, space, mem.offset, _SIZE, unit_of(_SIZE), verb), mem
-
-
 def _ordered(form: Form) -> None:
     """Takes the type, and order and scope: threads run in one order here."""
     form.type("b64")
@@ -141,9 +133,9 @@ class _Update:
 def _updating(
     form: Form, target: Operand, step: Step, *values: Operand, dest: Operand | None = None, verb: str = "updated"
 ) -> Op:
-    access, mem = _access(form, target, verb)
+    access, base = shared_access(form, target, _SIZE, verb)
     form.operands(len(form.ins.operands))
-    reads: tuple[tuple[Operand, str], ...] = ((mem.base, "addr"), *((v, "u32") for v in values))
+    reads: tuple[tuple[Operand, str], ...] = ((base, "addr"), *((v, "u32") for v in values))
     return Op(reads, () if dest is None else ((dest, "b64"),), _Update(access, step), effect=True)
 
 
@@ -207,7 +199,7 @@ def _wait(form: Form, hinted: bool) -> Op:
     _ordered(form)
     by_parity = form.flag("parity")
     d, target, phase, *_ = _count_operands(form, *((3, 4) if hinted else (3,)))
-    access, mem = _access(form, target, "read")
+    access, base = shared_access(form, target, _SIZE, "read")
     form.operands(len(form.ins.operands))
 
     def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, phase: Array) -> Array:
@@ -223,7 +215,7 @@ def _wait(form: Form, hinted: bool) -> Op:
         out[chosen] = ((words ^ broadcast(phase, lanes.n)[chosen]) & np.uint64(1)).astype(bool)
         return out
 
-    return Op(((mem.base, "addr"), (phase, "u32" if by_parity else "b64")), ((d, "pred"),), run, effect=True)
+    return Op(((base, "addr"), (phase, "u32" if by_parity else "b64")), ((d, "pred"),), run, effect=True)
 
 
 def _pending_count(form: Form) -> Op:
@@ -253,7 +245,7 @@ def after_copies(form: Form) -> Op:
     form.type("b64")
     counted_in = form.flag("noinc")
     (target,) = _count_operands(form, 1)
-    access, mem = _access(form, target, "updated")
+    access, base = shared_access(form, target, _SIZE, "updated")
     form.operands(1)
 
     def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array) -> None:
@@ -269,7 +261,7 @@ def after_copies(form: Form) -> Op:
             action = _arrival(access, machine, lanes.numbers[chosen[here]], addresses[here])
             engine(machine).arrivals.setdefault(int(place), []).append(action)
 
-    return Op(((mem.base, "addr"),), (), run, effect=True)
+    return Op(((base, "addr"),), (), run, effect=True)
 
 
 def _one_more(word: int) -> int:

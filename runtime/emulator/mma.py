@@ -13,10 +13,10 @@ import numpy as np
 
 from .kernels import canonical, widen
 from .lanes import WARP, Lanes
-from .matrix import ALL_LANES
+from .matrix import ALL_LANES, registers_of
 from .op import Builder, Form, Op
 from .rounding import BF16, E4M3, E5M2, F16, decode, fma_f64
-from .types import Array, Operand, Vec
+from .types import Array
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -170,13 +170,6 @@ def _mma(form: Form) -> Op:
     out = {"f16": "b32"}
     reads = (*((x, word) for x in (*a, *b)), *((x, out.get(c_type, c_type)) for x in c))
     return Op(reads, tuple((x, out.get(d_type, d_type)) for x in d), product, effect=True, member=ALL_LANES)
-
-
-def registers_of(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
-    items = op.items if isinstance(op, Vec) else (op,)
-    if len(items) != count:
-        raise form.fail(f"expected {count} registers, got {len(items)}")
-    return items
 
 
 TABLE: dict[str, Builder] = {"mma": _mma}

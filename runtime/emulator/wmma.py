@@ -14,8 +14,8 @@ import numpy as np
 from .access import memory_operand, space_of, unit_of
 from .kernels import widen
 from .lanes import WARP, Lanes
-from .matrix import ALL_LANES
-from .mma import number, product_of, registers_of, rounded
+from .matrix import ALL_LANES, registers_of
+from .mma import number, product_of, rounded
 from .op import Builder, Form, Op, broadcast
 from .rounding import F16
 from .spaces import Access

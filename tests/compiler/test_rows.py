@@ -16,11 +16,10 @@ from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.rows import (
     ALIGNED_HALVES,
-    DEEP,
-    DEEP_FROM,
     FOUR,
     HALF,
     LONG_COMBINE,
+    LONG_ROWS_FROM,
     MOST_OF_A_ROW,
     MOST_OF_A_WARP,
     MOST_OF_WORDS,
@@ -36,6 +35,7 @@ from warpfold.compiler.rows import (
     THREADS_OF_SHIFTED_HALVES,
     THREADS_OF_SHIFTED_TRUTHS,
     TRUTHS,
+    UNROLL_OF_LONG_ROWS,
     WARP_TO,
 )
 from warpfold.compiler.split import THREADS
@@ -182,9 +182,9 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
 
 def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> None:
     for t in ("f16", "f32", "f64", "i8"):
-        n = DEEP_FROM // dtype(t).itemsize
+        n = LONG_ROWS_FROM // dtype(t).itemsize
         found = [plan(k, t).unroll for k in (n - 1, n + 1)]
-        assert found == ([2, 2] if t == "i8" else [2, DEEP])
+        assert found == ([2, 2] if t == "i8" else [2, UNROLL_OF_LONG_ROWS])
 
 
 def positions(what: str, t: str, accesses: int) -> int:

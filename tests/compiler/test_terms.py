@@ -8,8 +8,9 @@ import pytest
 
 from warpfold.compiler.cost import COST, operations
 from warpfold.compiler.dtypes import F32, F64
+from warpfold.compiler.formulas import Node
 from warpfold.compiler.library import LOGSUMEXP, SUM, WELFORD
-from warpfold.compiler.terms import Node, needed, sums_of
+from warpfold.compiler.terms import sums_of
 
 
 def read(v: Any) -> Node:
@@ -73,13 +74,6 @@ def test_what_is_not_of_that_kind(name: str) -> None:
 def test_terms_are_those_of_the_left_state() -> None:
     made = combine("log-sum-exp")
     assert sums_of(made, read)[1] == [(1, ("exp", ("sub", 0, made[0])))]
-
-
-def test_what_lies_behind_an_anchor_is_not_needed() -> None:
-    anchor, total = combine("log-sum-exp")
-    (term,) = sums_of((anchor, total), read)[1]
-    assert needed([anchor], set(), read) == {anchor}
-    assert needed(term, {anchor}, read) == {("exp", ("sub", 0, anchor)), ("sub", 0, anchor)}
 
 
 def test_an_element_of_log_sum_exp_costs_one_exponential() -> None:

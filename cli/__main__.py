@@ -1,0 +1,5 @@
+"""``python -m warpfold.cli`` is ``warpfold``."""
+
+from . import main
+
+main()

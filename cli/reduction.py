@@ -1,0 +1,126 @@
+"""Commands about a reduction: run, compile, explain and check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .group import WRONG
+from .options import examples, of_what, request_of, seed_option
+
+ARCH = "sm_90a"
+FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
+
+
+@click.command(
+    epilog=examples(
+        "warpfold run sum",
+        "warpfold run var --input data.npy --axis 0 --output var.npy",
+        "warpfold run argmax --shape 100x32000 --dtype bf16 --axis -1 --device emulator",
+        "warpfold run examples/monoids.py:affine --input a.npy --input b.npy",
+        "warpfold run sum --shape 1048576 --plan finish=two_kernels,vector=1 --json",
+    )
+)
+@of_what
+@seed_option
+@click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
+@click.option(
+    "--output", metavar="FILE",
+    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array.",
+)  # fmt: skip
+@click.option(
+    "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
+    help="auto is CUDA where a driver and a device are, else the emulator.",
+)  # fmt: skip
+@click.option(
+    "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
+    help="For FILE.ptx in place of OP: a launch on the emulator, as profile takes it; --output is NAME=FILE then.",
+)  # fmt: skip
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], json: bool,
+        **what: Any) -> None:  # fmt: skip
+    """Compile and run OP, and check the result against NumPy.
+
+    OP is a reduction (sum, max, argmin, mean_var, norm, describe, ...; a wrong name lists all) or file.py:name, a
+    monoid or a tensor program of yours. Exits with 1 when the result is not NumPy's, with 2 when the request is wrong.
+    """
+    from ..commands import run as command
+
+    request = request_of(**what, seed=seed)
+    if launches or request.op.endswith(".ptx"):
+        from ..commands.watched import Work, show
+
+        show(Work(request, launches), device=device, output=output, json=json)
+        return
+    if not command.run(request, keepdims=keepdims, output=output, device=device, json=json):
+        click.get_current_context().exit(WRONG)
+
+
+@click.command(
+    epilog=examples(
+        "warpfold compile sum --shape 4096x1024 --axis 1 --emit stages",
+        "warpfold compile max --dtype bf16 --emit sass --arch sm_80",
+        "warpfold compile examples/monoids.py:span --emit artifact -o span.warpfold",
+        "warpfold compile mean --emit plan --json",
+    )
+)
+@of_what
+@click.option("--emit", "form", type=click.Choice(FORMS), default="ptx", show_default=True, help="What to write.")
+@click.option("--arch", default=ARCH, show_default=True, help="The architecture to compile for.")
+@click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
+@click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
+def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> None:
+    """Compile OP and write one form of it; needs no GPU.
+
+    \b
+    program   the tensor program, MLIR before any pass
+    plan      the levels, their extents and stages
+    stages    the IR after every pass
+    llvm      the IR just before PTX: the llvm and nvvm dialects
+    ptx       PTX
+    sass      machine code, disassembled
+    artifact  a file for wf.load, which runs it without MLIR
+    """  # noqa: D301 - click wants the backspace itself
+    from ..commands.emit import emit
+
+    emit(request_of(**what), form, arch, path, json=json)
+
+
+@click.command(
+    short_help="Show the plan for OP in plain words, and why it is so.",
+    epilog=examples(
+        "warpfold explain sum --shape 4096x1024 --axis 1",
+        "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
+        "warpfold explain examples/monoids.py:affine --shape 1000000 --arch sm_80",
+    ),
+)
+@of_what
+@click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
+def explain(arch: str, **what: Any) -> None:
+    """Show the plan for OP in plain words: who owns what, which stages, why, and what it costs at the least."""
+    from ..commands.explain import explain as command
+
+    command(request_of(**what), arch)
+
+
+@click.command(
+    short_help="Look for values that break the laws of a monoid.",
+    epilog=examples(
+        "warpfold check examples/monoids.py:extremes",
+        "warpfold check examples/monoids.py:larger --dtype f32,i64",
+        "warpfold check examples/monoids.py:total --dtype i8 --json",
+    ),
+)
+@click.argument("op", metavar="FILE.py:NAME")
+@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Type of each array: f32,i64 for two.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def check(op: str, dtype: str, json: bool) -> None:
+    """Look for values that break the laws of a monoid: neutral identity, associativity, commutativity, idempotence.
+
+    Exits with 1 when a law that the monoid claims is refuted, with 2 when the request is wrong.
+    """
+    from ..commands.check import check as command
+
+    if not command(op, dtype, json=json):
+        click.get_current_context().exit(WRONG)
