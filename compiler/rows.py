@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import halves
 from .access import WIDEST, ceil2, large, planned, ranks
 from .cost import operations
 from .dtypes import BOOL
+from .halves import HALF, ROW
 from .limits import (
     FEW,
     LONG_COMBINE,
@@ -32,25 +34,27 @@ UNROLL_OF_SHORT = {1: 1, 2: 2, 4: 2, 8: 2}
 MOST_OF_SHORT, IN_VAIN = 8, (0, 1, 3)
 """Threads of a row, at most, that have but one access in flight where they make so many: of the last two that they made
 one would be in vain."""
-UNROLL_OF_SHIFTED, UNROLL_OF_LONG_ROWS, LONG_ROWS_FROM = 2, 4, 1 << 17
-"""The same of rows that begin anywhere, of which the first and the last so many of a thread are masked, which costs
-instructions; and of those with few elements to mask: of words that get ROW threads, and of all but bytes that are as
-long as that."""
-PAIR = 2
-"""Bytes of elements of which ROW threads have no more accesses in flight than they make: those in vain cost as much."""
-UNROLL_OF_HALVES = 2
-"""The same of rows of bytes that are read HALF an access at a time."""
+UNROLL_OF_SHIFTED = {1: 2, 2: 1, 4: 2, 8: 4}
+"""The same of rows that begin anywhere, by the bytes of an element: the first and the last so many of a thread are
+masked, which costs instructions."""
+MASKED_TWICE = 2
+"""The same of shifted rows that are not simple, or read in halves."""
+UNROLL_OF_LONG_ROWS, LONG_ROWS_FROM = 4, 1 << 17
+"""The same of those, but for bytes, of so many bytes and more; and of aligned rows that have enough of them, but not of
+those that get UNROLL."""
+PAIR, OF_PAIRS = 2, 8
+"""Bytes of elements of which so many threads and more have no more accesses in flight than they make."""
 MASKED = 16
-"""Elements of such a step of rows that get a warp or less."""
-ROW = 128
-"""Threads of a row that one CTA of four warps reads in a few steps."""
+"""Elements of a step of shifted rows that get a warp or less."""
 THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
+THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (90, 16), (640, WARP), (1600, ROW))
 THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A_ROW[3:])
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
-needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more; so have words
-(``_are_words``), where of 16 threads some would have a whole step more than others: a warp then takes both ways."""
+needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more, others where
+states are simple (``_are_simple``); so have words (``_are_words``), where of 16 threads some would have a whole step
+more than others: a warp then takes both ways."""
 OF_ONE_WARP = 512
 """Accesses of a row of states of several registers up to which it gets a warp and no more."""
 THREADS_A_ROW_OF_LONG = {
@@ -74,19 +78,10 @@ THREADS_OF_SHIFTED_NUMBERED = ((6, 1), (24, 2), (70, 4), (130, 8), (700, 16), (8
 room for, or a few that have much to choose from."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
-HALF = 8
-"""Bytes of an access to rows of bytes, and to those of pairs of them that have no wide aligned ones, if they are not
-long: a thread then has few elements to mask and to join, and there are more threads."""
-THREADS_OF_HALVES = ((56, 1), (88, 2), (200, 4), (1100, 8), (5000, 16), (8192, WARP))
-THREADS_OF_SHIFTED_HALVES = ((60, 1), (88, 2), (600, 4), *THREADS_OF_HALVES[3:])
-THREADS_OF_SHIFTED_TRUTHS = (*THREADS_OF_SHIFTED_HALVES[:3], (2300, 8), *THREADS_OF_HALVES[4:])
-"""(bytes, threads): rows that are read so get so many threads. Truth values take the fewest instructions an element."""
 SEVERAL_ROWS = (32, 2)
 """Rows of truth values that begin anywhere from which on CTAs that share one have ROW threads, and how many an SM get
 CTAs of their own. Where accesses have HALF their bytes, since no others are aligned, CTAs have twice THREADS: there are
 as many accesses again, but no more CTAs that must meet."""
-ALIGNED_HALVES, TRUTHS = 4096, 40960
-"""Bytes of aligned rows of bytes up to which they are; and of shifted ones of truth values, which then get a warp."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
@@ -101,8 +96,10 @@ FOUR, ONE = 8, 0.75
 read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an element, get a warp, and up to
 MOST_OF_A_ROW ROW threads."""
 MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
-MOST_OF_WORDS = 360
-"""The first of both for words; such a warp has one access in flight."""
+THREADS_OF_SHIFTED = {
+    2: ((90, 16), (640, WARP), (1600, ROW)), 4: ((360, WARP), (1100, ROW)), 8: ((180, 16), (640, WARP), (2200, ROW)),
+}  # fmt: skip
+"""(accesses, threads), by the bytes of an element: the same of those with a state of one value and no number."""
 
 
 def plan(task: Task, notes: Notes) -> Plan:
@@ -131,22 +128,7 @@ def _widest(task: Task) -> int:
         shifted = "shifted" in planned(task, "reduced", widest) and task.program.inputs[0] != BOOL
         return min(widest, HALF) if shifted and not _few(task) else widest
     widest = calm_widest(task)
-    return min(widest, HALF // task.itemsize) if _in_halves(task, widest) else widest
-
-
-def _in_halves(task: Task, widest: int) -> bool:
-    """Whether rows are read in accesses of HALF bytes."""
-    g = task.geometry
-    narrow = task.itemsize <= 2 and task.state_registers <= 2 and operations(task.monoid) < LONG_COMBINE
-    if not narrow or _few(task) or ranks(g)[1] > 1 or numbers_bytes(task):
-        return False
-    aligned = planned(task, "reduced", widest) == {"aligned"}
-    most = THREADS_OF_HALVES[-1][0]
-    if task.itemsize == 1:
-        most = ALIGNED_HALVES if aligned else TRUTHS if joins_truths(task) else most
-    elif aligned:
-        return False
-    return g.n_reduced * task.itemsize <= most
+    return min(widest, HALF // task.itemsize) if halves.served(task) else widest
 
 
 def _few(task: Task) -> bool:
@@ -159,40 +141,54 @@ def _wide(task: Task) -> bool:
     return (task.state_registers > 1 or task.program.uses_index) and task.itemsize > 1
 
 
+def _are_simple(task: Task) -> bool:
+    """Whether states have one value, and nobody asks where an element is."""
+    return len(task.monoid.state) == 1 and not task.program.uses_index
+
+
 def _are_words(task: Task) -> bool:
     """Whether elements are words, and so are states: what such rows take was measured apart from others."""
-    return task.itemsize == 4 and task.state_registers == 1 and not task.program.uses_index
+    return task.itemsize == 4 and task.state_registers == 1 and _are_simple(task)
 
 
 def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """Accesses in flight at most of a row with so many threads."""
-    nbytes = task.geometry.n_reduced * task.itemsize
     if numbers_bytes(task) and vector > 1:
         return _most_of_numbered(task, positions, vector, shifted=shifted)
-    if shifted and task.itemsize > 1 and (nbytes >= LONG_ROWS_FROM or (positions == ROW and task.itemsize > 2)):
-        return UNROLL_OF_LONG_ROWS
     if shifted:
-        if positions == 1 and task.geometry.n_reduced // vector % 2:
-            return 1  # of two in flight one would be left over
-        few = 1 if positions == WARP and _are_words(task) else MASKED // vector
-        return UNROLL_OF_SHIFTED if positions > WARP else max(1, min(UNROLL_OF_SHIFTED, few))
+        return _most_of_shifted(task, positions, vector)
+    if vector > 1 and halves.served(task):
+        return halves.at_once(-(-task.geometry.n_reduced // vector), positions)
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
-    most = UNROLL_OF_SHORT.get(positions, UNROLL)
-    if positions == ROW and task.itemsize == PAIR:
-        most = min(most, ceil2(-(-task.geometry.n_reduced // (vector * positions))))
+    if task.itemsize == PAIR and positions >= OF_PAIRS and _are_simple(task):
+        return halves.at_once(-(-task.geometry.n_reduced // vector), positions, UNROLL_OF_LONG_ROWS)
+    most: int = UNROLL_OF_SHORT.get(positions, UNROLL)
     if vector > 1 and vector * task.itemsize < WIDEST:
-        most = min(most, UNROLL_OF_HALVES if task.itemsize == 1 else UNROLL_OF_LONG_ROWS)
+        most = min(most, UNROLL_OF_LONG_ROWS)
     return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most
+
+
+def _most_of_shifted(task: Task, positions: int, vector: int) -> int:
+    """The same of rows that begin anywhere."""
+    accesses = task.geometry.n_reduced // vector
+    if task.itemsize > 1 and accesses * vector * task.itemsize >= LONG_ROWS_FROM:
+        return UNROLL_OF_LONG_ROWS
+    if positions == 1 and accesses % 2:
+        return 1  # of two in flight one would be left over
+    most = UNROLL_OF_SHIFTED[task.itemsize] if _are_simple(task) and not halves.served(task) else MASKED_TWICE
+    if positions == WARP and _are_words(task):
+        return 1
+    return most if positions > WARP else max(1, min(most, MASKED // vector))
 
 
 def _most_of_numbered(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """The same of bytes that are numbered: of aligned ones all at once, or as of long rows if some had one more."""
     if shifted:
-        return 1 if _few(task) and task.program.inputs[0] != BOOL else UNROLL_OF_SHIFTED
+        return 1 if _few(task) and task.program.inputs[0] != BOOL else MASKED_TWICE
     accesses = -(-task.geometry.n_reduced // vector)
     each = -(-accesses // positions)
     return ceil2(each) if each < UNROLL and accesses % (UNROLL_OF_LONG_ROWS * positions) else UNROLL_OF_LONG_ROWS
@@ -206,11 +202,8 @@ def _threads_a_row(task: Task, vector: int) -> int:
         return _threads_of_several_dims(task, accesses)
     if _few(task):
         return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
-    if _in_halves(task, widest_of(task, STATE_LIMIT)) and vector * task.itemsize == HALF:
-        aligned = planned(task, "reduced", vector) == {"aligned"}
-        shifted = THREADS_OF_SHIFTED_TRUTHS if joins_truths(task) else THREADS_OF_SHIFTED_HALVES
-        halves = THREADS_OF_HALVES if aligned else shifted
-        return _first((*halves, (TRUTHS, WARP)), nbytes)
+    if halves.served(task) and vector * task.itemsize == HALF:
+        return halves.threads(task, THREADS)
     return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
 
 
@@ -235,8 +228,8 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
     if shifted:
         few, many = SEVERAL_ROWS
         return ROW if joins_truths(task) and few <= task.geometry.n_kept < many * task.machine else THREADS
-    halves = vector > 1 and vector * task.itemsize == HALF and not numbers_bytes(task)
-    return 2 * THREADS if halves else THREADS
+    half = vector > 1 and vector * task.itemsize == HALF and not numbers_bytes(task)
+    return 2 * THREADS if half else THREADS
 
 
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
@@ -253,6 +246,7 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     is_long = code * vector >= LONG_COMBINE
     steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
     steps = THREADS_A_ROW_OF_WORDS if _are_words(task) else steps
+    steps = THREADS_A_ROW_OF_SIMPLE_PAIRS if task.itemsize == PAIR and _are_simple(task) else steps
     if is_long:
         steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
         steps = THREADS_A_ROW_OF_LONGER.get(task.itemsize, steps) if code >= LONGER_COMBINE else steps
@@ -268,5 +262,6 @@ def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
     short = ((ONE * item, 1), (FOUR * item, 4))
     if code >= LONG_COMBINE:
         return (*short, *steps[1:])
-    most = MOST_OF_WORDS if _are_words(task) else MOST_OF_A_WARP[task.itemsize]
-    return (*short, (most, WARP), (MOST_OF_A_ROW, ROW))
+    if _are_simple(task) and (task.itemsize != 4 or _are_words(task)) and task.itemsize in THREADS_OF_SHIFTED:
+        return (*short, *THREADS_OF_SHIFTED[task.itemsize])
+    return (*short, (MOST_OF_A_WARP[task.itemsize], WARP), (MOST_OF_A_ROW, ROW))

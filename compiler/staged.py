@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from . import tiles
 from .access import WIDEST, nearest, planned, ranks
-from .atomic import operation
 from .cost import operations
 from .geometry import Geometry
 from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, in_words, keyed, numbers_bytes
@@ -32,7 +31,7 @@ TILES = 8
 """Copies an SM must get at least."""
 LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
-LONG = {1: 1408, 2: 600, 4: 1408, 8: 1408}
+LONG = {1: 500, 2: 500, 4: 1408, 8: 1408}
 """Bytes of an aligned row, by those of an element, from which on the same holds: it has vectors enough."""
 NUMBERED = 300
 """Bytes of a row of numbered ones from which on nothing is gained where rows lie whole accesses apart."""
@@ -170,7 +169,8 @@ def _direct(task: Task) -> bool:
     halves = item < HALF and planned(task, axis, HALF // item) == {"aligned"}
     if planned(task, axis, WIDEST // item) != {"aligned"}:
         least, most = (WIDEST, OF_HALVES) if axis == "reduced" else (OF_HALVES, nbytes if little else 0)
-        return halves and item < WORD and least <= nbytes <= most
+        long = axis == "reduced" and item == 1 and nbytes >= LONG[item]
+        return halves and item < WORD and (least <= nbytes <= most or long)
     if axis == "kept":
         return nbytes >= (1 if little else 2) * WIDEST
     return nbytes % LINE == 0 or WIDEST <= nbytes <= SHORT.get(item, LINE) or nbytes >= LONG[item]

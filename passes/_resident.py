@@ -25,6 +25,8 @@ sm_100a."""
 WIDE_OFFSETS = 768
 """Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
 spills to keep these full, too. So many have enough bytes in flight."""
+SHORT = 128
+"""Threads of a CTA beyond which one that reads a row from the boundary before it on needs some more registers."""
 MANY = 2048
 """Threads of an SM of sm_80, sm_90 and sm_100; others hold fewer."""
 PART = 3 / 4
@@ -129,5 +131,7 @@ def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str
     if plan.vector * (plan.unroll + 1) not in SNUG:
         return 0
     if facts.index_bits == 32:
-        return (threads if threads >= MANY else int(threads * PART)) // plan.threads
+        long_rows = plan.finish == "cta" and plan.threads > SHORT and "shifted" in facts.access
+        tight = threads < MANY or long_rows
+        return (int(threads * PART) if tight else threads) // plan.threads
     return WIDE_OFFSETS // plan.threads if threads < MANY else 0
