@@ -17,9 +17,12 @@ from .limits import (
     UNROLL,
     calm_widest,
     floor2,
+    in_words,
     joins_truths,
+    keyed,
     kind,
     numbers_bytes,
+    ranked,
     unroll_of,
     vector_of,
     widest_of,
@@ -81,7 +84,8 @@ THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (120
 SEVERAL_ROWS = (32, 2)
 """Rows of truth values that begin anywhere from which on CTAs that share one have ROW threads, and how many an SM get
 CTAs of their own. Where accesses have HALF their bytes, since no others are aligned, CTAs have twice THREADS: there are
-as many accesses again, but no more CTAs that must meet."""
+as many accesses again, but no more CTAs that must meet. So have those whose threads need few registers (``_is_light``):
+fewer CTAs then meet, of which as many are resident."""
 THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
 """(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
 WARP_TO = 1024
@@ -228,8 +232,15 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
     if shifted:
         few, many = SEVERAL_ROWS
         return ROW if joins_truths(task) and few <= task.geometry.n_kept < many * task.machine else THREADS
-    half = vector > 1 and vector * task.itemsize == HALF and not numbers_bytes(task)
-    return 2 * THREADS if half else THREADS
+    half = vector * task.itemsize == HALF and not numbers_bytes(task)
+    return 2 * THREADS if vector > 1 and (half or _is_light(task)) else THREADS
+
+
+def _is_light(task: Task) -> bool:
+    """Whether all threads of an SM have registers enough for their accesses in flight."""
+    (state, *others), t = task.monoid.state, task.program.inputs[0]
+    noted = ranked(task, "reduced") and (t.is_float or keyed(task, "reduced"))
+    return not others and (noted or state.is_float or state.bits <= 32 or in_words(task))
 
 
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:

@@ -19,6 +19,8 @@ CTAS_PER_SM = 4
 CTAS_OF_RUNS, MANY_IN_FLIGHT = 8, 4
 """The same where a thread walks run by run, and waits for each: all that an SM can hold. Threads of long runs, with so
 many accesses in flight, take more registers: of more CTAs than CTAS_PER_SM the last would begin when others end."""
+ALL_OF_SM, WORD = 2, 4
+"""Times as many CTAs as these, where all threads of an SM are resident; and bytes of a state of one register."""
 LONGEST = 64
 """Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
 front of the array, and none is left with a long part at the end."""
@@ -107,13 +109,30 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     resident = sms * each * THREADS // plan.threads
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
-    parts = min(most, max(resident // tiles, -(-accesses // longest)), n_reduced // whole)
+    wanted = max(resident // tiles, -(-accesses // longest))
+    if plan.fast == "reduced" and plan.walk == "interleaved":
+        wanted = _of_rows(plan, wanted, tiles, resident, heavy=item > 1 and state_bytes > WORD)
+    parts = min(most, wanted, n_reduced // whole)
     narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and plan.vector * item <= NARROW
     if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler
         return max(1, parts)
     return _even(max(1, parts), most, tiles, steps, resident)
+
+
+def _of_rows(plan: Plan, wanted: int, tiles: int, resident: int, *, heavy: bool) -> int:
+    """``wanted`` CTAs a row, or some more or fewer, where more than ``resident`` in all: few waves must be full ones.
+
+    All threads of an SM are resident in CTAs of more than THREADS, which are for light states. Of ``heavy`` ones how
+    many are is up to the assembler: only ``resident``, or so many that the last wave does not matter.
+    """
+    if plan.threads > THREADS:
+        full = ALL_OF_SM * resident
+        return -(-wanted * tiles // full) * full // tiles if wanted * tiles > full else wanted
+    if not heavy or wanted * tiles <= resident:
+        return wanted
+    return resident // tiles if wanted * tiles <= 2 * resident else 2 * wanted
 
 
 def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:

@@ -79,6 +79,8 @@ def resident(
         return min(RESIDENT, half)
     if len(states) > 2 and "shifted" in facts.access:
         return roomy
+    if plan.threads == LARGE and plan.finish == "last_block":
+        return threads // plan.threads
     if len(states) > 1 or bytes_of(states[0]) > 4:
         return 0
     return _of_registers(plan, facts, threads, states[0], added)
