@@ -16,10 +16,10 @@ from .limits import (
     STATE_LIMIT,
     UNROLL,
     calm_widest,
+    compares_bytes,
     floor2,
     in_words,
     joins_truths,
-    keyed,
     kind,
     numbers_bytes,
     ranked,
@@ -40,18 +40,18 @@ one would be in vain."""
 UNROLL_OF_SHIFTED = {1: 2, 2: 1, 4: 2, 8: 4}
 """The same of rows that begin anywhere, by the bytes of an element: the first and the last so many of a thread are
 masked, which costs instructions."""
-MASKED_TWICE = 2
-"""The same of shifted rows that are not simple, or read in halves."""
+TWO = 2
+"""The same of shifted rows that are not simple, or read in halves; and of bytes whose threads need registers."""
 UNROLL_OF_LONG_ROWS, LONG_ROWS_FROM = 4, 1 << 17
-"""The same of those, but for bytes, of so many bytes and more; and of aligned rows that have enough of them, but not of
-those that get UNROLL."""
+"""The same of those, but for bytes, of so many bytes and more, or words that get ROW threads: there are few elements to
+mask. And of aligned rows that have enough of them, but not of those that get UNROLL."""
 PAIR, OF_PAIRS = 2, 8
 """Bytes of elements of which so many threads and more have no more accesses in flight than they make."""
 MASKED = 16
 """Elements of a step of shifted rows that get a warp or less."""
 THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
-THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (90, 16), (640, WARP), (1600, ROW))
+THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (128, 16), (640, WARP), (1600, ROW))
 THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A_ROW[3:])
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
@@ -101,7 +101,7 @@ read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an 
 MOST_OF_A_ROW ROW threads."""
 MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
 THREADS_OF_SHIFTED = {
-    2: ((90, 16), (640, WARP), (1600, ROW)), 4: ((360, WARP), (1100, ROW)), 8: ((180, 16), (640, WARP), (2200, ROW)),
+    2: ((640, WARP), (1600, ROW)), 4: ((360, WARP), (2048, ROW)), 8: ((180, 16), (640, WARP), (2200, ROW)),
 }  # fmt: skip
 """(accesses, threads), by the bytes of an element: the same of those with a state of one value and no number."""
 
@@ -162,17 +162,20 @@ def _most(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if shifted:
         return _most_of_shifted(task, positions, vector)
     if vector > 1 and halves.served(task):
-        return halves.at_once(-(-task.geometry.n_reduced // vector), positions)
+        return halves.unroll(task, vector, positions)
+    if compares_bytes(task) and positions > THREADS:
+        return TWO  # machines that compare no two halves at once need registers to do it
     each = task.geometry.n_reduced // (vector * positions)
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and _wide(task) and not _few(task):
         return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
     if task.itemsize == PAIR and positions >= OF_PAIRS and _are_simple(task):
-        return halves.at_once(-(-task.geometry.n_reduced // vector), positions, UNROLL_OF_LONG_ROWS)
+        accesses = -(-task.geometry.n_reduced // vector)
+        return halves.at_once(-(-accesses // positions), UNROLL_OF_LONG_ROWS)
     most: int = UNROLL_OF_SHORT.get(positions, UNROLL)
     if vector > 1 and vector * task.itemsize < WIDEST:
-        most = min(most, UNROLL_OF_LONG_ROWS)
+        most = min(most, TWO if task.itemsize == 1 else UNROLL_OF_LONG_ROWS)
     return 1 if positions <= MOST_OF_SHORT and each in IN_VAIN else most
 
 
@@ -183,16 +186,18 @@ def _most_of_shifted(task: Task, positions: int, vector: int) -> int:
         return UNROLL_OF_LONG_ROWS
     if positions == 1 and accesses % 2:
         return 1  # of two in flight one would be left over
-    most = UNROLL_OF_SHIFTED[task.itemsize] if _are_simple(task) and not halves.served(task) else MASKED_TWICE
+    if positions == ROW and task.itemsize > PAIR:
+        return UNROLL_OF_LONG_ROWS
     if positions == WARP and _are_words(task):
         return 1
+    most = UNROLL_OF_SHIFTED[task.itemsize] if _are_simple(task) and not halves.served(task) else TWO
     return most if positions > WARP else max(1, min(most, MASKED // vector))
 
 
 def _most_of_numbered(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     """The same of bytes that are numbered: of aligned ones all at once, or as of long rows if some had one more."""
     if shifted:
-        return 1 if _few(task) and task.program.inputs[0] != BOOL else MASKED_TWICE
+        return 1 if _few(task) and task.program.inputs[0] != BOOL else TWO
     accesses = -(-task.geometry.n_reduced // vector)
     each = -(-accesses // positions)
     return ceil2(each) if each < UNROLL and accesses % (UNROLL_OF_LONG_ROWS * positions) else UNROLL_OF_LONG_ROWS
@@ -207,7 +212,7 @@ def _threads_a_row(task: Task, vector: int) -> int:
     if _few(task):
         return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
     if halves.served(task) and vector * task.itemsize == HALF:
-        return halves.threads(task, THREADS)
+        return halves.threads(task)
     return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
 
 
@@ -239,7 +244,7 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
 def _is_light(task: Task) -> bool:
     """Whether all threads of an SM have registers enough for their accesses in flight."""
     (state, *others), t = task.monoid.state, task.program.inputs[0]
-    noted = ranked(task, "reduced") and (t.is_float or keyed(task, "reduced"))
+    noted = ranked(task, "reduced") and (t.is_float or t.bits == 16)
     return not others and (noted or state.is_float or state.bits <= 32 or in_words(task))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .access import ranks, row_of
+from .access import WIDEST, ranks, row_of
 from .atomic import exact
 from .gaps import laid
 from .ownership import cells_of, grain, launch, shared, tiles_of, unrolled
@@ -110,10 +110,13 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
     wanted = max(resident // tiles, -(-accesses // longest))
+    vector_bytes = plan.vector * item
     if plan.fast == "reduced" and plan.walk == "interleaved":
-        wanted = _of_rows(plan, wanted, tiles, resident, heavy=item > 1 and state_bytes > WORD)
+        wanted = _of_rows(
+            plan, wanted, tiles, resident, heavy=vector_bytes == WIDEST and item > 1 and state_bytes > WORD
+        )
     parts = min(most, wanted, n_reduced // whole)
-    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and plan.vector * item <= NARROW
+    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and vector_bytes <= NARROW
     if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1
     if plan.fast == "reduced":  # how many of these are resident is up to the assembler

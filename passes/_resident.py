@@ -25,15 +25,15 @@ sm_100a."""
 WIDE_OFFSETS = 768
 """Threads of an SM in place of all, where offsets have 64 bits and SMs fewer than MANY threads: ptxas, told nothing,
 spills to keep these full, too. So many have enough bytes in flight."""
-SHORT = 128
-"""Threads of a CTA beyond which one that reads a row from the boundary before it on needs some more registers."""
 MANY = 2048
 """Threads of an SM of sm_80, sm_90 and sm_100; others hold fewer."""
 PART = 3 / 4
 """Of the threads that an SM would hold, those that are asked for where half of its threads, or all on SMs of fewer than
 MANY, are just too many for their registers."""
-LARGE = 512
-"""Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills."""
+LARGE, WIDEST = 512, 16
+"""Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills. Told of all
+threads of an SM it does not where so many share long rows, in accesses of so many bytes: the planner gives that many to
+light states alone, and counts on their being resident (``split.py``)."""
 FEW, HELD, FULL = 8, 16, 32
 """Registers for the states of a thread that reads columns, up to which half the threads of an SM have enough: of one
 value of 64 bits, and of others; fewer than FEW where offsets have 64 bits, too, and states more than one register. So
@@ -79,8 +79,9 @@ def resident(
         return min(RESIDENT, half)
     if len(states) > 2 and "shifted" in facts.access:
         return roomy
-    if plan.threads == LARGE and plan.finish == "last_block":
-        return threads // plan.threads
+    if plan.threads == LARGE and plan.finish == "last_block" and plan.vector * item == WIDEST:
+        light = len(states) == 1 and (indexed or bytes_of(states[0]) <= 4 or not isinstance(states[0], ir.IntegerType))
+        return threads // plan.threads if light else 0
     if len(states) > 1 or bytes_of(states[0]) > 4:
         return 0
     return _of_registers(plan, facts, threads, states[0], added)
@@ -133,7 +134,5 @@ def _of_registers(plan: Plan, facts: Facts, threads: int, state: Any, added: str
     if plan.vector * (plan.unroll + 1) not in SNUG:
         return 0
     if facts.index_bits == 32:
-        long_rows = plan.finish == "cta" and plan.threads > SHORT and "shifted" in facts.access
-        tight = threads < MANY or long_rows
-        return (int(threads * PART) if tight else threads) // plan.threads
+        return (threads if threads >= MANY else int(threads * PART)) // plan.threads
     return WIDE_OFFSETS // plan.threads if threads < MANY else 0
