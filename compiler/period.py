@@ -11,15 +11,16 @@ from dataclasses import replace
 
 from .access import WIDEST, large, ranks
 from .gaps import laid, widened
-from .limits import UNROLL, floor2, in_words, keyed
+from .limits import UNROLL, floor2, in_words, joins_truths, keyed
 from .ownership import period_rows
 from .plan import STATIC_SHARED, Plan, settled
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
 
-COLUMNS = 256
-"""Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows."""
+COLUMNS, OF_WORDS, LARGEST = 256, 340, 32
+"""Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows. Bytes that are added or
+compared are better off so up to OF_WORDS columns, in CTAs of LARGEST warps: of staggered ones many lanes own none."""
 GAPPED = {1: COLUMNS, 2: 200, 4: 48, 8: 48}
 """The same of rows with gaps between them, by the bytes of an element: wider ones are as fast by staggered warps."""
 FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
@@ -96,7 +97,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         or g.n_kept * g.n_reduced * task.itemsize < LEAST
         or (len(g.kept) > 1 and not large(g))
     )
-    if small or not task.monoid.commutative or g.columns > COLUMNS or _is_full(task, plan):
+    if small or not task.monoid.commutative or g.columns > _most_columns(task) or _is_full(task, plan):
         return plan
     warps = WARPS_OF_FEW if task.itemsize == 1 and g.columns <= FEW else WARPS
     vector, unroll = wide.vector, wide.unroll * _more(task, wide)
@@ -104,7 +105,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
         vector = vector // 2 if task.itemsize == 1 else vector
         warps = _of_many_tiles(task, vector, warps)
     elif in_words(task) or keyed(task, "kept"):
-        vector, unroll, warps = min(vector, HALF // task.itemsize), UNROLL, WARPS
+        vector, unroll, warps = min(vector, HALF // task.itemsize), UNROLL, LARGEST if g.columns > COLUMNS else WARPS
     found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
     found = settled(found)
     while found.warps_kept > FEWEST and not _fits(task, found):
@@ -119,6 +120,12 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     )
     notes.rejected.append(("walk=interleaved", "lanes along so few columns would read in pieces, or nothing"))
     return found
+
+
+def _most_columns(task: Task) -> int:
+    """Columns at most; of several tiles of them, and of what is not taken up by the word, no more than COLUMNS."""
+    words = in_words(task) and not joins_truths(task) and len(task.geometry.kept) == 1
+    return OF_WORDS if words else COLUMNS
 
 
 def _of_many_tiles(task: Task, vector: int, most: int) -> int:

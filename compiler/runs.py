@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from .access import WIDEST, large, planned, ranks
 from .access import access as access_to_rows
+from .cost import operations
 from .geometry import Geometry
-from .limits import adds_bytes, calm_widest, floor2, in_words, joins_truths
+from .limits import LONG_COMBINE, adds_bytes, calm_widest, floor2, in_words, joins_truths
 from .ownership import piece, pieces
 from .plan import Access, Plan
-from .short_runs import Run, short
+from .short_runs import MANY, Run, short
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
@@ -44,17 +45,18 @@ LONGER: tuple[dict[str | int, int], int] = {"added": 2}, 4
 """Accesses in flight of a warp that reads a still longer run: of bytes that are added, and of others."""
 NARROW, OF_NARROW = 4, 600
 """Bytes of aligned accesses, at most, that are so narrow that runs of so many elements and more are better off."""
-SHORTEST, IN_WORDS = {1: 22, 2: 150}, 14
+SHORTEST, IN_WORDS = {1: 22, 2: 30}, 14
 """Elements of a run from which on it is worth what masking its ends costs, by their bytes, and of bytes that are taken
 up by the word. Wider ones lie in whole sectors when neighbours read them one by one."""
+SHORTEST_OF_LONG = {1: 22, 2: 150}
+"""The same of long combines: what is masked is combined all the same."""
 TINY, FEW = range(5, 11), 16
 """Such bytes of so few runs that a thread which reads all of these alone is faster, too; and how many runs are few."""
 ALONE = 24
 """Warps an SM that results must fill to have one each: others are shared by the warps of a CTA, if they have runs for
 these. A warp waits for each run, so that there must be many."""
-MANY, RUNS_A_WARP = 14, 3
-"""Short runs of a result from which on the warps of a CTA share it, however many results there are; and runs that a
-warp must then have, since they meet for each result."""
+RUNS_A_WARP = 3
+"""Runs that each warp of a CTA must have where its warps share MANY short ones, since they meet for each result."""
 
 
 def as_rows(g: Geometry) -> Geometry | None:
@@ -93,7 +95,8 @@ def _pays(task: Task) -> bool:
     length = g.reduced[-1].size
     if in_words(task):
         return length >= IN_WORDS or (length in TINY and g.runs <= FEW)
-    return length >= SHORTEST.get(task.itemsize, length + 1)
+    long = operations(task.monoid) >= LONG_COMBINE
+    return length >= (SHORTEST_OF_LONG if long else SHORTEST).get(task.itemsize, length + 1)
 
 
 def fitted(task: Task, flat: Plan) -> Plan:
