@@ -245,7 +245,8 @@ def _is_light(task: Task) -> bool:
     """Whether all threads of an SM have registers enough for their accesses in flight."""
     (state, *others), t = task.monoid.state, task.program.inputs[0]
     noted = ranked(task, "reduced") and (t.is_float or t.bits == 16)
-    return not others and (noted or state.is_float or state.bits <= 32 or in_words(task))
+    small = state.bits <= 32 and (state.bits > 1 or task.itemsize == 1)
+    return not others and (noted or state.is_float or small or in_words(task))
 
 
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:

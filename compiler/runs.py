@@ -13,12 +13,11 @@ from dataclasses import replace
 
 from .access import WIDEST, large, planned, ranks
 from .access import access as access_to_rows
-from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, adds_bytes, calm_widest, floor2, in_words, joins_truths
+from .limits import adds_bytes, calm_widest, floor2, in_words, joins_truths
 from .ownership import piece, pieces
 from .plan import Access, Plan
-from .short_runs import MANY, Run, short
+from .short_runs import MANY, Run, are_pairs, short
 from .split import THREADS
 from .target import WARP
 from .task import Notes, Task
@@ -45,11 +44,9 @@ LONGER: tuple[dict[str | int, int], int] = {"added": 2}, 4
 """Accesses in flight of a warp that reads a still longer run: of bytes that are added, and of others."""
 NARROW, OF_NARROW = 4, 600
 """Bytes of aligned accesses, at most, that are so narrow that runs of so many elements and more are better off."""
-SHORTEST, IN_WORDS = {1: 22, 2: 30}, 14
-"""Elements of a run from which on it is worth what masking its ends costs, by their bytes, and of bytes that are taken
-up by the word. Wider ones lie in whole sectors when neighbours read them one by one."""
-SHORTEST_OF_LONG = {1: 22, 2: 150}
-"""The same of long combines: what is masked is combined all the same."""
+SHORTEST, IN_WORDS, PAIRS = {1: 22, 2: 150}, 14, 30
+"""Elements of a run from which on it is worth what masking its ends costs, by their bytes, of bytes that are taken up
+by the word, and of pairs of bytes in few runs. Wider ones lie in whole sectors when neighbours read them one by one."""
 TINY, FEW = range(5, 11), 16
 """Such bytes of so few runs that a thread which reads all of these alone is faster, too; and how many runs are few."""
 ALONE = 24
@@ -95,8 +92,7 @@ def _pays(task: Task) -> bool:
     length = g.reduced[-1].size
     if in_words(task):
         return length >= IN_WORDS or (length in TINY and g.runs <= FEW)
-    long = operations(task.monoid) >= LONG_COMBINE
-    return length >= (SHORTEST_OF_LONG if long else SHORTEST).get(task.itemsize, length + 1)
+    return length >= (PAIRS if are_pairs(task) else SHORTEST.get(task.itemsize, length + 1))
 
 
 def fitted(task: Task, flat: Plan) -> Plan:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from .access import WIDEST
 from .cost import operations
 from .limits import LONG_COMBINE, calm_widest, in_words, joins_truths
-from .target import WARP
 from .task import Task
 
 
@@ -45,28 +44,33 @@ TABLES: dict[str, tuple[Run, ...]] = {
     "whole truths": (*WHOLE[:4], Run(235, 16, 2, 2), *WHOLE[5:]),
     "others": (Run(48, 8, 1, 1), Run(75, 8, 1, 2), Run(130, 8, 2, 1), Run(170, 8, 2, 2), Run(300, 8, 4, 2)),
     "pairs": (Run(40, 4, 1, 2), Run(150, 8, 2, 2)),
-    "many pairs": (Run(40, 8, 8, 2), Run(150, 8, WARP, 2)),
 }  # fmt: skip
 """Of bytes that are taken up by the word: of runs beside those of the next result, of others, and of these where they
-lie whole accesses apart, of which truth values have a table of their own. ``others`` are bytes that are not. Of pairs of
-bytes, and of those of which a result has MANY runs."""
+lie whole accesses apart, of which truth values have a table of their own. ``others`` are bytes that are not.
+And of pairs of bytes, where a result has few runs (``are_pairs``)."""
 MANY = 14
 """Short runs of a result from which on the warps of a CTA share it, however many results there are."""
 
 
 def short(task: Task, length: int) -> Run | None:
     """How runs of so many elements are read, if they are short, with as many elements an access as states allow."""
-    if task.itemsize > 2 or (task.itemsize == 2 and operations(task.monoid) >= LONG_COMBINE):
+    if task.itemsize > 1 and not are_pairs(task):
         return None
     found = next((run for run in TABLES[_place(task, length)] if length <= run.most), None)
     return found and found._replace(vector=min(found.vector, calm_widest(task)))
 
 
+def are_pairs(task: Task) -> bool:
+    """Whether elements are pairs of bytes with a state of one register, in a few runs a result."""
+    light = task.itemsize == 2 and task.state_registers == 1 and operations(task.monoid) < LONG_COMBINE
+    return light and task.geometry.runs < MANY
+
+
 def _place(task: Task, length: int) -> str:
     """Which of TABLES counts."""
     g = task.geometry
-    if task.itemsize == 2:
-        return "many pairs" if g.runs >= MANY else "pairs"
+    if task.itemsize > 1:
+        return "pairs"
     if not in_words(task):
         return "others"
     if g.kept and g.kept[-1].strides[0] <= 2 * length:

@@ -80,8 +80,8 @@ def resident(
     if len(states) > 2 and "shifted" in facts.access:
         return roomy
     if plan.threads == LARGE and plan.finish == "last_block" and plan.vector * item == WIDEST:
-        light = len(states) == 1 and (indexed or bytes_of(states[0]) <= 4 or not isinstance(states[0], ir.IntegerType))
-        return threads // plan.threads if light else 0
+        whole = isinstance(states[0], ir.IntegerType) and bytes_of(states[0]) > 4 and not indexed
+        return 0 if whole or len(states) > 1 else threads // plan.threads
     if len(states) > 1 or bytes_of(states[0]) > 4:
         return 0
     return _of_registers(plan, facts, threads, states[0], added)
