@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .atomic import operation
 from .dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
-from .graph import Expr, MonoidGraph, Program, rewrite
+from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .places import placed
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
@@ -29,7 +29,7 @@ def narrowed(program: Program) -> tuple[Program, int | None]:
         return found
     (reduce,) = program.reduces
     monoid = program.monoid
-    if extreme := _extreme(reduce, monoid):
+    if extreme := _extreme(program, reduce, monoid):
         return replace(program, outputs=rewrite(program.outputs, {reduce.digest: extreme})), None
     wide = monoid.state[0]
     if wide not in _NARROW or operation(monoid) != "add" or monoid.identity != (0,):
@@ -57,26 +57,36 @@ def _element(e: Expr) -> Expr | None:
     return inside and Expr("where", (e.args[0], inside, nothing), t, e.space, e.value, e.where)
 
 
-def _extreme(reduce: Expr, monoid: MonoidGraph) -> Expr | None:
-    """A ``reduce`` to the extreme of narrow integers that begins with the last of these; None where it is another.
-
-    Where nothing may be asked of no elements, as the monoid must say.
-    """
+def _extreme(program: Program, reduce: Expr, monoid: MonoidGraph) -> Expr | None:
+    """A ``reduce`` to the extreme of narrow integers that begins with the last of these; None where it is another."""
     wide, last = monoid.state[0], {"min": "highest", "max": "lowest"}.get(operation(monoid))
-    if not last or monoid.has_identity or monoid.identity != (getattr(wide, last),):
+    if not last or monoid.identity != (getattr(wide, last),):
         return None
     masks, e = list[Expr](), reduce.args[0]
     while e.op == "where" and e.args[2].op == "const" and e.args[2].value == monoid.identity[0]:
         masks.append(e)
         e = e.args[1]
     narrow = e.args[0].dtype if e.op == "cast" else wide
-    if narrow not in _NARROWEST.get(wide, ()):
+    of_none = monoid.has_identity or masks
+    if narrow not in _NARROWEST.get(wide, ()) or (of_none and not _joined(program, reduce, narrow)):
         return None
     identity = getattr(narrow, last)
     for mask in reversed(masks):
         other = replace(mask.args[2], value=identity)
         e = replace(mask, args=(mask.args[0], e, other))
     return replace(reduce, args=(e,), value=replace(monoid, identity=(identity,)))
+
+
+def _joined(program: Program, reduce: Expr, narrow: DType) -> bool:
+    """Whether all that is made of an extreme joins it with a number of the narrow type, as with one to begin with.
+
+    Else that of no elements, which is wider, might be asked for.
+    """
+    result = Expr("result", (reduce,), reduce.dtype, "kept", 0).digest
+    users = [e for e in walk(program.outputs) if any(a.digest == result for a in e.args)]
+    numbers = [a.value for e in users if e.op == operation(program.monoid) for a in e.args if a.op == "const"]
+    read = len(numbers) < len(users) or any(o.digest == result for o in program.outputs)
+    return not read and all(isinstance(x, int) and narrow.lowest <= x <= narrow.highest for x in numbers)
 
 
 def _most(element: Expr) -> int:

@@ -401,6 +401,94 @@ func.func @union_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4x
   return %s : vector<4xi64>
 }
 
+// The greatest byte, two bytes an instruction: of two halves the upper bytes say which is greater. A word gives the
+// extremes of its odd bytes, and shifted up by one those of the even ones. In the end the upper half of what all halves
+// give has the greatest byte of all on top.
+// CHECK-LABEL: func.func @greatest_byte
+func.func @greatest_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i32 {
+  // The state begins with the lowest byte, -128, in every place.
+  // CHECK-DAG:  %[[ODD:.*]] = llvm.bitcast %c-2139062144_i32 : i32 to vector<2xi16>
+  // CHECK-DAG:  %[[EVEN:.*]] = llvm.bitcast %c-2139062272_i32 : i32 to vector<2xi16>
+  // CHECK:      scf.for {{.*}} iter_args(%[[S1:.*]] = %[[ODD]], %[[S0:.*]] = %[[EVEN]]) -> (vector<2xi16>, vector<2xi16>)
+  // CHECK:        %[[W:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK-NEXT:   %[[UP:.*]] = arith.shli %[[W]], %c8_i32 : i32
+  // CHECK-NEXT:   %[[X1:.*]] = llvm.bitcast %[[W]] : i32 to vector<2xi16>
+  // CHECK-NEXT:   %[[X0:.*]] = llvm.bitcast %[[UP]] : i32 to vector<2xi16>
+  // CHECK-NEXT:   arith.maxsi %[[S1]], %[[X1]] : vector<2xi16>
+  // CHECK-NEXT:   arith.maxsi %[[S0]], %[[X0]] : vector<2xi16>
+  // CHECK:      %[[BOTH:.*]] = arith.maxsi %{{.*}}, %{{.*}} : vector<2xi16>
+  // CHECK:      %[[TOP:.*]] = arith.maxsi %[[BOTH]], %{{.*}} : vector<2xi16>
+  // CHECK-NEXT: %[[BITS:.*]] = llvm.bitcast %[[TOP]] : vector<2xi16> to i32
+  // CHECK-NEXT: %[[BYTE:.*]] = arith.shrsi %[[BITS]], %c24_i32 : i32
+  // CHECK-NEXT: return %[[BYTE]]
+  %last = arith.constant dense<-128> : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %last) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<4xi8> to vector<4xi32>
+    "fold.yield"(%wide) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.maxsi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi32>) -> i32
+  return %s : i32
+}
+
+// A state that no byte holds, as a user's own identity may be one, would be lost in halves: these are compared as they
+// are widened.
+// CHECK-LABEL: func.func @greatest_byte_or_less
+func.func @greatest_byte_or_less(%begin: i32, %end: i32, %x: vector<4xi8>) -> i32 {
+  // CHECK-NOT:  vector<2xi16>
+  // CHECK:      arith.maxsi %{{.*}}, %{{.*}} : vector<4xi32>
+  %last = arith.constant dense<-129> : vector<4xi32>
+  %s = "fold.thread_reduce"(%begin, %end, %last) ({
+  ^bb0(%r: i32):
+    %wide = arith.extsi %x : vector<4xi8> to vector<4xi32>
+    "fold.yield"(%wide) : (vector<4xi32>) -> ()
+  }, {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.maxsi %a, %b : i32
+    "fold.yield"(%c) : (i32) -> ()
+  }) {step = 4, unroll = 1} : (i32, i32, vector<4xi32>) -> i32
+  return %s : i32
+}
+
+// Four columns of bf16: two a register, which are widened when the walk is over. What is not there is infinity: of a
+// word its bits are taken where those of the mask are not set.
+// CHECK-LABEL: func.func @least_of_columns
+func.func @least_of_columns(%begin: i32, %end: i32, %x: vector<4xbf16>) -> vector<4xf32> {
+  // CHECK-DAG:  %[[NONE:.*]] = llvm.bitcast %c2139127680_i32 : i32 to vector<2xbf16>
+  // CHECK:      scf.for {{.*}} iter_args(%[[S0:.*]] = %[[NONE]], %[[S1:.*]] = %[[NONE]]) -> (vector<2xbf16>, vector<2xbf16>)
+  // CHECK-DAG:    %[[W:.*]] = vector.extract %{{.*}}[0] : i32 from vector<2xi32>
+  // CHECK-DAG:    %[[MASK:.*]] = arith.extsi %{{.*}} : i1 to i32
+  // CHECK:        %[[SOME:.*]] = arith.andi %[[W]], %[[MASK]] : i32
+  // CHECK-NEXT:   %[[OUTSIDE:.*]] = arith.xori %[[MASK]], %c-1_i32 : i32
+  // CHECK-NEXT:   %[[OTHERS:.*]] = arith.andi %[[OUTSIDE]], %c2139127680_i32 : i32
+  // CHECK-NEXT:   %[[CHOSEN:.*]] = arith.ori %[[SOME]], %[[OTHERS]] : i32
+  // CHECK:        %[[X0:.*]] = llvm.bitcast %[[CHOSEN]] : i32 to vector<2xbf16>
+  // CHECK:        arith.minimumf %[[S0]], %[[X0]] : vector<2xbf16>
+  // CHECK-NEXT:   arith.minimumf %[[S1]], %{{.*}} : vector<2xbf16>
+  // CHECK:      %[[ALL:.*]] = vector.bitcast %{{.*}} : vector<2xi32> to vector<4xbf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[ALL]] : vector<4xbf16> to vector<4xf32>
+  // CHECK-NEXT: return %[[WIDE]]
+  %last = arith.constant dense<0x7F800000> : vector<4xf32>
+  %s = "fold.thread_reduce"(%begin, %end, %last) ({
+  ^bb0(%r: i32):
+    %wide = arith.extf %x : vector<4xbf16> to vector<4xf32>
+    %left = arith.subi %end, %r : i32
+    %c0 = arith.constant 0 : i32
+    %some = arith.cmpi sgt, %left, %c0 : i32
+    %live = vector.broadcast %some : i1 to vector<4xi1>
+    %wanted = arith.select %live, %wide, %last : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%wanted) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.minimumf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {step = 1, unroll = 1} : (i32, i32, vector<4xf32>) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
 // Blocks need no loop: all their elements are there. Four rows of three: the first elements of all rows are one fragment,
 // and so are the second and the third ones, which are combined as a tree.
 // CHECK-LABEL: func.func @rows_of_three

@@ -1,4 +1,4 @@
-"""Sums of bytes in 32 bits: which programs are, and that their results are those of 64."""
+"""States with no more room than they need: which programs have them, and that results are those of wide ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from warpfold.compiler import library
-from warpfold.compiler.dtypes import BOOL, F32, I8, I16, I32, I64, U8, U32, U64, DType
+from warpfold.compiler.dtypes import BOOL, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, DType, compute
 from warpfold.compiler.fold import fold, leaving_out
-from warpfold.compiler.functions import where
+from warpfold.compiler.functions import maximum, where
 from warpfold.compiler.graph import Program
+from warpfold.compiler.monoid import Monoid
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.programs import program
 from warpfold.compiler.trace import cast
@@ -55,7 +56,7 @@ SERVED = [
     (library.sum, I8, I32, 2**24), (library.sum, U8, U32, 16843009), (library.sum, BOOL, I32, 2**31 - 1),
     (library.count_nonzero, U8, I32, 2**31 - 1), (library.count_nonzero, F32, I32, 2**31 - 1),
     (evens, I8, I32, 2**24), (evens, U8, U32, 16843009), (begun, I8, I32, 2**24), (as_u64, U8, U32, 16843009),
-    (signed, U8, I32, 8421504),
+    (signed, U8, I32, 8421504), (library.mean, U8, U32, 16843009),
 ]  # fmt: skip
 """A function, the type of its elements, the type of the sum, and how many elements it serves."""
 
@@ -73,8 +74,8 @@ def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType, 
 
 @pytest.mark.parametrize(
     ("function", "t"),
-    [(library.sum, I16), (library.sum, I32), (library.sum, F32), (library.max, I8), (library.prod, I8), (as_u64, I8),
-     (library.mean, U8), (library.any, BOOL), (squares, I8), (ones_elsewhere, U8), (both, U8)],
+    [(library.sum, I16), (library.sum, I32), (library.sum, F32), (library.prod, I8), (as_u64, I8), (library.any, BOOL),
+     (squares, I8), (ones_elsewhere, U8), (both, U8)],
 )  # fmt: skip
 def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
     """Sums of more bits, of what is not a byte as it stands, and of negative bytes where a sum has no sign."""
@@ -98,3 +99,79 @@ def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType
     extremes = (0, 1) if counts else (int(t.lowest), int(t.highest))
     assert all(narrow.lowest <= most * x <= narrow.highest for x in extremes)
     assert not all(narrow.lowest <= (most + 1) * x <= narrow.highest for x in extremes)
+
+
+def odds(x: Any) -> Any:
+    """The greatest of the odd elements, and of a number."""
+    with leaving_out(cast(x, I32) % 2 == 0):
+        return library.max(x, initial=1)
+
+
+def little(x: Any) -> Any:
+    """A user's own masks."""
+    wide = cast(x, compute(x.dtype))
+    low = int(wide.dtype.lowest)
+    return maximum(fold(library.MAX, where(x < 100, where(x > 3, wide, low), low)), 0)
+
+
+def least_of_none(x: Any) -> Any:
+    """Where no element counts the result is what a user says, which no byte is."""
+    return fold(library.MAX, where(x > 3, cast(x, I32), int(I32.lowest)))
+
+
+def begun_low(x: Any) -> Any:
+    """Of no elements the result is what it begins with."""
+    return fold(library.MAX, cast(x, I32), initial=-1000)
+
+
+def counted(x: Any) -> Any:
+    """A maximum of what may be asked of no elements."""
+    return fold(Monoid("counted", maximum, I32.lowest), cast(x, I32))
+
+
+def asked_twice(x: Any) -> Any:
+    """Once with a number to begin with, and once without."""
+    greatest = counted(x)
+    return maximum(greatest, 5), greatest
+
+
+def doubled(x: Any) -> Any:
+    return fold(library.MAX, cast(x, I32) * 2)
+
+
+@pytest.mark.parametrize("t", [I8, U8, I16, U16])
+@pytest.mark.parametrize(
+    ("function", "last"), [(library.max, "lowest"), (library.min, "highest"), (odds, "lowest"), (little, "lowest")]
+)
+@given(data=st.data())
+def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
+    function: Any, last: str, t: DType, data: st.DataObject
+) -> None:
+    """So that elements need not be widened to be compared with it; the state keeps its type, and results are equal."""
+    wide = program(function, (t,))
+    made, most = narrowed(wide)
+    assert most is None
+    assert made.monoid.state == wide.monoid.state
+    assert made.monoid.identity == (getattr(t, last),)
+    assert narrowed(made) == (made, None)
+    x = data.draw(arrays(t.numpy, st.integers(1, 40)))
+    for mine, theirs in zip(run(made, x), run(wide, x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("function", "t"),
+    [
+        (library.max, I32),
+        (library.max, F32),
+        (library.max, F16),
+        (counted, I8),
+        (begun_low, I8),
+        (asked_twice, I8),
+        (doubled, I8),
+    ],
+)
+def test_other_extremes_stay(function: Any, t: DType) -> None:
+    """Of wide elements, of floats, whose infinity is narrow as it is, of what is computed, and what may be of nothing."""
+    wide = program(function, (t,))
+    assert narrowed(wide) == (wide, None)
