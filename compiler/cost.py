@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .formulas import needed
-from .graph import MonoidGraph, node
+from .graph import MonoidGraph, Program, node, walk
 from .terms import sums_of
 
 COST = {
@@ -25,3 +25,9 @@ def operations(monoid: MonoidGraph) -> int:
     nodes = needed(anchor, set(), node) | needed(moved, set(anchor), node)
     added = sum(map(len, terms.values()))
     return max(1, added + sum(COST.get(e.op, 1) for e in nodes if e.op != "const"))
+
+
+def lifted(program: Program) -> int:
+    """Those that make of an element what is combined; what it is widened to counts as nothing."""
+    made = walk(program.reduces[0].args)
+    return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == "element")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from . import halves
 from .access import WIDEST, ceil2, large, planned, ranks
-from .cost import operations
+from .cost import lifted, operations
 from .dtypes import BOOL
 from .halves import HALF, ROW
 from .limits import (
@@ -81,6 +81,8 @@ THREADS_OF_SHIFTED_NUMBERED = ((6, 1), (24, 2), (70, 4), (130, 8), (700, 16), (8
 room for, or a few that have much to choose from."""
 THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
 """(elements, threads): the same of rows that are read by single elements, of long combines."""
+LIFTED = 1
+"""Operations that make of an element what is combined, at most, where states are light."""
 SEVERAL_ROWS = (32, 2)
 """Rows of truth values that begin anywhere from which on CTAs that share one have ROW threads, and how many an SM get
 CTAs of their own. Where accesses have HALF their bytes, since no others are aligned, CTAs have twice THREADS: there are
@@ -244,9 +246,17 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
 def _is_light(task: Task) -> bool:
     """Whether all threads of an SM have registers enough for their accesses in flight."""
     (state, *others), t = task.monoid.state, task.program.inputs[0]
-    noted = ranked(task, "reduced") and (t.is_float or t.bits == 16)
-    small = state.bits <= 32 and (state.bits > 1 or task.itemsize == 1)
-    return not others and (noted or state.is_float or small or in_words(task))
+    if others:
+        return False
+    if ranked(task, "reduced"):
+        return t.is_float or t.bits == 16
+    if lifted(task.program) > LIFTED:
+        return False
+    if task.itemsize == 1:
+        return in_words(task) and not state.is_float
+    if state.is_float:
+        return state.bits <= max(32, 8 * task.itemsize)
+    return 1 < state.bits <= 32 and task.itemsize <= 4
 
 
 def _first(steps: Sequence[tuple[float, int]], size: int) -> int:

@@ -33,7 +33,8 @@ MANY, are just too many for their registers."""
 LARGE, WIDEST = 512, 16
 """Threads of a CTA beyond which ptxas, told nothing, leaves half the registers of an SM unused, and spills. Told of all
 threads of an SM it does not where so many share long rows, in accesses of so many bytes: the planner gives that many to
-light states alone, and counts on their being resident (``split.py``)."""
+light states alone, and counts on their being resident (``split.py``). Words of bytes take more than SMs of fewer than
+MANY threads have for all."""
 FEW, HELD, FULL = 8, 16, 32
 """Registers for the states of a thread that reads columns, up to which half the threads of an SM have enough: of one
 value of 64 bits, and of others; fewer than FEW where offsets have 64 bits, too, and states more than one register. So
@@ -79,12 +80,19 @@ def resident(
         return min(RESIDENT, half)
     if len(states) > 2 and "shifted" in facts.access:
         return roomy
-    if plan.threads == LARGE and plan.finish == "last_block" and plan.vector * item == WIDEST:
-        whole = isinstance(states[0], ir.IntegerType) and bytes_of(states[0]) > 4 and not indexed
-        return 0 if whole or len(states) > 1 else threads // plan.threads
-    if len(states) > 1 or bytes_of(states[0]) > 4:
+    if len(states) > 1:
         return 0
-    return _of_registers(plan, facts, threads, states[0], added)
+    (state,) = states
+    whole = bytes_of(state) > 4
+    if _is_large(plan, facts, item) and (indexed or not whole or not isinstance(state, ir.IntegerType)):
+        return int(threads * (PART if item == 1 and threads < MANY else 1)) // plan.threads
+    return 0 if whole else _of_registers(plan, facts, threads, state, added)
+
+
+def _is_large(plan: Plan, facts: Facts, item: int) -> bool:
+    """Whether LARGE threads share rows that are so long, in wide accesses; offsets of 64 bits take more registers."""
+    shares = plan.threads == LARGE and plan.finish == "last_block"
+    return shares and facts.index_bits == 32 and plan.vector * item == WIDEST
 
 
 def _of_period(plan: Plan, facts: Facts, states: list[Any], half: int, roomy: int) -> int:

@@ -235,8 +235,8 @@ def test_what_was_not_asked_for_gives_way_to_coarsening() -> None:
         (2**16, "cluster=2,warps=16", "last_block", 8),
         (2**20, "cluster=8,finish=cta", "cta", 8),
         (2**16, "cluster=8,warps=16,unroll=2,coarsening=8", "last_block", 8),
-        (65528 * 256, "cluster=8,vector=1,unroll=1,coarsening=1", "last_block", 65528),
-        (65535 * 256, "cluster=8,vector=1,unroll=1,coarsening=1", "last_block", 32768),
+        (65528 * 256, "cluster=8,warps=8,vector=1,unroll=1,coarsening=1", "last_block", 65528),
+        (65535 * 256, "cluster=8,warps=8,vector=1,unroll=1,coarsening=1", "last_block", 32768),
     ],
 )
 def test_a_cluster_that_is_asked_for_does_all_where_one_is_enough(

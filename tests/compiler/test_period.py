@@ -10,7 +10,7 @@ from tasks import simple, sliced
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.gaps import DENSE
-from warpfold.compiler.period import GAPPED
+from warpfold.compiler.period import GAPPED, LARGEST, OF_WORDS
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 
@@ -29,7 +29,8 @@ def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
     ("t", "width", "warps"),
     [("f32", 2, 16), ("f32", 9, 16), ("f32", 32, 0), ("f32", 33, 16), ("f32", 48, 0), ("f32", 40, 16), ("f32", 64, 0),
      ("f32", 255, 16),
-     ("f32", 257, 0), ("i8", 9, 8), ("i8", 16, 0), ("i8", 12, 8), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0),
+     ("f32", 257, 0), ("i8", 9, 16), ("i8", 16, 0), ("i8", 12, 16), ("i8", 257, LARGEST), ("u8", OF_WORDS - 1, LARGEST),
+     ("i8", OF_WORDS + 1, 0), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0),
      ("bool", 129, 16)],
 )  # fmt: skip
 def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:

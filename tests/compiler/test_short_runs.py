@@ -9,7 +9,7 @@ from tasks import task_of, traced
 from warpfold.compiler import runs
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.planner import Choice, choose
-from warpfold.compiler.short_runs import TABLES, short
+from warpfold.compiler.short_runs import MANY, TABLES, short
 from warpfold.compiler.target import DEFAULT
 from warpfold.compiler.task import Task
 
@@ -32,7 +32,7 @@ def crops(what: str, t: str, rows: int, length: int, pitch: int) -> Task:
 
 
 def laid(place: str, what: str, length: int, rows: int) -> Task:
-    t = "bool" if what == "any" else "i8"
+    t = "bf16" if place == "pairs" else "bool" if what == "any" else "i8"
     if place == "beside":
         return beside(what, t, rows, length)
     pitch = -(-(length + 2) // 16) * 16
@@ -42,22 +42,24 @@ def laid(place: str, what: str, length: int, rows: int) -> Task:
 @pytest.mark.parametrize(
     ("place", "what"),
     [("beside", "any"), ("beside", "sum"), ("apart", "any"), ("apart", "sum"), ("whole truths", "any"),
-     ("whole", "sum"), ("others", "max")],
+     ("whole", "sum"), ("apart", "max"), ("others", "prod"), ("pairs", "sum"), ("pairs", "max")],
 )  # fmt: skip
 def test_runs_of_every_length_are_read_as_their_table_says(place: str, what: str) -> None:
     table = TABLES[place]
     ends = [run.most for run in table]
-    for run, least in zip(table, [runs.IN_WORDS, *(most + 1 for most in ends)], strict=False):
+    rows = MANY - 1 if place == "pairs" else 20
+    shortest = {"pairs": runs.PAIRS, "others": runs.SHORTEST[1]}.get(place, runs.IN_WORDS)
+    for run, least in zip(table, [shortest, *(most + 1 for most in ends)], strict=False):
         for length in (least, run.most):
-            if length < (runs.SHORTEST[1] if what == "max" else runs.IN_WORDS) or length > run.most:
+            if length < shortest or length > run.most:
                 continue
-            task = laid(place, what, length, 20)
+            task = laid(place, what, length, rows)
             assert short(task, length) == run, (length, run)
             plan = choose(task).plan
             if plan.walk != "runs":
                 continue  # whole accesses are there anyway
             assert (plan.vector, plan.lanes, plan.unroll) == run[1:], length
-    assert short(laid(place, what, ends[-1] + 1, 20), ends[-1] + 1) is None
+    assert short(laid(place, what, ends[-1] + 1, rows), ends[-1] + 1) is None
 
 
 def walked(task: Task) -> Choice | None:
@@ -68,7 +70,21 @@ def walked(task: Task) -> Choice | None:
 def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
     for length, rows, found in ((4, 8, False), (5, 8, True), (10, 16, True), (10, 17, False), (11, 8, False)):
         assert (walked(crops("any", "bool", rows, length, length + 3)) is not None) == found, (length, rows)
-    assert walked(crops("max", "i8", 8, 9, 12)) is None
+    assert walked(crops("max", "i8", 8, 9, 12)) is not None
+    assert walked(crops("prod", "i8", 8, 9, 12)) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "length", "rows", "found"),
+    [("sum", "bf16", runs.PAIRS, 13, True), ("sum", "bf16", runs.PAIRS - 1, 13, False), ("max", "i16", 40, 13, True),
+     ("sum", "bf16", 40, MANY, False), ("sum", "i16", 40, 13, False), ("logsumexp", "bf16", 40, 13, False),
+     ("sum", "bf16", runs.SHORTEST[2], 40, True)],
+)  # fmt: skip
+def test_short_runs_of_pairs_are_read_so_where_a_result_has_few(
+    what: str, t: str, length: int, rows: int, found: bool
+) -> None:
+    """And a state of one register; longer ones are in any case."""
+    assert (walked(crops(what, t, rows, length, length + 3)) is not None) == found
 
 
 def test_warps_share_results_of_many_short_runs_however_many_there_are() -> None:
