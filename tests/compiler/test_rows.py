@@ -11,31 +11,27 @@ from tasks import MANY, simple, task_of, traced
 from warpfold.compiler.access import WIDEST
 from warpfold.compiler.cost import operations
 from warpfold.compiler.dtypes import F32, dtype
+from warpfold.compiler.halves import HALF, ROW
 from warpfold.compiler.limits import SHIFTED
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.rows import (
-    ALIGNED_HALVES,
     FOUR,
-    HALF,
     LONG_COMBINE,
     LONG_ROWS_FROM,
     MOST_OF_A_ROW,
     MOST_OF_A_WARP,
-    MOST_OF_WORDS,
     OF_ONE_WARP,
     ONE,
-    ROW,
     THREADS_A_ROW,
     THREADS_A_ROW_OF_LONG,
     THREADS_A_ROW_OF_LONGER,
     THREADS_A_ROW_OF_PAIRS,
+    THREADS_A_ROW_OF_SIMPLE_PAIRS,
     THREADS_OF_BYTES,
-    THREADS_OF_HALVES,
-    THREADS_OF_SHIFTED_HALVES,
-    THREADS_OF_SHIFTED_TRUTHS,
-    TRUTHS,
+    THREADS_OF_SHIFTED,
     UNROLL_OF_LONG_ROWS,
+    UNROLL_OF_SHIFTED,
     WARP_TO,
 )
 from warpfold.compiler.split import THREADS
@@ -61,7 +57,7 @@ Steps = tuple[tuple[float, int], ...]
 def steps_of(t: str) -> Steps:
     """The threads of rows of which the largest element is asked: one of 64 bits takes two registers."""
     if t == "f16":
-        return THREADS_A_ROW_OF_PAIRS
+        return THREADS_A_ROW_OF_SIMPLE_PAIRS
     return tuple((OF_ONE_WARP if t == "f64" and threads == WARP else most, threads) for most, threads in THREADS_A_ROW)
 
 
@@ -94,27 +90,6 @@ def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
 def test_rows_of_words_are_not_a_few_more_than_are_resident(rows: int, n: int, threads: int) -> None:
     """Eight threads, or a warp, but for what is between one and LITTLE_MORE times as many as a machine has room for."""
     assert plan_for("logsumexp", (rows, n), "f32", axis=1).choice.plan.positions == threads
-
-
-@pytest.mark.parametrize("t", ["i8", "f16"])
-def test_narrow_elements_are_read_half_an_access_at_a_time(t: str) -> None:
-    """In rows that begin anywhere, and in all of bytes that are not long."""
-    item = dtype(t).itemsize
-    assert THREADS_OF_SHIFTED_TRUTHS[3][1] == plan(THREADS_OF_SHIFTED_TRUTHS[3][0] - 1, "bool").positions
-    for (most, threads), (_, above) in pairwise(THREADS_OF_SHIFTED_HALVES):
-        found = [plan(n // item | 1, t) for n in (most - 2 * item, most + item)]
-        assert [p.positions for p in found] == [threads, above], most
-        assert {p.vector for p in found} == {HALF // item}
-    for most, threads in THREADS_OF_HALVES:
-        if most % HALF == 0 and most <= ALIGNED_HALVES:
-            assert plan(most, "i8").positions == threads
-    for n in (64, 1024, ALIGNED_HALVES):
-        assert plan(n, "i8").vector == HALF
-        assert plan(n, "f16").vector == WIDEST // 2
-    assert plan(2 * ALIGNED_HALVES, "i8").vector == WIDEST
-    longest = THREADS_OF_HALVES[-1][0]
-    assert plan(longest + 1, "i8").vector == WIDEST
-    assert (plan(longest + 1, "bool", "any").vector, plan(TRUTHS + 1, "bool", "any").vector) == (HALF, WIDEST)
 
 
 def test_rows_that_are_aligned_for_half_an_access_are_read_so() -> None:
@@ -170,21 +145,21 @@ def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -
     """The more elements an access has, the more of it is masked."""
     item = dtype(t).itemsize
     wide, shortest = WIDEST // item, SHIFTED[item]
-    longest = MOST_OF_WORDS if t == "f32" else MOST_OF_A_WARP[item]
-    classes = ((ONE * wide, 1, 4), (FOUR * wide, 4, WARP), (longest, WARP, ROW), (MOST_OF_A_ROW, ROW, THREADS))
-    for most, threads, above in classes:
-        if most > shortest:
-            accesses = int(most)
-            found = [choose(simple("max", (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
-            assert [c.plan.positions for c in found] == [threads, above]
-            assert {c.facts.access for c in found} == {("shifted",)}
+    for what, steps in (("max", THREADS_OF_SHIFTED[item]), ("minmax", ((MOST_OF_A_WARP[item], WARP), (2048, ROW)))):
+        classes = [(ONE * wide, 1), (FOUR * wide, 4), *steps, (0, THREADS)]
+        for (most, threads), (_, above) in pairwise(classes):
+            if most > shortest:
+                accesses = int(most)
+                found = [choose(simple(what, (MANY, n * wide - 1), (1,), t)) for n in (accesses, accesses + 1)]
+                assert [c.plan.positions for c in found] == [threads, above]
+                assert {c.facts.access for c in found} == {("shifted",)}
 
 
 def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> None:
     for t in ("f16", "f32", "f64", "i8"):
         n = LONG_ROWS_FROM // dtype(t).itemsize
         found = [plan(k, t).unroll for k in (n - 1, n + 1)]
-        assert found == ([2, 2] if t == "i8" else [2, UNROLL_OF_LONG_ROWS])
+        assert found == [UNROLL_OF_SHIFTED[dtype(t).itemsize], 2 if t == "i8" else UNROLL_OF_LONG_ROWS]
 
 
 def positions(what: str, t: str, accesses: int) -> int:
@@ -211,12 +186,14 @@ def test_short_combines_have_the_threads_of_all_others(what: str, t: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("t", "n", "unroll"), [("bf16", 2048, 2), ("f16", 1848, 2), ("bf16", 2056, 4), ("f32", 1024, 4), ("f32", 4096, 4)]
-)
-def test_pairs_of_bytes_have_no_accesses_in_vain(t: str, n: int, unroll: int) -> None:
-    """Of rows of 128 threads; to take such an access apart costs as much as it does of one that finds something."""
-    plan = choose(simple("sum", (1 << 15, n), (1,), t)).plan
-    assert (plan.lanes * plan.warps, plan.unroll) == (ROW, unroll)
+    ("t", "n", "threads", "unroll"),
+    [("bf16", 264, 8, 2), ("f16", 400, 8, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4), ("bf16", 6000, ROW, 4),
+     ("f32", 1024, ROW, 4)],
+)  # fmt: skip
+def test_pairs_of_bytes_have_few_accesses_in_vain(t: str, n: int, threads: int, unroll: int) -> None:
+    """To take such an access apart costs as much as it does of one that finds something."""
+    plan = choose(simple("sum", (1 << 15, n), (1,), t), "tile_bytes=0").plan
+    assert (plan.positions, plan.unroll) == (threads, unroll)
 
 
 @pytest.mark.parametrize(("n", "threads", "unroll"), [(640, 16, 1), (1000, 16, 1), (1024, 16, 4), (2000, 32, 1)])
@@ -271,7 +248,20 @@ def test_rows_of_words_have_no_threads_of_two_steps_beside_some_of_less(n: int, 
     assert (plan.positions, plan.unroll) == (threads, unroll)
 
 
-def test_a_warp_of_a_row_of_words_that_begins_anywhere_has_one_access_in_flight() -> None:
+def test_a_warp_of_a_row_that_begins_anywhere_has_as_many_in_flight_as_words_are_wide() -> None:
     assert choose(simple("sum", (MANY, 1001), (1,))).plan.unroll == 1
     assert choose(simple("argmax", (MANY, 1001), (1,))).plan.unroll == 2
-    assert choose(simple("sum", (MANY, 1001), (1,), "f64")).plan.unroll == 2
+    assert choose(simple("sum", (MANY, 1001), (1,), "f64")).plan.unroll == UNROLL_OF_SHIFTED[8]
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "n", "warps"),
+    [("sum", "f32", 1 << 26, 16), ("sum", "bf16", 1 << 26, 16), ("sum", "f64", 1 << 26, 16), ("norm", "f32", 1 << 26, 16),
+     ("any", "bool", 1 << 26, 16), ("max", "i8", 1 << 26, 16), ("argmax", "f32", 1 << 26, 16), ("sum", "i32", 1 << 26, 8),
+     ("var", "f32", 1 << 26, 8), ("logsumexp", "f32", 1 << 26, 8), ("mean", "i32", 1 << 26, 8), ("norm", "i8", 1 << 26, 8),
+     ("nansum", "f32", 1 << 26, 8), ("sum", "f8e4m3fn", 1 << 26, 8), ("count_nonzero", "f64", 1 << 26, 8),
+     ("sum", "f32", (1 << 26) + 1, 16), ("sum", "f32", 1 << 19, 8)],
+)  # fmt: skip
+def test_ctas_that_share_rows_are_large_where_states_are_light(what: str, t: str, n: int, warps: int) -> None:
+    """A state of one register, or as wide as elements are, made of these by no more than one operation."""
+    assert plan_for(what, (n,), t).choice.plan.warps == warps
