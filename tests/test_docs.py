@@ -19,6 +19,7 @@ from warpfold.cli import cli
 from warpfold.compiler import (
     both,
     columns,
+    halves,
     limits,
     padded,
     period,
@@ -110,11 +111,18 @@ def of_accesses() -> tuple[str, ...]:
 
 def of_rows() -> tuple[str, ...]:
     long, wide = rows.THREADS_A_ROW_OF_LONG, " wide accesses |"
-    by_halves = f", by {rows.HALF} bytes at a time"
+    by_halves = f", by {halves.HALF} bytes at a time"
+    shifted = (
+        f"{listed(threads)} threads up to {listed(most)} for elements of {item} bytes"
+        for item, steps in rows.THREADS_OF_SHIFTED.items()
+        for most, threads in [zip(*steps, strict=True)]
+    )
     kib = (split.CLUSTER_FROM >> 10, split.CLUSTER_TO >> 10)
     return (
         row("thread, a few lanes, warp, four warps", rows.THREADS_A_ROW) + wide,
         row("pairs of bytes", rows.THREADS_A_ROW_OF_PAIRS) + wide,
+        row("simple pairs of bytes", rows.THREADS_A_ROW_OF_SIMPLE_PAIRS)
+        + " wide accesses, of states of one value without a number |",
         row("words", rows.THREADS_A_ROW_OF_WORDS) + " wide accesses, of states of one register without a number |",
         row("numbered bytes", rows.THREADS_OF_NUMBERED) + wide,
         row("numbered bytes, shifted", rows.THREADS_OF_SHIFTED_NUMBERED, by_halves) + " wide accesses that begin ",
@@ -127,14 +135,18 @@ def of_rows() -> tuple[str, ...]:
         f"where rows have up to {rows.LITTLE_MORE} times as many as the {rows.RESIDENT_OF_LONGER} an SM ",
         row("single elements, long combines", rows.THREADS_OF_SINGLE_LONG)
         + f" elements, of combines of {LONG} operations or more |",
-        row("narrow", rows.THREADS_OF_HALVES, by_halves) + f" bytes: of bytes up to {rows.ALIGNED_HALVES}; ",
-        row("narrow, shifted", rows.THREADS_OF_SHIFTED_HALVES, by_halves) + " bytes that begin anywhere, ",
-        f"; of truth values 8 threads up to {rows.THREADS_OF_SHIFTED_TRUTHS[3][0]}, and a warp up to {rows.TRUTHS} ",
+        row("words of bytes", halves.ALIGNED, by_halves) + " bytes that are added, joined or compared, ",
+        row("narrow", halves.OTHERS, by_halves) + " bytes that begin anywhere, ",
+        f", of pairs of bytes up to {halves.OF_PAIRS}, ",
+        f"; of truth values 8 threads up to {halves.SHIFTED_TRUTHS[3][0]}, and a warp up to "
+        f"{halves.SHIFTED_TRUTHS[-1][0]} |",
         row("single elements", rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
-        f"| shifted | 1, 4, {WARP}, {rows.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
+        f"| shifted | 1, 4, {WARP}, {halves.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
         f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; "
-        f"a warp for words as above up to {rows.MOST_OF_WORDS}; ",
+        f"of states of one value without a number {listed(shifted)}; the last two as above ",
         f"| CTA | {split.THREADS} threads, ",
+        f"have {2 * split.THREADS} threads where states are of one register or as wide as elements are, "
+        f"and {rows.LIFTED} operation at most makes ",
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         "| several dims | 8, 32, 128 threads | dims that did not merge: ",
         *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
@@ -142,10 +154,11 @@ def of_rows() -> tuple[str, ...]:
         f"longer ones a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
         f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
         f", and of {runs.OF_NARROW} elements and more by accesses of {runs.NARROW} bytes or less; ",
-        f"; {split.THREADS // WARP} warps a result of {runs.MANY} runs and more | "
+        f"; {split.THREADS // WARP} warps a result of {short_runs.MANY} runs and more | "
         f"runs of up to {short_runs.TABLES['beside'][-1].most} bytes; "
-        f"those of bytes that are added and of truth values from {runs.IN_WORDS} on, and of {runs.TINY.start} to "
-        f"{runs.TINY.stop - 1} where a result has up to {runs.FEW} |",
+        f"those of bytes that are added, joined or compared from {runs.IN_WORDS} on, and of {runs.TINY.start} to "
+        f"{runs.TINY.stop - 1} where a result has up to {runs.FEW}; of pairs of bytes, with a state of one register "
+        f"and less than {short_runs.MANY} runs a result, from {runs.PAIRS} to {short_runs.TABLES['pairs'][-1].most} |",
     )
 
 
@@ -159,10 +172,11 @@ def of_tiles() -> tuple[str, ...]:
         f"rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
         f", but for elements of {listed(staged.GAP)} bytes in rows with gaps of an eighth and more; "
         f"not middle axes aligned for words of pairs of bytes, of up to {pairs[1]} of them or in rows of {pairs[2]} "
-        f"bytes, of truth values, {truths[1]} and {truths[2]}, or of bytes that are added, from {added[0]} on in rows "
+        f"bytes, of truth values and bytes that are compared, {truths[1]} and {truths[2]}, or of bytes that are added, "
+        f"from {added[0]} on in rows "
         f"of {added[2]}; arrays of {staged.TILES} copies an SM and more |",
         f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
-        f"bytes that are added, and truth values, {of_bytes}, pairs of bytes {of_pairs}, "
+        f"bytes that are added, joined or compared, {of_bytes}, pairs of bytes {of_pairs}, "
         f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
         f"other bytes by {staged.WORD}, from {staged.IN_WORDS} on, numbered ones by {staged.HALF}, "
         f"from {staged.FEW_WORDS * staged.HALF} on, in rows of up to {staged.ROW_OF_NUMBERED} bytes, "
@@ -222,12 +236,13 @@ def of_walks() -> tuple[str, ...]:
     lanes = (staggered.LANES, staggered.LANES_OF_BYTES)
     small = ", ".join(str(n >> 20) for n in staggered.SMALLEST.values())
     return (
-        f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps | "
-        f"rows of up to {period.COLUMNS} columns, "
+        f"| all threads of a CTA, of {period.WARPS}, {period.WARPS_OF_FEW} or {period.FEWEST} warps, or "
+        f"{period.LARGEST} | rows of up to {period.COLUMNS} columns, or {period.OF_WORDS} of bytes that are added or "
+        f"compared, "
         f"with gaps of up to a quarter of a row those of {by_bytes(period.GAPPED)} bytes, ".replace(
             "bytes bytes", "bytes"
         ),
-        f"; bytes that are added or joined, and numbered elements of up to 2 bytes, are read by {period.HALF} bytes at "
+        f"; bytes that are added, joined or compared, and numbered elements of up to 2 bytes, are read by {period.HALF} bytes at "
         f"a time, other bytes by {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns; of a middle axis "
         f"no more warps than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",

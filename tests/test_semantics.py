@@ -931,6 +931,21 @@ def test_not_compensated() -> None:
     refused("WF127", "logsumexp", f32(1, 2), accumulate="compensated")
 
 
+@pytest.mark.parametrize("t", [np.bool_, np.int8, np.uint8, np.int16, np.uint16])
+def test_exact_means(t: type) -> None:
+    """Of sums that f64, and f32, cannot hold on their way."""
+    x = np.random.default_rng(3).integers(0, 1 << 8 * np.dtype(t).itemsize, 100_003).astype(t)
+    exact = Fraction(int(x.sum(dtype=np.int64)), x.size)
+    for options, bits in (({}, 53), ({"dtype": "f32"}, 24), ({"accumulate": "compensated"}, 53)):
+        got = Fraction(float(on_emulator("mean")(x, **options)))
+        assert abs(got - exact) <= 2 * Fraction(1, 1 << bits) * abs(exact)
+    where = x > 1
+    if where.any():
+        exact = Fraction(int(x.sum(dtype=np.int64, where=where)), int(where.sum()))
+        assert abs(Fraction(float(on_emulator("mean")(x, where=where))) - exact) <= abs(exact) / (1 << 52)
+    assert on_emulator("mean")(x, dtype="f32").dtype == np.float32
+
+
 @pytest.mark.parametrize("n", [2, 100, 3000])
 def test_product_bound(n: int) -> None:
     x = (1 + normal(n, dtype=F64) / 1000).astype(F32)

@@ -65,7 +65,7 @@ def test_what_has_wide_states_or_numbers_is_not_read_so() -> None:
     ("n", "threads", "unroll"), [(800, 8, 8), (960, 8, 8), (1024, 16, 8), (1400, 16, 4), (200, 4, 2)]
 )
 def test_aligned_bytes_have_all_accesses_in_flight(n: int, threads: int, unroll: int) -> None:
-    """As many as are there, if few are in vain; threads of the shortest rows few, whose accesses then lie side by side."""
+    """As many as are there, if few are in vain; of the shortest rows, which few threads share, no more than two."""
     found = plan_for("sum", ((1 << 27) // n, n), "i8", axis=1, plan="tile_bytes=0").choice.plan
     assert (found.positions, found.unroll) == (threads, unroll)
 

@@ -172,6 +172,6 @@ def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
     ],
 )
 def test_other_extremes_stay(function: Any, t: DType) -> None:
-    """Of wide elements, of floats, whose infinity is narrow as it is, of what is computed, and what may be of nothing."""
+    """Of wide elements; of floats, whose infinity is narrow; of what is computed; and what may be of nothing."""
     wide = program(function, (t,))
     assert narrowed(wide) == (wide, None)
