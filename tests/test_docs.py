@@ -242,8 +242,8 @@ def of_walks() -> tuple[str, ...]:
         f"with gaps of up to a quarter of a row those of {by_bytes(period.GAPPED)} bytes, ".replace(
             "bytes bytes", "bytes"
         ),
-        f"; bytes that are added, joined or compared, and numbered elements of up to 2 bytes, are read by {period.HALF} bytes at "
-        f"a time, other bytes by {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns; of a middle axis "
+        f"; bytes that are added, joined or compared, and numbered elements of up to 2 bytes, are read by "
+        f"{period.HALF} bytes at a time, other bytes by {period.WARPS_OF_FEW} warps at most for up to {period.FEW} columns; of a middle axis "
         f"no more warps than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",

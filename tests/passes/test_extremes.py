@@ -1,10 +1,9 @@
-"""Extremes of narrow elements, two in a register, are NumPy's: of NaN and of both zeros, wherever rows begin and end."""
+"""Extremes of narrow elements, two in a register: NumPy's, of NaN and of both zeros, wherever rows begin and end."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
