@@ -244,7 +244,8 @@ def of_walks() -> tuple[str, ...]:
         ),
         f"; bytes that are added, joined or compared, and numbered elements of up to 2 bytes, are read by "
         f"{period.HALF} bytes at a time, other bytes by {period.WARPS_OF_FEW} warps at most for up to {period.FEW} "
-        f"columns; of a middle axis no more warps than leave each thread {period.EACH} accesses, {period.EACH_OF_BYTES} of bytes; ",
+        f"columns; of a middle axis no more warps than leave each thread {period.EACH} accesses, "
+        f"{period.EACH_OF_BYTES} of bytes; ",
         f"; arrays of {period.LEAST >> 20} MiB and more |",
         f"| staggered | {split.THREADS // WARP} warps, by {staggered.WIDTH} bytes or two elements at a time | ",
         f", and of one or two bytes from {staggered.ALONE} elements a result on, ",
