@@ -23,6 +23,7 @@ from warpfold.compiler import (
     limits,
     padded,
     period,
+    row_threads,
     rows,
     runs,
     short_runs,
@@ -110,46 +111,51 @@ def of_accesses() -> tuple[str, ...]:
 
 
 def of_rows() -> tuple[str, ...]:
-    long, wide = rows.THREADS_A_ROW_OF_LONG, " wide accesses |"
+    found = row_threads
+    long, wide = found.THREADS_A_ROW_OF_LONG, " wide accesses |"
     by_halves = f", by {halves.HALF} bytes at a time"
     shifted = (
         f"{listed(threads)} threads up to {listed(most)} for elements of {item} bytes"
-        for item, steps in rows.THREADS_OF_SHIFTED.items()
+        for item, steps in found.THREADS_OF_SHIFTED.items()
         for most, threads in [zip(*steps, strict=True)]
     )
     kib = (split.CLUSTER_FROM >> 10, split.CLUSTER_TO >> 10)
     return (
-        row("thread, a few lanes, warp, four warps", rows.THREADS_A_ROW) + wide,
-        row("pairs of bytes", rows.THREADS_A_ROW_OF_PAIRS) + wide,
-        row("simple pairs of bytes", rows.THREADS_A_ROW_OF_SIMPLE_PAIRS)
+        row("thread, a few lanes, warp, four warps", found.THREADS_A_ROW) + wide,
+        row("pairs of bytes", found.THREADS_A_ROW_OF_PAIRS) + wide,
+        row("simple pairs of bytes", found.THREADS_A_ROW_OF_SIMPLE_PAIRS)
         + " wide accesses, of states of one value without a number |",
-        row("words", rows.THREADS_A_ROW_OF_WORDS) + " wide accesses, of states of one register without a number |",
-        row("numbered bytes", rows.THREADS_OF_NUMBERED) + wide,
-        row("numbered bytes, shifted", rows.THREADS_OF_SHIFTED_NUMBERED, by_halves) + " wide accesses that begin ",
-        f"those of more than {rows.THREADS_A_ROW[3][0]} and up to {rows.OF_ONE_WARP} wide accesses, but of bytes |",
+        row("words", found.THREADS_A_ROW_OF_WORDS) + " wide accesses, of states of one register without a number |",
+        row("numbered bytes", found.THREADS_OF_NUMBERED) + wide,
+        row("numbered bytes, shifted", found.THREADS_OF_SHIFTED_NUMBERED, by_halves) + " wide accesses that begin ",
+        f"those of more than {found.THREADS_A_ROW[3][0]} and up to {found.OF_ONE_WARP} wide accesses, but of bytes |",
         row(f"accesses of {LONG} operations or more", long[1]) + wide,
         row(f"combines of {LONG} operations or more", long[LONG]) + wide,
-        row(f"pairs of bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[2])
+        row(
+            f"pairs of bytes, combines of {limits.LONGER_COMBINE} operations or more",
+            found.THREADS_A_ROW_OF_LONGER[2],
+        )
         + wide,
-        row(f"8 bytes, combines of {limits.LONGER_COMBINE} operations or more", rows.THREADS_A_ROW_OF_LONGER[8]) + wide,
-        f"where rows have up to {rows.LITTLE_MORE} times as many as the {rows.RESIDENT_OF_LONGER} an SM ",
-        row("single elements, long combines", rows.THREADS_OF_SINGLE_LONG)
+        row(f"8 bytes, combines of {limits.LONGER_COMBINE} operations or more", found.THREADS_A_ROW_OF_LONGER[8])
+        + wide,
+        f"where rows have up to {found.LITTLE_MORE} times as many as the {found.RESIDENT_OF_LONGER} an SM ",
+        row("single elements, long combines", found.THREADS_OF_SINGLE_LONG)
         + f" elements, of combines of {LONG} operations or more |",
         row("words of bytes", halves.ALIGNED, by_halves) + " bytes that are added, joined or compared, ",
         row("narrow", halves.OTHERS, by_halves) + " bytes that begin anywhere, ",
         f", of pairs of bytes up to {halves.OF_PAIRS}, ",
         f"; of truth values 8 threads up to {halves.SHIFTED_TRUTHS[3][0]}, and a warp up to "
         f"{halves.SHIFTED_TRUTHS[-1][0]} |",
-        row("single elements", rows.THREADS_OF_BYTES) + f" bytes; a warp up to {rows.WARP_TO} elements |",
-        f"| shifted | 1, 4, {WARP}, {halves.ROW} threads | rows that begin anywhere, of up to {rows.ONE}, {rows.FOUR} "
-        f"accesses for each element of one, {by_bytes(rows.MOST_OF_A_WARP, 'in all ')}, {rows.MOST_OF_A_ROW} in all; "
+        row("single elements", found.THREADS_OF_BYTES) + f" bytes; a warp up to {found.WARP_TO} elements |",
+        f"| shifted | 1, 4, {WARP}, {halves.ROW} threads | rows that begin anywhere, of up to {found.ONE}, "
+        f"{found.FOUR} accesses for each element of one, {by_bytes(found.MOST_OF_A_WARP, 'in all ')}, {found.MOST_OF_A_ROW} in all; "
         f"of states of one value without a number {listed(shifted)}; the last two as above ",
         f"| CTA | {split.THREADS} threads, ",
         f"have {2 * split.THREADS} threads where states are of one register or as wide as elements are, "
         f"and {rows.LIFTED} operation at most makes ",
         f"| {LARGEST_CLUSTER} CTAs of {split.CLUSTER_WARPS * WARP} threads | rows of {kib[0]} to {kib[1]} KiB, ",
         "| several dims | 8, 32, 128 threads | dims that did not merge: ",
-        *(f"{threads} for up to {most} " for most, _, threads in rows.THREADS_OF_SEVERAL_DIMS),
+        *(f"{threads} for up to {most} " for most, _, threads in found.THREADS_OF_SEVERAL_DIMS),
         "| by runs | 4 to 32 lanes a run, by 8 or 16 bytes, ",
         f"longer ones a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
         f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
