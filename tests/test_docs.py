@@ -148,7 +148,8 @@ def of_rows() -> tuple[str, ...]:
         f"{halves.SHIFTED_TRUTHS[-1][0]} |",
         row("single elements", found.THREADS_OF_BYTES) + f" bytes; a warp up to {found.WARP_TO} elements |",
         f"| shifted | 1, 4, {WARP}, {halves.ROW} threads | rows that begin anywhere, of up to {found.ONE}, "
-        f"{found.FOUR} accesses for each element of one, {by_bytes(found.MOST_OF_A_WARP, 'in all ')}, {found.MOST_OF_A_ROW} in all; "
+        f"{found.FOUR} accesses for each element of one, {by_bytes(found.MOST_OF_A_WARP, 'in all ')}, "
+        f"{found.MOST_OF_A_ROW} in all; "
         f"of states of one value without a number {listed(shifted)}; the last two as above ",
         f"| CTA | {split.THREADS} threads, ",
         f"have {2 * split.THREADS} threads where states are of one register or as wide as elements are, "
