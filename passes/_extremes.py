@@ -6,6 +6,9 @@ so that words give the extremes of their odd bytes, whatever lies below these, a
 even ones.
 
 Where there is no element stands a number that an element could be, too: ``compiler/narrow.py`` sees to that.
+
+Of a step what was asked for last is joined first. In the order of the accesses ptxas joins the first of them before it
+asks for the others, to save registers, and a thread that makes few accesses waits for memory twice.
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ def lower(op: Any) -> list[Any] | None:
     def step(state: list[Any], starts: list[Any]) -> list[Any]:
         accesses = [lift_of(clone_block(body, [start], 1)[0]) for start in starts]
         found = [_registers(access.words(), t) for access in accesses if access]
-        return [reduce(join, column) for column in zip(state, *found, strict=True)]
+        return [reduce(join, column) for column in zip(*reversed(found), state, strict=True)]
 
     state = walked(op, _registers(first, t), step)
     return [_extreme(state, join, lift) if op.results[0].type != init.type else _widened(state, lift)]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -773,7 +774,8 @@ def test_ctrl_c_leaves_no_file(tmp_path: Path, tmp_path_factory: pytest.TempPath
                "--device", "emulator", "--plan", "vector=1,unroll=1,lanes=1,warps=1"]  # fmt: skip
     environment = {**os.environ, "WARPFOLD_CACHE_DIR": str(cache)}
     pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background ignores it
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, preexec_fn=heard, **pipes)
     while not list(cache.rglob("*.warpfold")):  # compiled: what follows takes long
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

@@ -95,7 +95,7 @@ def test_nan_stays_and_the_order_of_zeros(name: str, shape: tuple[int, ...], axi
 @settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from([*INTEGERS, *FLOATS]), st.integers(2, 600), st.integers(0, 17), st.integers(0, 2**32),
-    st.integers(0, 3), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 2, 8, 32]), st.booleans(),
+    st.integers(0, 1), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 2, 8, 32]), st.booleans(),
 )  # fmt: skip
 def test_one_element_in_any_place(
     name: str, n: int, begin: int, seed: int, halved: int, unroll: int, lanes: int, rows: bool
@@ -108,7 +108,7 @@ def test_one_element_in_any_place(
     for line in view if rows else view.T:
         line[rng.integers(0, len(line))] = rng.choice([4, 6, 101])
     fast = "reduced" if rows else "kept"
-    plan = f"fast={fast},vector={max(2, 16 // t.itemsize >> halved)},unroll={unroll},lanes={lanes}"
+    plan = f"fast={fast},vector={(16 >> halved) // t.itemsize},unroll={unroll},lanes={lanes}"
     axis = int(rows)
     for mine, numpys in ((wf.max, np.max), (wf.min, np.min)):
         found = mine(view, axis=axis, plan=plan) if n > 1 else mine(view, axis=axis)
