@@ -1,7 +1,8 @@
 """States that have no more room than they need, which changes no result.
 
-No sum of 2^24 signed bytes leaves 32 bits, and no count of 2^31 - 1 truth values. So their type is one until the sum is
-done, and the program widens it then: half the registers, shuffles and partial states of the 64 bits that types ask for.
+No sum of 2^24 signed bytes leaves 32 bits, nor of 2^16 signed integers of 16 bits, and no count of 2^31 - 1 truth
+values. So their type is one until the sum is done, and the program widens it then: half the registers, shuffles and
+partial states of the 64 bits that types ask for.
 
 The extreme of integers of 8 and 16 bits is taken of what they widen to, and what stands for no element is the last of
 those. It may as well be the last of the narrow type: then a register has room for several (``passes/_extremes.py``).
@@ -17,7 +18,7 @@ from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .places import placed
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
-_SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8), U64: (BOOL, U8)}
+_SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8, I16, U16), U64: (BOOL, U8, U16)}
 """What is added up in each type; a negative number in one without a sign would widen to another."""
 _NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
 """Of what extremes are taken in each type."""

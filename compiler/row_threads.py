@@ -17,7 +17,7 @@ from .task import Task
 
 THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
 THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
-THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (128, 16), (640, WARP), (1600, ROW))
+THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (128, 16), (340, WARP), (1600, ROW))
 THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A_ROW[3:])
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp

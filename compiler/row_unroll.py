@@ -27,7 +27,8 @@ UNROLL_OF_LONG_ROWS, LONG_ROWS_FROM = 4, 1 << 17
 """The same of those, but for bytes, of so many bytes and more, or words that get ROW threads: there are few elements to
 mask. And of aligned rows that have enough of them, but not of those that get UNROLL."""
 PAIR, OF_PAIRS = 2, 8
-"""Bytes of elements of which so many threads and more have no more accesses in flight than they make."""
+"""Bytes of elements of which so many threads and more, of as many rows as fill the machine, have no more accesses in
+flight than they make."""
 MASKED = 16
 """Elements of a step of shifted rows that get a warp or less."""
 
@@ -47,7 +48,7 @@ def in_flight(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         return (UNROLL if task.state_registers > 1 else UNROLL_OF_LONG_ROWS) if each >= UNROLL else 1
     if operations(task.monoid) >= LONG_COMBINE:
         return min(UNROLL, floor2(each)) if positions < WARP else UNROLL
-    if task.itemsize == PAIR and positions >= OF_PAIRS and are_simple(task):
+    if task.itemsize == PAIR and vector > 1 and positions >= OF_PAIRS and are_simple(task) and not are_few(task):
         accesses = -(-task.geometry.n_reduced // vector)
         return halves.at_once(-(-accesses // positions), UNROLL_OF_LONG_ROWS)
     most: int = UNROLL_OF_SHORT.get(positions, UNROLL)

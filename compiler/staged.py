@@ -14,7 +14,7 @@ from . import tiles
 from .access import WIDEST, nearest, planned, ranks
 from .cost import operations
 from .geometry import Geometry
-from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, floor2, in_words, keyed, numbers_bytes
+from .limits import LONG_COMBINE, LONGER_COMBINE, adds_bytes, compares_bytes, floor2, in_words, keyed, numbers_bytes
 from .plan import Access, Axis, Plan
 from .split import THREADS
 from .target import WARP
@@ -31,7 +31,7 @@ TILES = 8
 """Copies an SM must get at least."""
 LINE = 64
 """Bytes of which an aligned row is a multiple, or no more than these, so that nothing is gained by a copy."""
-LONG = {1: 500, 2: 500, 4: 1408, 8: 1408}
+LONG = {1: 700, 2: 500, 4: 1408, 8: 1408}
 """Bytes of an aligned row, by those of an element, from which on the same holds: it has vectors enough."""
 NUMBERED = 300
 """Bytes of a row of numbered ones from which on nothing is gained where rows lie whole accesses apart."""
@@ -59,9 +59,9 @@ WIDTHS: dict[int, tuple[tuple[float, int], ...]] = {
 }  # fmt: skip
 """(bytes, width), by the bytes of an element: of rows of so many bytes at most so many are read at once. Few more are
 read than there are, and of a few pairs of bytes each by itself."""
-IN_WORDS, FEW_WORDS = 20, 4
-"""Bytes of a row from which on words are read though they are taken apart; and accesses of HALF from which on numbered
-ones are read so."""
+IN_WORDS, FEW_WORDS, FEW_COMPARED = 20, 4, 48
+"""Bytes of a row from which on words are read though they are taken apart; accesses of HALF from which on numbered ones
+are read so; and bytes that are compared up to which a wider access is more to mask than to compare."""
 LANES_OF_WORDS: dict[int, tuple[tuple[int, int], ...]] = {
     1: ((760, 1), (ROWS, 8)), 2: ((640, 1), (1400, 4), (ROWS, 8)),
 }  # fmt: skip
@@ -143,7 +143,7 @@ def _vector(task: Task) -> int:
     if item not in WIDTHS:
         return 1
     nbytes = n * item
-    if item == 1 and not in_words(task):
+    if item == 1 and (not in_words(task) or (compares_bytes(task) and n <= FEW_COMPARED)):
         width = HALF if numbers_bytes(task) and n >= FEW_WORDS * HALF else WORD
         return width if n >= IN_WORDS and takes_words(task, width) else 1
     width = next(width for most, width in WIDTHS[item] if nbytes <= most or most == ROWS)

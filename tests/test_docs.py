@@ -185,7 +185,8 @@ def of_tiles() -> tuple[str, ...]:
         f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
         f"bytes that are added, joined or compared, {of_bytes}, pairs of bytes {of_pairs}, "
         f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
-        f"other bytes by {staged.WORD}, from {staged.IN_WORDS} on, numbered ones by {staged.HALF}, "
+        f"other bytes, and those that are compared up to {staged.FEW_COMPARED} of them, by {staged.WORD}, "
+        f"from {staged.IN_WORDS} on, numbered ones by {staged.HALF}, "
         f"from {staged.FEW_WORDS * staged.HALF} on, in rows of up to {staged.ROW_OF_NUMBERED} bytes, "
         f"or of less than {staged.NUMBERED} where they lie whole accesses apart |",
     )

@@ -56,13 +56,14 @@ SERVED = [
     (library.sum, I8, I32, 2**24), (library.sum, U8, U32, 16843009), (library.sum, BOOL, I32, 2**31 - 1),
     (library.count_nonzero, U8, I32, 2**31 - 1), (library.count_nonzero, F32, I32, 2**31 - 1),
     (evens, I8, I32, 2**24), (evens, U8, U32, 16843009), (begun, I8, I32, 2**24), (as_u64, U8, U32, 16843009),
-    (signed, U8, I32, 8421504), (library.mean, U8, U32, 16843009),
+    (signed, U8, I32, 8421504), (library.mean, U8, U32, 16843009), (library.sum, I16, I32, 2**16),
+    (library.sum, U16, U32, 65537), (library.mean, I16, I32, 2**16), (as_u64, U16, U32, 65537),
 ]  # fmt: skip
 """A function, the type of its elements, the type of the sum, and how many elements it serves."""
 
 
 @pytest.mark.parametrize(("function", "t", "narrow", "most"), SERVED)
-def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType, most: int) -> None:
+def test_a_sum_of_narrow_integers_is_32_bits_wide(function: Any, t: DType, narrow: DType, most: int) -> None:
     wide = program(function, (t,))
     made, found = narrowed(wide)
     assert found == most
@@ -74,11 +75,11 @@ def test_a_sum_of_bytes_is_32_bits_wide(function: Any, t: DType, narrow: DType, 
 
 @pytest.mark.parametrize(
     ("function", "t"),
-    [(library.sum, I16), (library.sum, I32), (library.sum, F32), (library.prod, I8), (as_u64, I8), (library.any, BOOL),
+    [(library.sum, I32), (library.sum, F32), (as_u64, I16), (library.prod, I8), (as_u64, I8), (library.any, BOOL),
      (squares, I8), (ones_elsewhere, U8), (both, U8)],
 )  # fmt: skip
 def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
-    """Sums of more bits, of what is not a byte as it stands, and of negative bytes where a sum has no sign."""
+    """Sums of more bits, of what is no narrow integer as it stands, and of negative ones where a sum has no sign."""
     wide = program(function, (t,))
     assert narrowed(wide) == (wide, None)
 

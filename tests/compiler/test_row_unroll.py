@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tasks import MANY, simple
+from layouts import Layout
+from tasks import MANY, simple, task_of, traced
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.halves import ROW
 from warpfold.compiler.plan import Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.row_unroll import LONG_ROWS_FROM, UNROLL_OF_LONG_ROWS, UNROLL_OF_SHIFTED
-from warpfold.compiler.target import WARP
+from warpfold.compiler.target import DEFAULT, WARP
 from warpfold.runtime.api import plan_for
 
 
@@ -40,6 +41,13 @@ def test_pairs_of_bytes_have_few_accesses_in_vain(t: str, n: int, threads: int, 
     """To take such an access apart costs as much as it does of one that finds something."""
     plan = choose(simple("sum", (1 << 15, n), (1,), t), "tile_bytes=0").plan
     assert (plan.positions, plan.unroll) == (threads, unroll)
+
+
+def test_few_rows_of_pairs_and_single_pairs_have_all_in_flight() -> None:
+    """Threads wait less where there are few; and an element by itself takes nothing to be taken apart."""
+    assert choose(simple("sum", (513,), (0,), "bf16")).plan.unroll == 4
+    layout = Layout((MANY, 1000), (1,), ((3000, 3),), ((1,),))
+    assert choose(task_of(traced("sum", dtype("bf16")), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan.unroll == 8
 
 
 @pytest.mark.parametrize(("n", "threads", "unroll"), [(640, 16, 1), (1000, 16, 1), (1024, 16, 4), (2000, 32, 1)])

@@ -21,6 +21,7 @@ from warpfold.compiler.ladder import expand
 from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.planner import choose
 from warpfold.compiler.staged import (
+    FEW_COMPARED,
     FEW_LANES,
     HALF,
     IN_WORDS,
@@ -254,6 +255,20 @@ def test_narrow_elements_are_read_by_the_word(t: str) -> None:
 def test_bytes_that_are_not_combined_by_the_word_are_read_one_by_one_in_short_rows() -> None:
     for n, vector in ((IN_WORDS - 1, 1), (IN_WORDS + 1, WORD)):
         assert choose(rows(n, "i8", "prod")).plan.vector == vector
+        assert choose(rows(n, "i8", "max")).plan.vector == vector
+
+
+def test_bytes_that_are_compared_are_read_by_words_where_rows_have_some() -> None:
+    found = [choose(rows(n, "i8", "max")).plan for n in (FEW_COMPARED - 1, FEW_COMPARED + 1)]
+    assert [plan.vector for plan in found] == [WORD, WIDEST]
+    assert all(plan.tile_bytes for plan in found)
+
+
+@pytest.mark.parametrize("what", ["sum", "max"])
+def test_aligned_rows_of_bytes_are_read_where_they_are_if_they_are_long(what: str) -> None:
+    """From LONG bytes on, also where no more than HALF an access is aligned."""
+    for n in range(LONG[1] // HALF * HALF - 3 * HALF, LONG[1] + 4 * HALF, HALF):
+        assert copies(rows(n, "i8", what)) == (n < LONG[1] and n % LINE != 0), n
 
 
 def test_rows_that_lie_whole_accesses_apart_are_read_half_an_access_at_a_time() -> None:
