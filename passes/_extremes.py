@@ -72,17 +72,14 @@ def lower(op: Any) -> list[Any] | None:
     lift = None if isinstance(init.type, ir.TupleType) else lift_of(yielded(op))
     if lift is None:
         return None
-    join, first, t = (
-        _JOIN.get((lift.widen, single_op(op.regions[1]) or "")),
-        _narrow(init, lift),
-        element(lift.source.type),
-    )
+    join, first = _JOIN.get((lift.widen, single_op(op.regions[1]) or "")), _narrow(init, lift)
     if join is None or first is None:
         return None
+    t = element(lift.source.type)
 
     def step(state: list[Any], starts: list[Any]) -> list[Any]:
-        accesses = [lift_of(clone_block(body, [start], 1)[0]) for start in starts]
-        found = [_registers(access.words(), t) for access in accesses if access]
+        accesses = [clone_block(body, [start], 1)[0] for start in starts]
+        found = [_registers(_words(access), t) for access in accesses]
         return [reduce(join, column) for column in zip(*reversed(found), state, strict=True)]
 
     state = walked(op, _registers(first, t), step)
@@ -105,6 +102,13 @@ def lift_of(v: Any) -> Lift | None:
     found = [(mask, _bits(other, kind, widen)) for mask, other in masks if not is_number(mask, 1)]
     known = tuple((mask, bits) for mask, bits in found if bits is not None)
     return Lift(source, widen, known) if len(known) == len(found) else None
+
+
+def _words(v: Any) -> list[Any]:
+    """The narrow elements of one of a step's accesses, all of which are made alike."""
+    lift = lift_of(v)
+    assert lift is not None
+    return lift.words()
 
 
 def _bits(v: Any, kind: str, widen: str) -> int | None:
