@@ -133,3 +133,35 @@ def test_results_that_fill_the_machine_are_not_shared() -> None:
     slots = COLUMNS.slots
     assert ctas(COLUMNS, 2 * SMS * slots, 1 << 14, SMS, 4, 4) == 1
     assert ctas(COLUMNS, (2 * SMS - 1) * slots, 1 << 14, SMS, 4, 4) > 1
+
+
+def shared(warps: int, n_kept: int, n_reduced: int, state: int, item: int = 4) -> int:
+    """CTAs a row of aligned rows, read by whole accesses."""
+    plan = Plan("reduced", vector=16 // item, unroll=4, lanes=WARP, warps=warps, finish="last_block")
+    return ctas(plan, n_kept, n_reduced, SMS, state, item)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 37, 100, 129])
+@pytest.mark.parametrize("millions", [1, 2, 7, 30, 66])
+def test_ctas_of_light_states_fill_waves(rows: int, millions: int) -> None:
+    """Of 16 warps all that an SM has threads for are resident: no more than these, or a last wave nearly full."""
+    found = rows * shared(16, rows, millions * 10**6 // rows, 4)
+    resident = SMS * 2048 // 512
+    waves = found / resident
+    assert (
+        waves <= 1 or waves - int(waves) == 0 or waves - int(waves) > 1 - rows / resident or found == rows * MOST_PARTS
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 60, 81, 151, 190, 217])
+@pytest.mark.parametrize("n", [50_000, 200_000, 800_000, 3_000_000])
+def test_ctas_of_heavy_states_are_as_many_as_are_resident_or_far_more(rows: int, n: int) -> None:
+    """How many are resident is up to the assembler: so CTAS_PER_SM at most, or twice as many as LONGEST asks for."""
+    heavy, light = (rows * shared(8, rows, n, state) for state in (8, 4))
+    resident = CTAS_PER_SM * SMS
+    if light <= resident:
+        assert heavy == light
+    elif light <= 2 * resident:
+        assert resident - rows < heavy <= resident
+    else:
+        assert heavy in (2 * light, rows * MOST_PARTS)
