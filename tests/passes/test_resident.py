@@ -28,7 +28,8 @@ def asked(what: str, shape: tuple[int, ...], t: str, axis: int, arch: str, plan:
         ("sum", "f32", (1 << 25, 512), 3),  # offsets of 64 bits take registers of their own
         ("max", "i32", (1 << 14, 4096), 3),  # integers that are compared
         ("max", "i16", (1 << 14, 4096), 3),  # short ones are taken apart first
-        ("sum", "i16", (1 << 14, 4096), 0),  # eight sums of 64 bits
+        ("sum", "i16", (1 << 14, 4096), 3),  # as they are
+        ("sum", "i16", (1 << 17, 512), 0),  # eight sums of 64 bits, which 32 might not hold
         ("sum", "f32", (1 << 16, 257), 4),  # staggered warps, as aligned columns
         ("argmax", "f16", (1 << 16, 257), 3),
         ("var", "f32", (1 << 14, 4096), 2),  # states of several values
