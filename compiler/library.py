@@ -207,7 +207,10 @@ def _plain(name: str, accumulate: object) -> None:
 
 
 def _adds_exactly(t: DType) -> bool:
-    """Whether elements of ``t`` are integers so short that 64 bits hold the sum of as many as there may be."""
+    """Whether elements of ``t`` are integers so short that 64 bits hold the sum of as many as a memory does.
+
+    That of 2^47 and more, which only a stride of 0 makes, may wrap.
+    """
     return t.kind in ("bool", "int", "uint") and t.bits <= 16
 
 
@@ -313,7 +316,7 @@ def count_nonzero(x: Any) -> Sym:
 def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
     """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN.
 
-    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding.
+    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding; a sum of more may wrap.
     """
     result = _kind(dtype, floating(x.dtype))
     exact = _adds_exactly(x.dtype) and result.is_float and accumulate in (None, "compensated")

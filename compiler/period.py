@@ -24,10 +24,10 @@ compared are better off so up to OF_WORDS columns, in CTAs of LARGEST warps: of 
 GAPPED = {1: COLUMNS, 2: 200, 4: 48, 8: 48}
 """The same of rows with gaps between them, by the bytes of an element: wider ones are as fast by staggered warps."""
 FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
-"""Columns of bytes up to which a CTA has fewer warps, but where these are added or joined. The more columns there are,
-the more states the CTAs bring to the last one: then few large CTAs are better."""
+"""Columns of bytes up to which a CTA has fewer warps, but where these are taken up by the word or numbered. The more
+columns there are, the more states the CTAs bring to the last one: then few large CTAs are better."""
 HALF = 8
-"""Elements of an access of bytes that are added or joined, UNROLL of them in flight, and of numbered ones."""
+"""Bytes of an access to bytes that are taken up by the word, UNROLL of them in flight, and to numbered elements."""
 LEAST = 1 << 20
 """Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
 which an access has one, gain nothing either."""
@@ -123,7 +123,7 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
 
 
 def _most_columns(task: Task) -> int:
-    """Columns at most; of several tiles of them, and of what is not taken up by the word, no more than COLUMNS."""
+    """Columns at most; of several tiles of them, and of all but bytes that are added or compared, COLUMNS."""
     words = in_words(task) and not joins_truths(task) and len(task.geometry.kept) == 1
     return OF_WORDS if words else COLUMNS
 

@@ -22,7 +22,7 @@ THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A
 """(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
 one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
 needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more, others where
-states are simple (``_are_simple``); so have words (``_are_words``), where of 16 threads some would have a whole step
+states are simple (``are_simple``); so have words (``are_words``), where of 16 threads some would have a whole step
 more than others: a warp then takes both ways."""
 OF_ONE_WARP = 512
 """Accesses of a row of states of several registers up to which it gets a warp and no more."""

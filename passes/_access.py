@@ -119,7 +119,7 @@ def lower_load(op: Any, window: Window | None) -> None:
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
         elif access == "unaligned" and not apart:
-            last = _clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
+            last = clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
             value = unaligned(first, last, t)
         else:
@@ -130,7 +130,7 @@ def lower_load(op: Any, window: Window | None) -> None:
         replace(op, [value])
 
 
-def _clamped(op: Any, kept: Any, *, whole: bool = False) -> Any:
+def clamped(op: Any, kept: Any, *, whole: bool = False) -> Any:
     """A kept index of a load whose accesses begin anywhere, or before the axis; the nearest one of the axis.
 
     The last index of a ``whole`` access lies on the axis or behind it.
@@ -145,11 +145,11 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
     t = kept.type
     if along == "kept":
         moved = arith.addi(kept, integer(t, j)) if j else kept
-        return (_clamped(op, moved) if op.name == "fold.load" and _reaches_beyond(op) else moved), reduced
+        return (clamped(op, moved) if op.name == "fold.load" and _reaches_beyond(op) else moved), reduced
     moved = arith.addi(reduced, integer(t, j)) if j else reduced
     if window is not None:
-        moved = arith.minsi(moved, arith.subi(window.end, integer(t, 1)))
         moved = moved if window.first is None else arith.maxsi(moved, window.first)
+        moved = arith.minsi(moved, arith.subi(window.end, integer(t, 1)))  # last: a CTA may have nothing of the row
     return kept, moved
 
 

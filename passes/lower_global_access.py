@@ -99,7 +99,7 @@ from ..compiler.dialect.base import element, string
 from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, llvm
 from ..compiler.pipeline import Pass
-from ._access import Window, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from ._access import Window, clamped, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 from ._blocks import lower_load as lower_block_load
 from ._steps import apart, short
 
@@ -177,7 +177,7 @@ def _inside(loads: Sequence[Any], reduced: Any) -> Any:
         before, behind, n_kept, n_reduced = list(load.operands)[-4:]
         one, vector = integer(t, 1), load.results[0].type
         around = integer(t, width(vector) - 1)
-        last = offset(load, arith.addi(kept, integer(t, width(vector) - 1)), reduced, 3)
+        last = offset(load, clamped(load, arith.addi(kept, integer(t, width(vector) - 1)), whole=True), reduced, 3)
         greatest = arith.addi(behind, offset(load, arith.subi(n_kept, one), arith.subi(n_reduced, one), 3))
         first = arith.addi(before, offset(load, kept, reduced, 3))
         found.append(arith.cmpi(arith.CmpIPredicate.sge, first, around))

@@ -159,7 +159,8 @@ def of_rows() -> tuple[str, ...]:
         *(f"{threads} for up to {most} " for most, _, threads in found.THREADS_OF_SEVERAL_DIMS),
         "| by runs | 4 to 32 lanes a run, by 8 or 16 bytes, ",
         f"longer ones a warp; {split.THREADS // WARP} warps a result, or of {runs.ALONE} warps of results an SM one | ",
-        f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs of bytes, ",
+        f"of these rows those whose runs, of {runs.SHORTEST[1]} bytes and more or {runs.SHORTEST[2]} pairs "
+        f"of bytes, or as below, ",
         f", and of {runs.OF_NARROW} elements and more by accesses of {runs.NARROW} bytes or less; ",
         f"; {split.THREADS // WARP} warps a result of {short_runs.MANY} runs and more | "
         f"runs of up to {short_runs.TABLES['beside'][-1].most} bytes; "

@@ -944,6 +944,8 @@ def test_exact_means(t: type) -> None:
         exact = Fraction(int(x.sum(dtype=np.int64, where=where)), int(where.sum()))
         assert abs(Fraction(float(on_emulator("mean")(x, where=where))) - exact) <= abs(exact) / (1 << 52)
     assert on_emulator("mean")(x, dtype="f32").dtype == np.float32
+    greatest = np.iinfo(t).max if t is not np.bool_ else 1
+    assert on_emulator("mean")(np.broadcast_to(t(greatest), (2**46,))) == greatest
 
 
 @pytest.mark.parametrize("n", [2, 100, 3000])

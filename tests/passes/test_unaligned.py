@@ -1,0 +1,61 @@
+"""What begins anywhere is read in whole accesses, which never leave the array's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import warpfold as wf
+
+TYPES = [np.int8, np.float16, np.float32]
+
+
+def check(x: np.ndarray[Any, Any], axis: int | tuple[int, ...], plan: str = "") -> None:
+    """On the emulator, which knows where the memory of ``x`` ends: that of its own elements, and what lies between."""
+    found = wf.reduce(x, "sum", axis=axis, plan=plan, device="emulator")
+    np.testing.assert_array_equal(found.astype(np.float64), x.astype(np.float64).sum(axis=axis))
+
+
+def filled(shape: tuple[int, ...], t: type) -> np.ndarray[Any, Any]:
+    """Numbers whose sums every type holds."""
+    return (np.random.default_rng(3).random(shape) < 0.3).astype(t)
+
+
+@pytest.mark.parametrize("t", TYPES)
+@pytest.mark.parametrize(
+    ("shape", "part", "axis"),
+    [
+        ((8, 9, 51), np.s_[:, :8], (0, 1)),
+        ((40, 60, 51), np.s_[:, :59], (0, 1)),
+        ((3, 9, 301), np.s_[:, :8], (0, 1)),
+        ((8, 5, 9, 51), np.s_[:, :, :8], (0, 1, 2)),
+        ((8, 9, 51), np.s_[:, 1:, 2:], (0, 1)),
+        ((6, 9, 5, 27), np.s_[:, :8], (0, 1)),
+        ((9, 6, 5, 27), np.s_[:, ::-1, :4], (0, 2)),
+    ],
+)
+def test_images_cut_out_of_others(t: type, shape: tuple[int, ...], part: Any, axis: tuple[int, ...]) -> None:
+    """Several dims are reduced, and the last row ends where the memory does."""
+    check(filled(shape, t)[part], axis)
+
+
+@pytest.mark.parametrize("plan", ["cluster=4,lanes=1,warps=1", "cluster=4", "cluster=8,vector=16"])
+def test_ctas_of_a_cluster_without_elements(plan: str) -> None:
+    """Rows that begin anywhere, so short that some CTAs have none of them."""
+    check(filled((3, 1000), np.int8)[:, 15:], 1, plan)
+    check(filled((200, 57), np.int8)[:, 15:], 1, plan)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.sampled_from(TYPES), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.integers(17, 90),
+    st.integers(0, 3), st.integers(0, 2), st.sampled_from(["", "lanes=4,warps=8", "unroll=8", "walk=blocked"]),
+)  # fmt: skip
+def test_any_images(t: type, reduced: list[int], columns: int, gap: int, cut: int, plan: str) -> None:
+    whole = filled((*(n + cut for n in reduced), columns + gap), t)
+    part = (*(slice(0, n) for n in reduced), slice(gap, None))
+    check(whole[part], tuple(range(len(reduced))), plan)
