@@ -158,13 +158,16 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK-LABEL: func.func @unaligned_columns
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[PITCH:.*]]: i32, %[[BEFORE:.*]]: i32, %[[BEHIND:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
 // CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
-// CHECK:      %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+// CHECK:      %[[ITS_LAST:.*]] = arith.addi %[[KEPT]], %c3_i32 : i32
+// CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
+// A vector ends with the axis: an index behind that is none of any column.
+// CHECK-NEXT: %[[THERE:.*]] = arith.minsi %[[ITS_LAST]], %[[LAST]] : i32
 // CHECK:      %[[LAST_ROW:.*]] = arith.muli %[[BEFORE_LAST]], %[[PITCH]] : i32
 // CHECK-NEXT: %[[OF_AXES:.*]] = arith.addi %[[LAST]], %[[LAST_ROW]] : i32
 // CHECK-NEXT: %[[GREATEST:.*]] = arith.addi %[[BEHIND]], %[[OF_AXES]] : i32
 // CHECK-NEXT: %[[FROM_FIRST:.*]] = arith.addi %[[BEFORE]], %[[KEPT]] : i32
 // CHECK-NEXT: %[[BEGINS:.*]] = arith.cmpi sge, %[[FROM_FIRST]], %c3_i32 : i32
-// CHECK-NEXT: %[[AROUND:.*]] = arith.addi %[[KEPT]], %c6_i32 : i32
+// CHECK-NEXT: %[[AROUND:.*]] = arith.addi %[[THERE]], %c3_i32 : i32
 // CHECK-NEXT: %[[ENDS:.*]] = arith.cmpi sle, %[[AROUND]], %[[GREATEST]] : i32
 // CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[BEGINS]], %[[ENDS]] : i1
 // CHECK:      %[[HAS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0_i32 : i32
