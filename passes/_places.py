@@ -6,6 +6,7 @@ and where it begins: so the word of the chosen one is made once a walk, of the e
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from ._steps import apart
 UP, DOWN = "up", "down"
 
 
-class Walk:
+class Walk(ABC):
     """A ``fold.thread_reduce`` that takes the least word.
 
     Attributes:
@@ -34,13 +35,13 @@ class Walk:
         self.lanes, self.unroll = width(self.init.type), attribute(op, "unroll")
         self.down = string(op, "numbers", (UP, DOWN)) == DOWN
 
+    @abstractmethod
     def serves(self) -> bool:
         """Whether such a walk is one for the op."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self) -> Any:
         """The state after it."""
-        raise NotImplementedError
 
     def accesses(self, starts: Sequence[Any]) -> list[Word]:
         """The words of a step's accesses."""

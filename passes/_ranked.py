@@ -15,6 +15,7 @@ What is noted is one register: a key, a bit that is set where there is no elemen
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -97,9 +98,9 @@ class _Noted(Walk):
 
         return walked(self.op, [splat(i32(_NONE), lanes), splat(self.op.operands[0], lanes)], step)
 
+    @abstractmethod
     def least(self, accesses: Sequence[Word]) -> Any:
         """The least of a step, as it is noted."""
-        raise NotImplementedError
 
     def read(self, best: Any) -> tuple[Any, Any, Any]:
         """What was noted: keys, which elements of their steps, and whether there are any."""
