@@ -57,6 +57,7 @@ class Facts:
         places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
         numbers: ``up`` where the numbers of a result's elements go up along the walk, ``down`` where they go down;
             nothing where neither is so, or nobody asks.
+        once: whether no thread makes more accesses in a walk than it has in flight.
     """
 
     kept_rank: int
@@ -73,6 +74,7 @@ class Facts:
     block: tuple[int, ...] = ()
     places: bool = False
     numbers: str = ""
+    once: bool = False
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row, beyond which the tile of a CTA does not go."""

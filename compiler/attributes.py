@@ -14,7 +14,7 @@ from .target import DEFAULT, Target, target
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
-RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers")
+RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once")
 """What is written only where it is something else: few kernels are so."""
 
 

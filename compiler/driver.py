@@ -46,7 +46,7 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
         return [("main", main)]
     access: tuple[Access, ...] = tuple("strided" for _ in main.monoid.state)
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
-    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False)
+    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
     second = second_program(program)
     found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]

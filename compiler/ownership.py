@@ -82,6 +82,14 @@ def shared(plan: Plan, geometry: Geometry) -> int:
     return geometry.runs * pieces(plan, geometry.reduced[-1].size)
 
 
+def walks_once(plan: Plan, run: Launch, n_reduced: int) -> bool:
+    """Whether no thread makes more accesses than it has in flight: to its elements, and then to partial states."""
+    if plan.unroll == 1 or plan.walk in ("period", "runs", "whole") or min(run.chunk, n_reduced) > plan.tile:
+        return False
+    states = plan.parts(run.split) if plan.finish == "last_block" else 0
+    return states <= plan.second.positions * plan.second.unroll
+
+
 def unrolled(plan: Plan, row: int) -> int:
     """What of it the threads of a CTA take in one unrolled step."""
     step = grain(plan, row)[1]

@@ -96,7 +96,7 @@ class Plan:
     exchange: Literal["shared", "global"] = "shared"
     coarsening: int = 0
     finish: Finish = "cta"
-    tree: str = "tree-v6"
+    tree: str = "tree-v7"
 
     @property
     def lanes_kept(self) -> int:

@@ -19,11 +19,12 @@ from itertools import pairwise
 from . import asked, both, columns, padded, rows, runs, staged, tiles, walks, whole
 from .abi import NUMBER_BITS, Facts
 from .access import access, goes_by_row, nearest, ranks, row_of, stores_vector
+from .cost import operations
 from .dtypes import DType
 from .gaps import laid
 from .geometry import Geometry
-from .limits import fitting, keyed, ranked
-from .ownership import Launch, cells_of, launch, piece, shared, tiles_of
+from .limits import LONG_COMBINE, fitting, keyed, ranked
+from .ownership import Launch, cells_of, launch, piece, shared, tiles_of, walks_once
 from .period import periodic
 from .plan import OWN_WALKS, Access, Plan, check
 from .repeats import is_raised, repetitions
@@ -71,7 +72,7 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    return Choice(plan, facts(task, plan), run, [reason for reason, _ in notes.reasons], notes.rejected)
+    return Choice(plan, _facts_of_launch(task, plan, run), run, [r for r, _ in notes.reasons], notes.rejected)
 
 
 def _of_both(task: Task, options: str, notes: Notes) -> Choice:
@@ -83,8 +84,8 @@ def _of_both(task: Task, options: str, notes: Notes) -> Choice:
     for each in (plan, both.second(plan)):
         check(each, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    reasons = [reason for reason, _ in notes.reasons]
-    return Choice(replace(plan, fast="both"), facts(task, plan), run, reasons, notes.rejected)
+    found = _facts_of_launch(task, plan, run)
+    return Choice(replace(plan, fast="both"), found, run, [r for r, _ in notes.reasons], notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:
@@ -153,6 +154,13 @@ def facts(task: Task, plan: Plan) -> Facts:
         places=keyed(task, plan.fast) and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
         numbers=g.numbers if ranked(task, plan.fast) else "",
     )
+
+
+def _facts_of_launch(task: Task, plan: Plan, run: Launch) -> Facts:
+    """What the kernel may also know, since it is for launches like this one."""
+    found = facts(task, plan)
+    few = walks_once(plan, run, task.geometry.n_reduced) and operations(task.monoid) < LONG_COMBINE
+    return replace(found, once=few and found.cut != "shifted")
 
 
 def _in_one_run(g: Geometry, operand: int) -> bool:

@@ -51,6 +51,9 @@ def plan(task: Task, notes: Notes) -> Plan:
         positions = in_waves(task, positions)
     most = in_flight(task, positions, vector, shifted=shifted)
     unroll = most if numbers_bytes(task) and vector > 1 else min(unroll_of(task, "reduced", vector), most)
+    step = THREADS * vector * unroll
+    if positions == THREADS and not shifted and _are_waited_for(task, step):
+        positions, unroll = 2 * THREADS, unroll if task.geometry.n_reduced > step else max(1, unroll // 2)
     lanes, warps = min(WARP, positions), max(1, positions // WARP)
     rows = 1 if warps > 1 else THREADS // WARP // (2 if lanes == WARP else 1)
     threads = f"{positions} thread(s) a result, up to {unroll} access(es) in flight each"
@@ -76,6 +79,15 @@ def _threads_that_share(task: Task, vector: int, *, shifted: bool) -> int:
         return ROW if joins_truths(task) and few <= task.geometry.n_kept < many * task.machine else THREADS
     half = vector * task.itemsize == HALF and not numbers_bytes(task)
     return 2 * THREADS if vector > 1 and (half or _is_light(task)) else THREADS
+
+
+def _are_waited_for(task: Task, step: int) -> bool:
+    """Whether rows are so few that each has an SM, and of half a ``step`` of THREADS to two.
+
+    Twice as many threads then read it in one step, of half as many accesses each; a second step would wait again.
+    """
+    once = step < 2 * task.geometry.n_reduced <= 4 * step
+    return once and task.geometry.n_kept <= task.machine and _is_light(task)
 
 
 def _is_light(task: Task) -> bool:

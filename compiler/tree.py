@@ -95,13 +95,13 @@ def _round(plan: Plan, length: int, chunk: int, vector: int, unroll: int, cut: s
     meeting = _meeting(plan)
     if plan.walk == "blocked":
         piece = -(-chunk // plan.positions)
-        return "blocked", meeting, plan.positions, piece, unroll if unroll <= piece else 1, cut
+        return "blocked", meeting, plan.positions, piece, unroll if piece > 1 else 1, cut
     # Each element of an access has a chain of its own. Chains meet as neighbours, those of a thread first; so, where no
     # access is cut, it does not show how many of them a thread has.
     chains = plan.positions * vector
-    grouped = unroll if length >= chains * unroll - (chains - 1) else 1
+    grouped = unroll if length > chains or cut else 1
     whole = meeting == "neighbours" and length % vector == 0 and not cut
-    return "interleaved", meeting, chains, grouped if not cut else unroll, None if whole else (vector, cut)
+    return "interleaved", meeting, chains, grouped, None if whole else (vector, cut)
 
 
 def _meeting(plan: Plan) -> str:

@@ -26,7 +26,7 @@ class Stages(Standing):
             "fold.thread_reduce",
             [state],
             [begin, end, pack(self.neutral(width)), *period],
-            {"step": step, "unroll": unroll, **self.of_numbers},
+            {"step": step, "unroll": unroll, **self.known},
             regions=2,
         )
         block = op.regions[0].blocks.append(self.index)
@@ -35,9 +35,9 @@ class Stages(Standing):
         return op.results[0]
 
     @property
-    def of_numbers(self) -> dict[str, Any]:
-        """What the register stage may know of the numbers of elements."""
-        found = {"places": self.facts.places, "numbers": self.facts.numbers}
+    def known(self) -> dict[str, Any]:
+        """What a walk may know: how few accesses it has, and how its elements are numbered."""
+        found = {"once": self.facts.once, "places": self.facts.places, "numbers": self.facts.numbers}
         return {name: value for name, value in found.items() if value}
 
     def counted_in(self, values: list[Any], r: Any, first: Any, end: Any, width: int) -> list[Any]:

@@ -1,10 +1,11 @@
 """Decides how fragments meet global memory: vector width in use, peeled steps, masked tails, unaligned rows.
 
 A thread's walk over the reduced axis is cut into pieces that each know more than the whole: whole groups of ``unroll``
-accesses, and up to so many that are left. These are in flight together as well: those that are not there read what the
-last one reads, and ``fold.live`` leaves it out. Where a combine is long they follow one by one. An access of several
-reduced elements that the end of the row cuts is read element by element, at clamped indices. A piece of one step at
-most is marked ``once``: it needs no loop.
+accesses, and up to so many that are left, which are one more group: they are in flight together as well, those that are
+not there read what the last one reads, and ``fold.live`` leaves it out. Where no thread makes more accesses than a
+group has (``once``), there is no other piece. Where a combine is long those that are left follow one by one. An access
+of several reduced elements that the end of the row cuts is read element by element, at clamped indices. A piece of one
+step at most is marked ``once``, too: it needs no loop.
 
 Rows that begin between two boundaries of an access (``shifted``) are read in aligned accesses all the same. Those that
 a row begins or ends in hold elements beside the row, which ``fold.live`` leaves out; where such an access would leave
@@ -199,19 +200,22 @@ class _Pieces:
         self.lanes = width(live.results[0].type) if live else 1
         self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
         self.together = short(op.regions[1])
+        self.few = "once" in op.attributes and self.together and live is not None
 
     def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
-        """Appends the piece from ``begin`` to ``end``; a masked one combines its accesses one after another.
+        """Appends the piece from ``begin`` to ``end``; one of accesses that may be cut combines them one after another.
 
         What makes but ``once`` a step needs no loop.
         """
         piece = self.op.clone()
         piece.operands[0], piece.operands[1], piece.operands[2] = begin, end, self.state
         piece.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
-        if window and unroll > 1:
+        if window and not window.whole and unroll > 1:
             piece.attributes["chain"] = ir.BoolAttr.get(True)
         if once:
             piece.attributes["once"] = ir.BoolAttr.get(True)
+        elif "once" in piece.attributes:
+            del piece.attributes["once"]
         piece.results[0].set_type(self.state.type)
         lower_body(piece.regions[0].blocks[0], window)
         self.last, self.state = piece, piece.results[0]
@@ -231,7 +235,7 @@ class _Pieces:
         one reads.
         """
         t, lanes = begin.type, self.lanes
-        if self.unroll > 1:
+        if self.unroll > 1 and not self.few:
             begin = self.groups(begin, end)
         limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
         if self.unroll > 1 and self.live and self.together:

@@ -284,8 +284,8 @@ def compile(
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
-    if not plan:
-        ready = replace(ready, choice=finds.for_any_size(ready.task, ready.choice))
+    choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
+    ready = replace(ready, choice=replace(choice, facts=replace(choice.facts, once=False)))
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
     facts = {

@@ -1,4 +1,4 @@
-"""The combining tree ``tree-v6``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+"""The combining tree ``tree-v7``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
 
 Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
 """
@@ -68,11 +68,20 @@ def thread(x: Row, starts: Sequence[int], v: int, unroll: int, cut: str) -> Any:
         state = state + masked(s)
     for i in range(0, grouped, unroll):
         state = state + neighbours([x[s : s + v] for s in whole[i : i + unroll]])
+    if (left := whole[grouped:]) and unroll > 1 and cut != "shifted":
+        state = state + left_over([x[s : s + v] for s in left], unroll)
+        grouped = len(whole)
     for s in rest[grouped:]:
         state = state + masked(s)
     while len(state) > 1:
         state = state[0::2] + state[1::2]
     return state[0]
+
+
+def left_over(accesses: list[Row], unroll: int) -> Any:
+    """Paragraph 3: what is left after all groups is one more, with zeros for the accesses that are not there."""
+    missing = [np.zeros_like(accesses[0])] * (-len(accesses) % unroll)
+    return neighbours([*accesses, *missing])
 
 
 def cta(x: Row, plan: Plan, chunk: int, v: int, unroll: int, lead: int = 0, cut: str = "") -> Any:
@@ -166,7 +175,9 @@ def places(y: Row, lead: int, period: int, v: int, unroll: int) -> Row:
         state = np.zeros(v, np.float32)
         grouped = len(whole) // unroll * unroll if unroll > 1 else 0
         groups = [neighbours(whole[i : i + unroll]) for i in range(0, grouped, unroll)]
-        for more in [cut.get(True), *groups, *whole[grouped:], cut.get(False)]:
+        left = whole[grouped:]
+        left = [left_over(left, unroll)] if left and unroll > 1 else left
+        for more in [cut.get(True), *groups, *left, cut.get(False)]:
             state = state if more is None else state + np.array(more, np.float32)
         states[slot : slot + v] = state
     return states
