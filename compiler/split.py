@@ -66,7 +66,7 @@ def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
 
 
 def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
-    """CTAs along the reduced axis: enough to fill the machine, each with at least one whole unrolled step.
+    """CTAs along the reduced axis: enough to fill the machine, each but the last with at least one unrolled step.
 
     A plan for several results a CTA is one for short rows, which are not shared.
     """
@@ -115,7 +115,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
         wanted = _of_rows(
             plan, wanted, tiles, resident, heavy=vector_bytes == WIDEST and item > 1 and state_bytes > WORD
         )
-    parts = min(most, wanted, n_reduced // whole)
+    parts = min(most, wanted, steps if plan.fast == "reduced" else n_reduced // whole)
     narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and vector_bytes <= NARROW
     if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .abi import Facts
 from .dtypes import DType
@@ -31,6 +31,11 @@ class Choice:
     run: Launch
     reasons: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def for_any_size(self) -> Choice:
+        """The same plan for a kernel that also serves larger arrays: its walks have loops."""
+        return replace(self, facts=replace(self.facts, once=False))
 
 
 @dataclass

@@ -285,7 +285,7 @@ def compile(
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
     choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
-    ready = replace(ready, choice=replace(choice, facts=replace(choice.facts, once=False)))
+    ready = replace(ready, choice=choice.for_any_size)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
     facts = {

@@ -102,7 +102,7 @@ def test_run_json_parses_and_holds_the_whole_screen() -> None:
     x = inputs.from_seed((8, 40), (dtype("f32"),), 0)[0]
     assert result["value"] == x.argmax(axis=1).tolist()
     assert result["exact"] is True
-    assert found["plan"]["tree"] == "tree-v6"
+    assert found["plan"]["tree"] == "tree-v7"
     assert [v["level"] for v in found["levels"]] == ["register", "lane", "warp", "grid"]
 
 

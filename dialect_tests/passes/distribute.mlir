@@ -20,7 +20,7 @@
 func.func @thread_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -80,7 +80,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_80",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 4, lanes = 4, warps = 1,
                  warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %squares = arith.mulf %x, %x : tensor<?x?xf32>
@@ -127,7 +127,7 @@ func.func @four_lanes_a_row(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 4,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -153,7 +153,7 @@ func.func @columns(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = true,
                   ragged = false, flat = true}} {
   %r = "fold.reduce"(%x) ({
@@ -176,7 +176,7 @@ func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
 func.func @not_flat(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -223,7 +223,7 @@ func.func @not_flat(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
 func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v6"},
+                 finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 64, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -265,7 +265,7 @@ func.func @mean(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 4, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["shifted"], store_vector = false,
                   ragged = false}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
@@ -323,7 +323,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
 func.func @odd_rows(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 2, warps = 1,
                  warps_kept = 8, tile_bytes = 16384, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -361,7 +361,7 @@ func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: 
     attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile", "strided", "tile_strided"],
                   store_vector = false, ragged = false}} {
   %weighted = arith.mulf %x, %weights : tensor<?x?xf32>
@@ -389,7 +389,7 @@ func.func @weighted_rows(%x: tensor<?x?xf32>, %weights: tensor<?x?xf32>, %mask: 
 func.func @rows_of_halves(%x: tensor<?x?xf16>) -> tensor<?xf16> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 2, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 1024, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["tile"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -422,7 +422,7 @@ func.func @rows_of_halves(%x: tensor<?x?xf16>) -> tensor<?xf16> attributes {
 func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 4, lanes = 32, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -456,7 +456,7 @@ func.func @in_order(%x: tensor<?x?xi32>) -> tensor<?xi32> attributes {
 func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "two_kernels", tree = "tree-v6"},
+                 finish = "two_kernels", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -473,7 +473,7 @@ func.func @first(%x: tensor<?xi32>) -> tensor<i32> attributes {
 func.func @second(%x: tensor<?xi32>) -> tensor<i32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -526,7 +526,7 @@ func.func @no_plan() {
 func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %r = "fold.reduce"(%x) ({
@@ -561,7 +561,7 @@ func.func @segments(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
     fold.plan = {fast = "reduced", walk = "blocked", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 64, access = ["strided"], store_vector = false,
                   ragged = true}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>
@@ -598,7 +598,7 @@ func.func @numbered(%x: tensor<?x?xi64>) -> tensor<?xi64> attributes {
 func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 2,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "sequential", exchange = "global", coarsening = 4,
-                 finish = "last_block", tree = "tree-v6"},
+                 finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -621,7 +621,7 @@ func.func @in_global_memory(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 1, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "serial", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -656,7 +656,7 @@ func.func @alone(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 4, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -694,7 +694,7 @@ func.func @cluster(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 2, cta = "sequential", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v6"},
+                 finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -743,7 +743,7 @@ func.func @clusters(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "period", vector = 4, unroll = 2, lanes = 1, warps = 1,
                  warps_kept = 2, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared",
-                 coarsening = 0, finish = "last_block", tree = "tree-v6"},
+                 coarsening = 0, finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["period"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -808,7 +808,7 @@ func.func @narrow(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "kept", walk = "staggered", vector = 4, unroll = 2, lanes = 1, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["staggered"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -858,7 +858,7 @@ func.func @staggered(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
 func.func @expanded(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 8, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false, repeats = true}} {
   %r = "fold.reduce"(%x) ({

@@ -6,7 +6,7 @@
 func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"}} {
+                 finish = "cta", tree = "tree-v7"}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()
@@ -23,7 +23,7 @@ func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   return %x : tensor<?xf32>
@@ -36,7 +36,7 @@ func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -59,7 +59,7 @@ func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> t
 func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %c8 = arith.constant 8 : index
@@ -80,11 +80,11 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool, repeats: bool, flat: bool, by_row: bool, gapped: bool, pieces: bool, block: array, places: bool, numbers: str}, got {index_bits = 32}}
+// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool, repeats: bool, flat: bool, by_row: bool, gapped: bool, pieces: bool, block: array, places: bool, numbers: str, once: bool}, got {index_bits = 32}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, store_vector = false,
                   ragged = false}} {
   return %x : tensor<?xf32>
@@ -96,7 +96,7 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   return %x : tensor<?xf32>
@@ -108,7 +108,7 @@ func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   return %x : tensor<?xf32>
@@ -130,7 +130,7 @@ func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 2, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -151,7 +151,7 @@ func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
 func.func @shared_segments(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v6"},
+                 finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = true}} {
   %r = "fold.reduce"(%x) ({

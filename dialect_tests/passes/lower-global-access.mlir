@@ -33,8 +33,8 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK-NEXT:   %[[THERE:.*]] = arith.cmpi slt, %[[R]], %[[ONE_FITS]] : i32
   // CHECK-NEXT:   %[[ALL:.*]] = vector.broadcast %[[THERE]] : i1 to vector<4xi1>
   // CHECK-NEXT:   arith.select %[[ALL]], %[[V]], %cst{{.*}} : vector<4xi1>, vector<4xf32>
-  // They are combined one after another, as a loop of single accesses would combine them.
-  // CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
+  // They are combined as a group of accesses is, with the identity for what is not there.
+  // CHECK:      {once = true, step = 128 : i64, unroll = 2 : i64}
   // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. What lies at or
   // past the end is then replaced by the identity. It begins in the row, so that nothing is compared with the first
   // element.
@@ -196,7 +196,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK-NEXT:   "fold.yield"
 // CHECK:      {step = 8 : i64, unroll = 2 : i64}
 // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
-// CHECK:      {chain = true, once = true, step = 8 : i64, unroll = 2 : i64}
+// CHECK:      {once = true, step = 8 : i64, unroll = 2 : i64}
 // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[REST]]) ({
 // CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
@@ -256,7 +256,7 @@ func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i3
 // CHECK:      {step = 128 : i64, unroll = 2 : i64}
 // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]]) ({
 // CHECK-COUNT-2: llvm.intr.fshr
-// CHECK:      {chain = true, once = true, step = 128 : i64, unroll = 2 : i64}
+// CHECK:      {once = true, step = 128 : i64, unroll = 2 : i64}
 // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
 // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
 // CHECK-NOT:    arith.minsi
@@ -498,7 +498,7 @@ func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %e
   // CHECK-NEXT:   arith.minsi %[[R]], %{{.*}} : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK:        arith.cmpi slt, %[[R]], %[[BOUND]] : i32
-  // CHECK:      {chain = true, once = true, step = 8 : i64, unroll = 2 : i64}
+  // CHECK:      {once = true, step = 8 : i64, unroll = 2 : i64}
   // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
@@ -552,7 +552,7 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   // CHECK-NEXT:   arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK:        arith.cmpi slt, %[[R]], %[[AFTER]] : i32
-  // CHECK:      {chain = true, once = true, step = 1 : i64, unroll = 2 : i64}
+  // CHECK:      {once = true, step = 1 : i64, unroll = 2 : i64}
   // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%[[AFTER]], %[[END]], %[[REST]], %[[PERIOD]]) ({
   // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
   // CHECK:      {once = true, step = 1 : i64, unroll = 1 : i64}
@@ -574,6 +574,36 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
     %c = arith.addf %a, %b : f32
     "fold.yield"(%c) : (f32) -> ()
   }) {step = 1, unroll = 2} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
+  return %s : vector<4xf32>
+}
+
+// Where no thread makes more accesses than it has in flight there are no groups before: one step of two, and the access
+// that the end cuts. So a kernel for few elements has no loop.
+// CHECK-LABEL: func.func @one_step
+// CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
+func.func @one_step(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vector<4xf32> {
+  // CHECK:      %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
+  // CHECK:      %[[BOTH:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[ONE_FITS]], %cst{{.*}}) ({
+  // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK:        arith.cmpi slt, %{{.*}}, %[[ONE_FITS]] : i32
+  // CHECK:      {once = true, step = 128 : i64, unroll = 2 : i64}
+  // CHECK:      %[[TAIL:.*]] = "fold.thread_reduce"(%{{.*}}, %[[END]], %[[BOTH]]) ({
+  // CHECK:      {once = true, step = 128 : i64, unroll = 1 : i64}
+  // CHECK:      return %[[TAIL]]
+  %zeros = arith.constant dense<0.0> : vector<4xf32>
+  %s = "fold.thread_reduce"(%first, %end, %zeros) ({
+  ^bb0(%r: i32):
+    %all = "fold.load"(%x, %first, %r, %one, %one)
+      {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned"}
+      : (!llvm.ptr<1>, i32, i32, i32, i32) -> vector<4xf32>
+    %live = "fold.live"(%r, %first, %end) : (i32, i32, i32) -> vector<4xi1>
+    %used = arith.select %live, %all, %zeros : vector<4xi1>, vector<4xf32>
+    "fold.yield"(%used) : (vector<4xf32>) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {once = true, step = 128, unroll = 2} : (i32, i32, vector<4xf32>) -> vector<4xf32>
   return %s : vector<4xf32>
 }
 

@@ -26,7 +26,7 @@ func.func @argmax(%x: tensor<?x?xf32>) -> tensor<?xi64> attributes {
     fold.target = "sm_90a",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 4, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %i = "fold.iota"() {dims = array<i64: 1>} : () -> tensor<?x?xi64>

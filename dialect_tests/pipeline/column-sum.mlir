@@ -21,7 +21,7 @@ func.func @sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.target = "sm_90a",
     fold.plan = {fast = "kept", walk = "interleaved", vector = 4, unroll = 8, lanes = 1, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({

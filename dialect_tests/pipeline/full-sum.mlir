@@ -33,7 +33,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.target = "sm_90a",
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 8, lanes = 32, warps = 8,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "last_block", tree = "tree-v6"},
+                 finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
@@ -76,7 +76,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:         unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS:           llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// ACCESS:         chain = true, once = true, step = 1024 : i64, unroll = 8 : i64}
+// ACCESS:         once = true, step = 1024 : i64, unroll = 8 : i64}
 // ACCESS:         "fold.thread_reduce"
 // ACCESS-COUNT-4:   llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // ACCESS:         once = true, step = 1024 : i64, unroll = 1 : i64}
@@ -88,7 +88,7 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // ACCESS:           llvm.store
 
 // 3. lower-thread-reduce: a loop and two branches. Eight loads, a tree of seven additions on vectors, one more onto the
-// running sum; what is left, if there is any: eight loads again, added one after another; the tail; then the vector's
+// running sum; what is left, if there is any: eight loads again, added as a tree, too; the tail; then the vector's
 // four sums become one.
 //
 // THREAD:         %[[SO_FAR:.*]] = scf.for
@@ -97,8 +97,9 @@ func.func @sum(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // THREAD-NEXT:      scf.yield
 // THREAD:         %[[MORE:.*]] = scf.if %{{.*}} -> (vector<4xf32>) {
 // THREAD-COUNT-8:   llvm.load
+// THREAD-COUNT-7:   arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
 // THREAD:           %[[ONE_MORE:.*]] = arith.addf %[[SO_FAR]], %{{.*}} : vector<4xf32>
-// THREAD-NEXT:      arith.addf %[[ONE_MORE]], %{{.*}} : vector<4xf32>
+// THREAD-NEXT:      scf.yield %[[ONE_MORE]]
 // THREAD:         } else {
 // THREAD-NEXT:      scf.yield %[[SO_FAR]]
 // THREAD:         %[[ALL:.*]] = scf.if %{{.*}} -> (vector<4xf32>) {

@@ -22,7 +22,7 @@ from ownership import (
     plans,
 )
 
-from warpfold.compiler.ownership import Launch, Place, cells_of, launch, padded, period_rows, reduced_range
+from warpfold.compiler.ownership import Launch, Place, cells_of, launch, padded, period_rows, reduced_range, walks_once
 from warpfold.compiler.plan import Plan, settled
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -39,6 +39,17 @@ def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int
     check_launch(plan, run, n_kept, n)
     lead = data.draw(st.integers(0, plan.vector_reduced - 1))
     check_reduced(plan, run, n, lead)
+
+
+@settings(max_examples=200)
+@given(plans(most_threads=256), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40))
+def test_a_walk_of_one_step_has_no_more_accesses_than_are_in_flight(plan: Plan, n: int, split: int) -> None:
+    run = launch(plan, 1, n, split)
+    places = [Place(0, part, t) for part in range(run.split) for t in range(plan.threads)]
+    most = max(len(range(*reduced_range(plan, run, p, n))) for p in places)
+    states = plan.parts(run.split) if plan.finish == "last_block" else 0
+    again = -(-states // plan.second.positions)
+    assert walks_once(plan, run, n) == (plan.unroll > 1 and most <= plan.unroll and again <= plan.second.unroll)
 
 
 @settings(max_examples=40)

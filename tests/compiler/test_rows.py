@@ -80,3 +80,18 @@ def test_ctas_that_share_rows_are_large_where_states_are_light(what: str, t: str
     """A state of one register, or as wide as elements are, made of these by no more than one operation."""
     assert [plan_for(what, (n,), t).choice.plan.warps for n in (1 << 26, (1 << 26) + 64)] == [warps, warps]
     assert plan_for(what, (1 << 19,), t).choice.plan.warps == 8, "a small array"
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "n", "warps", "unroll"),
+    [
+        ("sum", "f32", 2048, 8, 4), ("sum", "f32", 2049, 16, 2), ("sum", "f32", 4097, 16, 4),
+        ("var", "f32", 4096, 8, 4), ("max", "f64", 4096, 16, 4), ("sum", "bf16", 16384, 16, 4), ("sum", "i8", 16384, 16, 2),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_waited_for_is_read_in_one_step(what: str, t: str, n: int, warps: int, unroll: int) -> None:
+    """By 512 threads where their states are light: so few rows that each has an SM."""
+    plan = choose(simple(what, (n,), (0,), t)).plan
+    assert (plan.lanes, plan.warps, plan.unroll, plan.cluster, plan.finish) == (32, warps, unroll, 1, "cta")
+    many = choose(simple(what, (200, n), (1,), t)).plan
+    assert many.lanes * many.warps <= 256

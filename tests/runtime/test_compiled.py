@@ -52,6 +52,26 @@ def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     np.testing.assert_allclose(k(x, device="emulator"), x.sum(1), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("what", "t"), [("sum", "f32"), ("mean", "bf16"), ("max", "i8"), ("any", "bool"), ("argmax", "f32")]
+)
+@pytest.mark.parametrize("n", [1000, 4095, 4096, 6000, 70001])
+def test_a_kernel_without_loops_gives_the_bits_of_the_one_that_serves_any_size(what: str, t: str, n: int) -> None:
+    """Calls get a kernel for few elements; ``compile`` gives one that also serves many."""
+    dtype = ml_dtypes.bfloat16 if t == "bf16" else {"bool": "?", "f32": "f4", "f64": "f8", "i8": "i1"}[t]
+    x = np.random.default_rng(n).integers(-100, 100, n).astype(dtype)
+    found = api.plan_for(what, (n,), t)
+    k = wf.compile(what, (n,), t)
+    assert (found.choice.facts.once, k.artifact.main.facts.once) == (True, False)
+    assert np.asarray(wf.reduce(x, what, device="emulator")).tobytes() == np.asarray(k(x, device="emulator")).tobytes()
+    more = np.resize(x, 10 * n)
+    assert_close(k(more, device="emulator"), wf.reduce(more, what, device="emulator"))
+
+
+def assert_close(found: object, expected: object) -> None:
+    np.testing.assert_allclose(np.asarray(found, "f8"), np.asarray(expected, "f8"), rtol=1e-3, atol=1e-2)
+
+
 @pytest.mark.parametrize("case", ["flipped", "gaps", "transposed"])
 def test_results_that_do_not_follow_each_other_are_refused(case: str) -> None:
     """A kernel for results at one stride would write them to other places."""
