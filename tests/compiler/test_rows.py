@@ -86,7 +86,8 @@ def test_ctas_that_share_rows_are_large_where_states_are_light(what: str, t: str
     ("what", "t", "n", "warps", "unroll"),
     [
         ("sum", "f32", 2048, 8, 4), ("sum", "f32", 2049, 16, 2), ("sum", "f32", 4097, 16, 4),
-        ("var", "f32", 4096, 8, 4), ("max", "f64", 4096, 16, 4), ("sum", "bf16", 16384, 16, 4), ("sum", "i8", 16384, 16, 2),
+        ("var", "f32", 4096, 8, 4), ("max", "f64", 4096, 16, 4), ("sum", "bf16", 16384, 16, 4),
+        ("sum", "i8", 16384, 16, 2),
     ],
 )  # fmt: skip
 def test_a_row_that_is_waited_for_is_read_in_one_step(what: str, t: str, n: int, warps: int, unroll: int) -> None:
