@@ -55,7 +55,7 @@ CROWD, CROWDED, SHARING = 32, 4, 2
 other that there would be few of them: elements of an access then, and the warps that share the reduced axis."""
 WRITTEN = 2
 """Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
-hold: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
+hold, or WRITES: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
 FEW_ROWS, HALF = 16, 8
 """Rows at most for which a thread has no more results than it writes well; and bytes of an access to bytes, of which
 more would be more to take apart than to read."""
@@ -79,8 +79,9 @@ next row."""
 WORD = 4
 """Bytes of an element from which on a thread that walks three rows has one access in flight: there are enough threads.
 """
-WRITES = 32
-"""Bytes of results side by side that a thread writes at most, where it walks alone."""
+WRITES, LONG_RESULT = 32, 8
+"""Bytes of results side by side that a thread writes at most, where it walks alone; and of one of which it has so many
+though writing them decides the time: two lanes write theirs together (``passes/_pairs.py``), and read wider."""
 
 
 def plan(task: Task, notes: Notes) -> Plan:
@@ -288,7 +289,8 @@ def _widest_of_short(task: Task, widest: int) -> int:
     if _are_few_truths(task) and planned(task, "kept", widest) == {"aligned"}:
         return widest
     if _is_written(task):
-        return min(widest, WIDEST // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
+        written = WRITES if task.result_bytes == LONG_RESULT else WIDEST
+        return min(widest, written // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
     if not _are_beside(g, len(task.program.inputs)) and planned(task, "kept", widest) == {"aligned"}:
         return widest
     if task.itemsize == 1:

@@ -173,6 +173,11 @@ class Plan:
         return self.vector_kept > 1 and self.warps > 1 and whole
 
     @property
+    def walks_alone(self) -> bool:
+        """Whether a thread along the kept axis has results of its own, and the lane beside it those that follow."""
+        return self.fast == "kept" and self.positions == self.cluster == 1 and self.finish == "cta"
+
+    @property
     def lies_in_warps(self) -> bool:
         """Whether one warp reads all elements of a result, along its lanes: only then may they lie in a tile."""
         return self.walk not in OWN_WALKS and all(getattr(self, key) == value for key, value in IN_WARPS.items())

@@ -111,11 +111,12 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     steps = -(-n_reduced // whole)
     wanted = max(resident // tiles, -(-accesses // longest))
     vector_bytes = plan.vector * item
-    if plan.fast == "reduced" and plan.walk == "interleaved":
+    along = plan.fast == "reduced" and plan.walk == "interleaved"
+    if along:
         wanted = _of_rows(
             plan, wanted, tiles, resident, heavy=vector_bytes == WIDEST and item > 1 and state_bytes > WORD
         )
-    parts = min(most, wanted, steps if plan.fast == "reduced" else n_reduced // whole)
+    parts = min(most, wanted, steps if along else n_reduced // whole)
     narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and vector_bytes <= NARROW
     if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
         return 1

@@ -13,6 +13,7 @@ from ..compiler.dialect.base import integer as attribute
 from ..compiler.mlir import arith, ir, scf
 from ..compiler.plan import IN_TILE
 from ._funnel import copied, unaligned
+from ._pairs import store_in_pairs
 
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
 """The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""
@@ -214,27 +215,35 @@ def lower_live(op: Any, window: Window | None) -> None:
 def lower_store(op: Any) -> None:
     """A branch around a store for every 16 bytes, or one an element; a fragment never goes past the innermost dim.
 
-    One that may reach beyond the kept axis is stored as a whole where it does not.
+    One that may reach beyond the kept axis is stored as a whole where it does not. Of ``paired`` lanes those of two
+    are stored together.
     """
     value, base, kept, on = list(op.operands)[:4]
-    vector, bounded = boolean(op, "vector"), "bounded" in op.attributes
     with before(op):
-        branch = scf.IfOp(on)
-        with ir.InsertionPoint(branch.then_block):
-            if vector and bounded:
-                fits = scf.IfOp(_fits(op, width(value.type) - 1), has_else=True)
-                with ir.InsertionPoint(fits.then_block):
-                    store(value, base, offset(op, kept, kept, 4))
-                    scf.YieldOp([])
-                with ir.InsertionPoint(fits.else_block):
-                    _store_elements(op, value, base, kept)
-                    scf.YieldOp([])
-            elif vector:
-                store(value, base, offset(op, kept, kept, 4))
-            else:
-                _store_elements(op, value, base, kept)
-            scf.YieldOp([])
+        if "paired" in op.attributes:
+            store_in_pairs(value, base, offset(op, kept, kept, 4), on)
+        else:
+            branch = scf.IfOp(on)
+            with ir.InsertionPoint(branch.then_block):
+                _store(op, value, base, kept)
+                scf.YieldOp([])
         replace(op, [])
+
+
+def _store(op: Any, value: Any, base: Any, kept: Any) -> None:
+    """The stores of a thread."""
+    if not boolean(op, "vector"):
+        return _store_elements(op, value, base, kept)
+    if "bounded" not in op.attributes:
+        return store(value, base, offset(op, kept, kept, 4))
+    fits = scf.IfOp(_fits(op, width(value.type) - 1), has_else=True)
+    with ir.InsertionPoint(fits.then_block):
+        store(value, base, offset(op, kept, kept, 4))
+        scf.YieldOp([])
+    with ir.InsertionPoint(fits.else_block):
+        _store_elements(op, value, base, kept)
+        scf.YieldOp([])
+    return None
 
 
 def _fits(op: Any, last: int) -> Any:

@@ -15,6 +15,7 @@ from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, gpu, ir, scf
 from ..compiler.plan import IN_TILE
+from ._pairs import are_sectors
 from ._repeats import Repeats
 from ._resident import resident
 
@@ -265,6 +266,8 @@ class Distributor(Repeats):
             attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.columns], attributes | {"bounded": True}
+            elif self.facts.store_vector and self.plan.walks_alone and are_sectors(value) and not self.facts.repeats:
+                attributes["paired"] = True
             if self.plan.walk == "padded":
                 attributes["early"] = True
             with self.places(value, i) as (own, base, on):

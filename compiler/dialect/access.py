@@ -213,7 +213,8 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
 
     Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
     ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written; nor are those before
-    it, where they may begin so ``{early = true}``.
+    it, where they may begin so ``{early = true}``. With ``{paired = true}`` all lanes come by, and the results of one
+    follow those of the lane before it.
     """
 
     value: ext.Operand[Any]

@@ -440,6 +440,30 @@ func.func @results(%v: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %
   return
 }
 
+// Results of 32 bytes: two lanes exchange halves, a word each for what is widened afterwards, and write the sector of the
+// even lane together, then that of the odd one.
+// CHECK-LABEL: func.func @results_of_two_lanes
+// CHECK-SAME:    (%[[V:.*]]: vector<4xi32>, %[[OUT:.*]]: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[ON:.*]]: i1, %{{.*}}: i32)
+func.func @results_of_two_lanes(%v: vector<4xi32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %stride: i32) {
+  // CHECK:         %[[LANE:.*]] = gpu.lane_id
+  // CHECK:         %[[ODD:.*]] = arith.cmpi ne, %{{.*}}, %c0_i32 : i32
+  // CHECK:         %[[OTHER:.*]] = arith.trunci %{{.*}} : i32 to i1
+  // CHECK-COUNT-2: gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : i32
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK-DAG:     %[[EVEN_IS:.*]] = arith.select %[[ODD]], %[[OTHER]], %[[ON]] : i1
+  // CHECK-DAG:     %[[ODD_IS:.*]] = arith.select %[[ODD]], %[[ON]], %[[OTHER]] : i1
+  // CHECK:         scf.if %[[EVEN_IS]]
+  // CHECK:           llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+  // CHECK:         scf.if %[[ODD_IS]]
+  // CHECK:           llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<2xi64>, !llvm.ptr<1>
+  // CHECK-NOT:     llvm.store
+  // CHECK:         return
+  %wide = arith.extsi %v : vector<4xi32> to vector<4xi64>
+  "fold.store"(%wide, %out, %kept, %on, %stride) {kept_rank = 1, reduced_rank = 0, vector = true, paired = true}
+    : (vector<4xi64>, !llvm.ptr<1>, i32, i1, i32) -> ()
+  return
+}
+
 // Where the last vector may reach beyond the kept axis, each result but the first is stored only if it is one.
 // CHECK-LABEL: func.func @some_results
 // CHECK-SAME:    (%{{.*}}: vector<2xf32>, %{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %{{.*}}: i1, %{{.*}}: i32, %[[N_KEPT:.*]]: i32)
