@@ -87,7 +87,8 @@ def _are_waited_for(task: Task, step: int) -> bool:
     Twice as many threads then read it in one step, of half as many accesses each; a second step would wait again.
     """
     once = step < 2 * task.geometry.n_reduced <= 4 * step
-    return once and task.geometry.n_kept <= task.machine and _is_light(task)
+    alone = task.geometry.n_kept <= task.machine and ranks(task.geometry)[1] == 1
+    return once and alone and _is_light(task)
 
 
 def _is_light(task: Task) -> bool:

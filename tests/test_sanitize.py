@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
 
-LAUNCH = "sum<<<1, 256>>>(x:f32[4096], out:f32[1]=uninit, 1, 4096, 4096, 4096, 0, 1, 0)"
+LAUNCH = "sum<<<1, 512>>>(x:f32[4096], out:f32[1]=uninit, 1, 4096, 4096, 4096, 0, 1, 0)"
 
 
 def invoke(*words: str) -> Result:
@@ -20,7 +20,7 @@ def invoke(*words: str) -> Result:
 
 @pytest.fixture(scope="module")
 def ptx() -> str:
-    """warpfold's own kernel for the sum of 4096 f32: one CTA of 256 threads."""
+    """warpfold's own kernel for the sum of 4096 f32: one CTA of 512 threads."""
     return CliRunner().invoke(cli, ["compile", "sum", "--shape", "4096"]).stdout
 
 
@@ -80,7 +80,7 @@ def test_json_has_all_of_it(without_barrier: str) -> None:
     assert result.exit_code == 1
     report = json.loads(result.stdout)
     assert report["checked"]["launches"] == 1
-    assert report["checked"]["threads"] == 256
+    assert report["checked"]["threads"] == 512
     race = next(f for f in report["findings"] if f["kind"] == "shared-race")
     assert set(race) == {"kind", "line", "text", "threads", "where", "words", "count"}
     assert [set(place) for place in race["threads"]] == [{"cta", "thread", "line"}] * 2

@@ -287,7 +287,7 @@ def test_finds_without_determinism() -> None:
 def test_finds_for_other_sizes() -> None:
     for what, taken in (("max", True), ("argmin", True), ("sum", False)):
         ready = plan_for(what, (64, 4096), axis=1)
-        assert keep(ready, "lanes=16,warps=16").plan != ready.choice.plan
+        assert keep(ready, "lanes=16,warps=32").plan != ready.choice.plan
         assert (wf.compile(what, (64, 4096), axis=1).plan != ready.choice.plan) is taken
 
 
