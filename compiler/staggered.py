@@ -45,10 +45,12 @@ ALONE = 160
 """Narrow elements of a result from which on a thread does not walk them alone where accesses begin anywhere."""
 STEPS = 2
 """Unrolled steps that a thread must make at least: the first and the last row are read element by element."""
-MOSTLY, FEW_CTAS, TWO, LITTLE_MORE, TWICE = 3 / 4, 2, 2, 1.2, 2
+MOSTLY, FEW_CTAS, TWO, LITTLE_MORE = 3 / 4, 2, 2, 1.2
 """Of the lanes along a row of a middle axis those that must have columns for accesses of 16 bytes, CTAs an SM that
 there must be then, and accesses in flight of others; and how often the CTAs that are resident must go into all of them
-at most, if the last few are to begin with the others: of truth values, and of bytes that are added."""
+at most, if the last few are to begin with the others."""
+TWICE, FEW_WAVES = 2, 4
+"""The same of bytes that are added, from LITTLE_MORE on, and the accesses in flight then."""
 WANTED, RAISE = (
     "columns of one input side by side, rows that begin at one place if as far apart as there are warps, accesses of at"
     " most 16 bytes and rows no shorter, and a result that may depend on its address",
@@ -107,8 +109,9 @@ def _of_middle(task: Task, wide: Plan, plan: Plan) -> Plan:
         return plan
     if task.itemsize == 1:
         waves = _ctas(task, plan.vector) / (CTAS_PER_SM * task.machine)
-        most = LITTLE_MORE if joins_truths(task) else TWICE if adds_bytes(task) else 0
-        return replace(plan, unroll=UNROLL) if 1 < waves <= most else plan
+        if joins_truths(task):
+            return replace(plan, unroll=UNROLL) if 1 < waves <= LITTLE_MORE else plan
+        return replace(plan, unroll=FEW_WAVES) if adds_bytes(task) and LITTLE_MORE < waves <= TWICE else plan
     vector = min(wide.vector, widest(task))
     accesses, ctas = -(-task.geometry.columns // vector), _ctas(task, vector)
     rows = task.geometry.n_kept // task.geometry.columns

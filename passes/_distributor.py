@@ -266,7 +266,7 @@ class Distributor(Repeats):
             attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": self.facts.store_vector}
             if self.facts.bounded:
                 layout, attributes = [*layout, self.columns], attributes | {"bounded": True}
-            elif self.facts.store_vector and self.plan.walks_alone and are_sectors(value) and not self.facts.repeats:
+            elif self.facts.store_vector and self.plan.walks_alone and are_sectors(value):
                 attributes["paired"] = True
             if self.plan.walk == "padded":
                 attributes["early"] = True
