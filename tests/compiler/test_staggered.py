@@ -15,6 +15,7 @@ from warpfold.compiler.access import MANY, WIDEST
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.geometry import collapse
+from warpfold.compiler.narrow import narrowed
 from warpfold.compiler.plan import STATIC_SHARED, Plan
 from warpfold.compiler.planner import choose
 from warpfold.compiler.split import THREADS
@@ -284,3 +285,11 @@ def test_numbered_bytes_have_as_many_accesses_in_flight_as_added_ones(columns: i
         plan = plan_for("argmax", (1_000_000, columns), t, axis=0).choice.plan
         assert (plan.walk, plan.vector, plan.unroll) == (walk, 8, 8)
     assert plan_for("argmax", (1_000_000, columns), "bf16", axis=0).choice.plan.vector == 4
+
+
+@pytest.mark.parametrize(("rows", "unroll"), [(100, 2), (130, 4), (200, 4), (230, 2)])
+def test_added_bytes_of_a_middle_axis_have_more_in_flight_in_one_to_two_waves_of_ctas(rows: int, unroll: int) -> None:
+    """Of fewer CTAs the last begin with the others, and of more it does not matter."""
+    task = simple("sum", (rows, 1000, 1001), (1,), "i8")
+    plan = choose(replace(task, program=narrowed(task.program)[0])).plan
+    assert (plan.walk, plan.vector, plan.unroll) == ("staggered", 8, unroll)
