@@ -69,6 +69,7 @@ def means(results: Results) -> str:
     text = (
         f"Against the best peer of each case warpfold is {plain:.2f} times as fast: the geometric mean of {count} cases"
     )
+    also += f"; a plain read of as many bytes would be {results.read_mean(plain=True):.2f} times as fast"
     return f"{text}{also}. Cases in which a peer was faster by more than {1 - LEVEL:.0%}: {behind or 'none'}."
 
 

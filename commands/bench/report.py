@@ -65,7 +65,8 @@ def summary(results: Results) -> list[str]:
     for plain, label in ((True, "plain cases"), (False, "cases in all")):
         mean, count = results.mean(plain=plain)
         if count and (plain or count > results.mean(plain=True)[1]):
-            lines.append(f"{mean:.3f} times as fast as the best peer of each case, geometric mean of {count} {label}")
+            words = f"{mean:.3f} times as fast as the best peer of each case, geometric mean of {count} {label}"
+            lines.append(f"{words}; a plain read of as many bytes {results.read_mean(plain=plain):.3f}")
     behind = [f"{r.name} {r.ratio:.3f} ({r.best[0]})" for r in results.behind if r.best]
     lines.append(f"slower than {LEVEL} of the best peer: {', '.join(behind) or 'none'}")
     low = [(r, r.of_ceiling(results.ceilings)) for r in results.low]
