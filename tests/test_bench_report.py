@@ -39,7 +39,8 @@ def test_all_is_said(found: Results, capsys: pytest.CaptureFixture[str]) -> None
     assert " ".join(wrong.split()) == "row.norm.f32.8x8 300 wrong missing 9.0 none torch"
     for part in (
         "Fake GPU, driver 580.1, CUDA 13.0", "read 4000 GB/s, copy 3900 GB/s, empty kernel 2.80 us",
-        "1.077 times as fast as the best peer of each case, geometric mean of 2 plain cases; a plain read of as many bytes 1.14",
+        "1.077 times as fast as the best peer of each case, geometric mean of 2 plain cases; a plain read",
+        "2 plain cases; a plain read of as many bytes 1.14",
         "slower than 0.98 of the best peer: full.sum.f32.2^28 0.929 (triton)",
         "from 256 MB on under 95% of the read ceiling: none", "us of the host: wf.sum(t) 5.13; torch.sum(t) 5.9",
         "allocations: wf.sum(t) 1\n", "warpfold wrong in row.norm.f32.8x8: off by 3",
