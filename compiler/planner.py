@@ -72,7 +72,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    return Choice(plan, _facts_of_launch(task, plan, run), run, [r for r, _ in notes.reasons], notes.rejected)
+    found = _facts_of_launch(task, plan, run, notes)
+    return Choice(plan, found, run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
 def _of_both(task: Task, options: str, notes: Notes) -> Choice:
@@ -84,8 +85,9 @@ def _of_both(task: Task, options: str, notes: Notes) -> Choice:
     for each in (plan, both.second(plan)):
         check(each, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    found = _facts_of_launch(task, plan, run)
-    return Choice(replace(plan, fast="both"), found, run, [r for r, _ in notes.reasons], notes.rejected)
+    found = _facts_of_launch(task, plan, run, notes)
+    reasons = [reason for reason, _ in notes.reasons]
+    return Choice(replace(plan, fast="both"), found, run, reasons, notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:
@@ -156,11 +158,14 @@ def facts(task: Task, plan: Plan) -> Facts:
     )
 
 
-def _facts_of_launch(task: Task, plan: Plan, run: Launch) -> Facts:
+def _facts_of_launch(task: Task, plan: Plan, run: Launch, notes: Notes) -> Facts:
     """What the kernel may also know, since it is for launches like this one."""
     found = facts(task, plan)
     few = walks_once(plan, run, task.geometry.n_reduced) and operations(task.monoid) < LONG_COMBINE
-    return replace(found, once=few and found.cut != "shifted")
+    once = few and found.cut != "shifted"
+    if once:
+        notes.because(f"no loop: {plan.unroll} accesses in flight are all that a thread makes")
+    return replace(found, once=once)
 
 
 def _in_one_run(g: Geometry, operand: int) -> bool:

@@ -161,6 +161,7 @@ def test_few_elements_need_no_loop() -> None:
         return choose(simple(what, (n,), (0,), "f32", start)).facts.once
 
     assert [once(n) for n in (100, 4096, 8192, 2**16, 2**20, 2**20 + 1, 2**24)] == [True] * 6 + [False]
+    assert "no loop: 2 accesses in flight are all that a thread makes" in choose(simple("sum", (4096,), (0,))).reasons
     assert not once(4096, "var")  # of a long combine what is left of a walk is read one by one
     assert not once(4096, start=1)  # a row that begins anywhere has ends of its own
     assert not choose(simple("sum", (4096, 9), (0,), "i8")).facts.once
