@@ -72,8 +72,8 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
         notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    found = _facts_of_launch(task, plan, run, notes)
-    return Choice(plan, found, run, [reason for reason, _ in notes.reasons], notes.rejected)
+    known = _facts_of_launch(task, plan, run, notes)
+    return Choice(plan, known, run, [reason for reason, _ in notes.reasons], notes.rejected)
 
 
 def _of_both(task: Task, options: str, notes: Notes) -> Choice:
@@ -85,9 +85,9 @@ def _of_both(task: Task, options: str, notes: Notes) -> Choice:
     for each in (plan, both.second(plan)):
         check(each, task.target, task.state_bytes)
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    found = _facts_of_launch(task, plan, run, notes)
+    known = _facts_of_launch(task, plan, run, notes)
     reasons = [reason for reason, _ in notes.reasons]
-    return Choice(replace(plan, fast="both"), found, run, reasons, notes.rejected)
+    return Choice(replace(plan, fast="both"), known, run, reasons, notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:
