@@ -16,9 +16,7 @@ from ..compiler.combine import elements, fragment, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.lanes import exchange, lane_id
 from ..compiler.mlir import arith, ir, scf
-
-SECTOR = 2 * WIDEST
-"""Bytes that memory takes at once."""
+from ..compiler.tiles import SECTOR
 
 
 def are_sectors(value: Any) -> bool:

@@ -121,7 +121,7 @@ class Results:
         return (geometric_mean(ratios) if ratios else 0.0), len(ratios)
 
     def read_mean(self, *, plain: bool = False) -> float:
-        """The same of a plain read of as many bytes, which no reduction beats: what is left to gain, with ``mean``."""
+        """The same of a plain read of as many bytes, which a reduction hardly beats: what is left, with ``mean``."""
         rows = [r for r in self.rows if r.ratio and (r.plain or not plain)]
         times = [r.best[1] / self.ceilings.read_at(r.nbytes) for r in rows if r.best]
         return geometric_mean(times) if times else 0.0

@@ -299,7 +299,7 @@ def test_an_order_that_matters_is_kept() -> None:
         choose(task, "walk=interleaved")
 
 
-KERNELS = {True: 72, False: 114}
+KERNELS = {True: 70, False: 110}
 """Of one function and element type, for a thousand arrays of any shape, whether they are plain or of any layout."""
 
 
