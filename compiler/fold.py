@@ -18,8 +18,9 @@ from .dtypes import BOOL, F64, I32, I64, STORED, DType
 from .dtypes import dtype as as_dtype
 from .errors import error
 from .functions import isnan, where
-from .graph import Expr, widest
+from .graph import Expr, MonoidGraph, widest
 from .monoid import Monoid, monoid, positional, variadic
+from .semigroup import adjoined, neutral
 from .storage import Value, join, split
 from .trace import Sym, caller, cast, constant, foreign
 
@@ -119,12 +120,11 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
     typed = _typed(values)
     if m.lift is None:
         uses(m, typed)
-    m = m if initial is None else replace(m, has_identity=True)
-    state = _reduced(m, typed, held.mask)
-    if held.mask is not None and not m.has_identity:
-        state = _or_nothing(state, held)
+    state, some = _folded(m, typed, held.mask, begun=initial is not None)
     if initial is not None:
-        state = _begun(m, initial, state)
+        state = _begun(m, initial, state, some)
+    elif held.mask is not None and not m.has_identity:
+        state = _or_nothing(state, held, some)
     return state[0] if len(state) == 1 else tuple(state)
 
 
@@ -144,39 +144,62 @@ def _number_type(value: Any, like: DType | None) -> DType:
     return like if like is not None and like.is_float else F64
 
 
-def _reduced(m: Monoid, values: Sequence[Value], mask: Sym | None) -> list[Value]:
-    """The state that ``values`` fold to, elements outside ``mask`` left out."""
+def _folded(m: Monoid, values: Sequence[Value], mask: Sym | None, *, begun: bool) -> tuple[list[Value], Sym | None]:
+    """The state that ``values`` fold to, and whether there was an element; None where it is not kept.
+
+    Args:
+        m: the monoid.
+        values: what each element contributes.
+        mask: which elements take part; None for all.
+        begun: a state to begin with stands where there is no element.
+    """
     types = tuple(v.dtype for v in values)
     graph = m.typed(*types)
     flat = [s for v in values for s in split(v)]
     if widest(s.expr.space for s in flat) == "kept":
         raise error("WF211", name=m.name, where=caller())
-    if mask is not None:
-        pairs = zip(flat, graph.identity, strict=True)
-        flat = [where(mask, s, constant(i, s.dtype)) for s, i in pairs]
+    padded = m.has_identity or neutral(graph)
+    graph = replace(graph if padded else adjoined(graph), has_identity=m.has_identity or begun)
+    if padded:
+        return join(types, _reduced(m, graph, _masked(flat, graph, mask))), None
+    some = constant(True, BOOL) if mask is None else mask
+    found, *state = _reduced(m, graph, [some, *flat])
+    return join(types, state), found
+
+
+def _masked(flat: list[Sym], graph: MonoidGraph, mask: Sym | None) -> list[Sym]:
+    """The values of elements, and those of the identity outside the mask."""
+    if mask is None:
+        return flat
+    return [where(mask, s, constant(i, s.dtype)) for s, i in zip(flat, graph.identity, strict=True)]
+
+
+def _reduced(m: Monoid, graph: MonoidGraph, flat: Sequence[Sym]) -> list[Sym]:
+    """The values of the state that elements fold to."""
     exprs = tuple(s.expr for s in flat)
     made = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
-    return join(types, [Sym(Expr("result", (made,), e.dtype, "kept", i)) for i, e in enumerate(exprs)])
+    return [Sym(Expr("result", (made,), e.dtype, "kept", i)) for i, e in enumerate(exprs)]
 
 
-def _or_nothing(state: list[Value], held: Scope) -> list[Value]:
+def _or_nothing(state: list[Value], held: Scope, some: Sym | None) -> list[Value]:
     """The state of a monoid without identity where the mask may leave nothing: NaN, or a check where there is none."""
-    nothing = count(I64) == 0
+    nothing = count(I64) == 0 if some is None else ~some
     if all(isinstance(v, Sym) and v.dtype.is_float for v in state):
         return [where(nothing, math.nan, v) for v in state]
     held.checks.append(("WF134", nothing))
     return state
 
 
-def _begun(m: Monoid, initial: Any, state: list[Value]) -> list[Value]:
-    """``initial`` combined with the state of all elements."""
+def _begun(m: Monoid, initial: Any, state: list[Value], some: Sym | None) -> list[Value]:
+    """``initial`` combined with the state of all elements, or alone where there is ``some`` to say that none is."""
     given = initial if isinstance(initial, tuple | list) else (initial,)
     if len(given) != len(state):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"{len(state)} value(s)")
     first = [_initial(m, g, v.dtype, initial) for g, v in zip(given, state, strict=True)]
     got = m(first[0], state[0]) if len(state) == 1 else m(tuple(first), tuple(state))
     results = got if isinstance(got, tuple | list) else (got,)
-    return [cast(r, v.dtype) for r, v in zip(results, state, strict=True)]
+    begun: list[Value] = [cast(r, v.dtype) for r, v in zip(results, state, strict=True)]
+    return begun if some is None else [where(some, b, f) for b, f in zip(begun, first, strict=True)]
 
 
 def within(m: Monoid, initial: Any, *types: DType) -> Any:
@@ -209,6 +232,8 @@ def _holds(t: DType, number: float) -> bool:
 
 def count_of(values: Any) -> int | None:
     """How many values an identity has, or a lift takes, as far as can be told before the types are known."""
+    if values is None:
+        return None
     if not callable(values):
         return len(values) if isinstance(values, tuple | list) else 1
     return None if variadic(values) else len(positional(values))
@@ -237,5 +262,5 @@ def count(t: object) -> Sym:
     if mask is None:
         own = I64 if found == BOOL or found in STORED else found
         return cast(Sym(Expr("count", (), own, "scalar")), found)
-    (tally,) = _reduced(TALLY, [cast(mask, I64)], None)
+    (tally,) = _reduced(TALLY, TALLY.typed(I64), [cast(mask, I64)])
     return cast(tally, found)

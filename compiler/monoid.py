@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from .dtypes import DType
+from .dtypes import BOOL, DType
 from .errors import Location, error
 from .graph import Expr, MonoidGraph, walk
 from .outside import outside
@@ -22,7 +22,7 @@ from .trace import Sym, caller, cast, constant, foreign
 
 REDUCING = "a monoid, a function, a name, or a tuple of them"
 """What a caller may reduce with, as messages say it."""
-Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool
+Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool | None
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,11 @@ class Monoid:
     Attributes:
         name: what messages call it.
         function: ``combine(a, b)``; ``a`` and ``b`` are scalars, or tuples of them when the state has several values.
-        identity: the neutral state: numbers, or a function of the state's dtypes that returns them.
+        identity: the neutral state: numbers, or a function of the state's dtypes that returns them. None for a
+            semigroup, which has none.
         commutative: whether ``combine(a, b)`` equals ``combine(b, a)``; if not, elements are reduced in order.
-        has_identity: False when the identity only pads (as the least int does for max), so that an empty reduction
-            raises.
+        has_identity: False for a semigroup, whose empty reduction raises. Its ``identity`` may pad, as the least
+            integer does for max; one that is not shown to be neutral is never combined with an element.
         idempotent: whether ``combine(a, a)`` is ``a``.
         lift: what an element, or one of each input array, contributes to the state; None when it is the state.
         finish: what becomes of the final state; None for the state itself.
@@ -145,7 +146,7 @@ def _parameters(function: Any) -> Collection[inspect.Parameter]:
 
 def monoid(
     *,
-    identity: Identity,
+    identity: Identity = None,
     commutative: bool = True,
     has_identity: bool = True,
     idempotent: bool = False,
@@ -162,9 +163,11 @@ def monoid(
 
     Args:
         identity: the neutral state: one number, a tuple with one per value, or a function that takes the dtype of each
-            value and returns them.
+            value and returns them. Leave it out with ``has_identity=False`` only.
         commutative: promise that the operands may be swapped. Without it the elements are combined in their order.
-        has_identity: pass False when ``identity`` is only padding, so that reducing nothing raises.
+        has_identity: pass False where no state is neutral, so that reducing nothing raises. Elements that are not
+            there (outside a mask, beyond an end) then take no part: a given ``identity`` that is neutral beside every
+            state, as the least integer is for max, stands for them; else a flag beside the state tells them apart.
         idempotent: promise that combining a value with itself changes nothing.
         lift: a function of one element of each input array that gives the state it contributes. Without it the
             elements are the state's values.
@@ -187,6 +190,8 @@ def monoid(
         for f in (lift, finish):
             if f is not None:
                 _parameters(f)
+        if identity is None and has_identity:
+            raise error("WF250", name=name, where=defined(function))
         neutral = tuple(identity) if isinstance(identity, list) else identity
         return Monoid(name, function, neutral, commutative, has_identity, idempotent, lift, finish)
 
@@ -237,6 +242,8 @@ def _result(m: Monoid, position: int, given: Any, t: DType) -> Value:
 
 
 def _identity(m: Monoid, state: tuple[DType, ...]) -> tuple[float | int | bool, ...]:
+    if m.identity is None:
+        return tuple(v for t in state for v in _neutral(m, t != BOOL and 0, t))
     values = m.identity(*state) if callable(m.identity) else m.identity
     values = values if isinstance(values, tuple) else (values,)
     if len(values) != len(state):

@@ -9,7 +9,7 @@ identity, and what combining these gives. States of bools alone are all tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -55,7 +55,7 @@ class Source:
         elements = tuple(p for t in types for p in parts(t))
         nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(elements)])
         got = m.lift(*[value(t, [next(nodes) for _ in parts(t)]) for t in types])
-        state = fold(m, *(got if isinstance(got, tuple | list) else (got,)))
+        state = fold(replace(m, has_identity=True), *(got if isinstance(got, tuple | list) else (got,)))
         reduce = split(state[0] if isinstance(state, tuple) else state)[0].expr.args[0]
         assert isinstance(reduce.value, MonoidGraph)
         return cls(reduce.value, elements, reduce.args)

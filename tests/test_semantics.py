@@ -481,6 +481,17 @@ def test_denormals_are_kept(dtype: Any) -> None:
 
 
 # --- no elements ---------------------------------------------------------------------------------------------------
+def test_semigroups_see_elements_alone() -> None:
+    """Zero would pad, and show among negative numbers; differential/test_semigroups.py tries plans and layouts."""
+    last = wf.monoid(has_identity=False, commutative=False)(lambda _, b: b)
+    greatest = wf.monoid(has_identity=False, identity=0)(wf.maximum)
+    x = -np.arange(1, 1001, dtype=F32).reshape(4, 250)
+    assert np.array_equal(wf.reduce(x, last, axis=1, device="emulator"), x[:, -1])
+    assert np.array_equal(wf.reduce(x, greatest, axis=0, device="emulator"), x[0])
+    assert np.array_equal(wf.reduce(x, last, axis=1, where=x > -300, initial=7, device="emulator"), [-250, -299, 7, 7])
+    assert np.array_equal(wf.segment_reduce(x[0], [0, 3, 250], last, device="emulator"), x[0, [2, 249]])
+
+
 def test_nothing_is_the_identity() -> None:
     none = f32()
     for name, value in {

@@ -95,6 +95,10 @@ ROWS: Rows = {
             "give one number per value of the state",
         ),
         "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
+        "WF250": (
+            "monoid {name} has no identity: expected identity=, the state that changes no other",
+            "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",
+        ),
         "WF230": (
             "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
             "take x.real, x.imag or abs(x)",

@@ -210,7 +210,7 @@ def test_an_identity_has_one_value_for_each_of_the_state(neutral: Any, found: in
 
 @pytest.mark.parametrize(
     ("neutral", "t", "code"),
-    [("0", U8, "WF227"), (None, I32, "WF227"), (1j, I64, "WF227"), (0.5, I32, "WF204"), (np.float32(0.5), I32, "WF204"),
+    [("0", U8, "WF227"), (None, I32, "WF250"), (1j, I64, "WF227"), (0.5, I32, "WF204"), (np.float32(0.5), I32, "WF204"),
      (-1, U8, "WF204"), (float("inf"), I64, "WF204")],
 )  # fmt: skip
 def test_an_identity_is_a_number_that_the_state_can_hold(neutral: Any, t: DType, code: str) -> None:

@@ -40,6 +40,8 @@ def _integers(kind: str, t: DType, size: int, rng: np.random.Generator) -> np.nd
         return found
     if kind == "signs":
         return rng.choice(np.array([1, -1], t.numpy), size)
+    if kind == "odd":
+        return (-2 * rng.integers(0, 100, size) - 1).astype(t.numpy)
     if kind == "ties":
         return rng.choice(np.array([low, high, 1], t.numpy), size)
     return rng.integers(max(low, -9), 9, size, endpoint=True).astype(t.numpy)
