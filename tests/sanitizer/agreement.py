@@ -17,6 +17,7 @@ from typing import Any
 import faults
 from fault import STUCK, Fault
 from faults import COMPARED
+from faults_by_hand import LEFT
 from faults_of_ours import COPIED
 from scene import At, Launch, Scene
 
@@ -94,7 +95,7 @@ def section() -> str:
     machine = f"an {kept['gpu']} with driver {kept['driver']} and compute-sanitizer {kept['version'].split(' (')[0]}"
     parts = [
         BEGIN,
-        _INTRODUCTION.format(machine=machine, clean=clean, later=len(COPIED)),
+        _INTRODUCTION.format(machine=machine, clean=clean, later=len(COPIED), left=len(LEFT)),
         _counts(groups, rows),
         _READING,
     ]
@@ -110,7 +111,8 @@ def section() -> str:
 
 
 _INTRODUCTION = """\
-Every planted fault but {later} of copied rows, and {clean} kernels without one, were run once on {machine}: a process
+Every planted fault but {later} of copied rows and {left} of warps that lanes leave, and {clean} kernels without one,
+were run once on {machine}: a process
 each, under each of its four tools (racecheck with a limit for deadlocks). On the kernels without a fault it reports
 nothing, as the sanitizer does. Of the faults, all of which the sanitizer reports (`tests/sanitizer/test_planted.py`),
 compute-sanitizer reports, by kind:"""

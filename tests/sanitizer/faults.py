@@ -7,16 +7,22 @@ from dataclasses import replace
 import handmade
 import mutate
 import own
-from faults_by_hand import LAUNCHED, WRITTEN
+from faults_by_hand import LAUNCHED, LEFT, WRITTEN
 from faults_of_ours import COPIED, EDITED
 from handmade import FAMILIES
 from scene import Scene
 
 COMPARED = WRITTEN + LAUNCHED + EDITED
 """Those that compute-sanitizer was run on, too (``agreement.py``)."""
-FAULTS = COMPARED + COPIED
+FAULTS = COMPARED + COPIED + LEFT
 
-_SOUND_VARIANTS = (("last", "RESET_BY_STORE"), ("flagged", "RELEASE_ACQUIRE"))
+_SOUND_VARIANTS = (
+    ("last", "RESET_BY_STORE"),
+    ("flagged", "RELEASE_ACQUIRE"),
+    ("left", "WARP_EARLY"),
+    ("left", "UNALIGNED"),
+    ("left", "BOUND_IN_MEMORY"),
+)
 
 
 def clean() -> list[Scene]:

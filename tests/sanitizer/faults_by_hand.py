@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import handmade
 from change import Change, argument, null, shorter
 from fault import (
@@ -23,8 +25,13 @@ from scene import At, Launch, Scene, nothing
 
 
 def _written(family: str, fault: str, *kinds: str) -> Fault:
-    source = "async.cu" if family in ("copied", "met") else "planted.cu"
+    source = {"copied": "async.cu", "met": "async.cu", "left": "left.cu"}.get(family, "planted.cu")
     return Fault(f"{family} {fault}", kinds, lambda: FAMILIES[family](fault), fault, source)
+
+
+def _raced(family: str, fault: str) -> Fault:
+    """The race that comes with a fault of another kind."""
+    return replace(_written(family, fault, SHARED), name=f"{family} {fault}: the race")
 
 
 def _launched(family: str, fault: str, kind: str, change: Change) -> Fault:
@@ -154,6 +161,20 @@ WRITTEN = (
     _written("met", "NOT_WAITED_FOR", SHARED, UNWRITTEN),
 )
 """Mistakes in kernels written by hand."""
+
+LEFT = (
+    _written("left", "ODD_LANES", DIVERGED),
+    _written("left", "ODD_LANES_LAST", DIVERGED),
+    _written("left", "FIRST_LANES", DIVERGED),
+    _raced("left", "FIRST_LANES"),
+    _written("left", "RETURN_AFTER_WRITE", DIVERGED),
+    _raced("left", "RETURN_AFTER_WRITE"),
+    _written("left", "RETURN_AFTER_RESULT", DIVERGED),
+    _written("left", "RETURN_AFTER_BARRIER", DIVERGED),
+    _written("left", "UNEQUAL_TRIPS", DIVERGED),
+    _written("left", "WARP_AFTER_WRITE", SHARED),
+)
+"""Barriers that lanes or warps leave behind when they end."""
 
 LAUNCHED = (
     _launched("last", "TICKET_NEVER_SET", UNWRITTEN, lambda s: s.with_buffer("count", nothing(4))),

@@ -60,6 +60,12 @@ def _one_cta(family: str, n: int, of: Callable[[int], Buffer] = floats, sized: b
     return lambda fault: scene(family, fault, buffers, args, 1, file=file)
 
 
+def _left(fault: str) -> Scene:
+    """100 of 128 threads have something to do."""
+    buffers = {"x": whole(128), "out": nothing(512)}
+    return scene("left", fault, buffers, (At("x"), At("out"), 100), 1, file="left.ptx")
+
+
 def _histogram(fault: str) -> Scene:
     buffers = {"x": values((np.arange(1000) * 7 % 64).astype(np.uint8)), "bins": zeros(256)}
     return scene("histogram", fault, buffers, (At("x"), At("bins"), 1000), 2)
@@ -121,6 +127,7 @@ FAMILIES: dict[str, Callable[[str], Scene]] = {
     "handed": _one_cta("handed", 64, sized=False),
     "copied": _one_cta("copied", 1536),
     "met": _one_cta("met", 256, sized=False),
+    "left": _left,
 }
 
 

@@ -1,8 +1,8 @@
 """Barrier divergence: a barrier of the CTA that the threads of a warp do not reach together.
 
-Judged when the barrier is complete, so that it does not depend on the schedule. A thread that has ended need not come:
-``if (i >= n) return;`` is no fault. One that went around the barrier and on, and ended later, is: it ran more blocks of
-code since its last barrier than the threads of its warp that came to this one.
+Judged when the barrier is complete, so that it does not depend on the schedule. A thread that ends before it did
+anything need not come: ``if (i >= n) return;`` in front of all work is no fault. One that has written to memory, met a
+barrier before, or gone around this one and on, and then ends, leaves its warp behind at an aligned barrier.
 """
 
 from __future__ import annotations
@@ -18,14 +18,23 @@ if TYPE_CHECKING:
     from ..lanes import Lanes
     from ..machine import Machine
     from ..program import Block
+    from ..tool import Touch
     from ..types import Array
+
+_WENT_ON, _WROTE, _MET = 1, 2, 3
+_DID = {
+    _WENT_ON: "for it went around it and on",
+    _WROTE: "after it had written to memory",
+    _MET: "after it had met a barrier",
+}
+"""What a thread had done when it ended."""
 
 
 class Barriers:
     """``at`` holds for each barrier number the block at which each thread of the batch stands; -1: it does not.
 
-    ``turns`` counts the blocks that each thread has run since its last barrier, ``came`` what it was when it got there;
-    ``ended`` are those that have exited since the last barrier of their CTA.
+    ``did`` is the most that each thread did of ``_DID``, 0 for nothing; ``ended`` are those that have exited since the
+    last barrier of their warp; ``behind`` the blocks that threads come to from a barrier.
     """
 
     def __init__(self, findings: Findings, places: Places) -> None:
@@ -35,20 +44,23 @@ class Barriers:
         """No thread stands at a barrier."""
         self.machine = machine
         self.at: dict[int, Array] = {}
-        self.counts = any(b.end in ("barrier", "arrive") for b in machine.program.blocks)
+        blocks = machine.program.blocks
+        ends = [b for b in blocks if b.end in ("barrier", "arrive")]
+        self.behind = {b.next for b in ends if len(b.items) == 1 or not _only_ends(blocks[b.next])}
+        self.counts = bool(ends)
         size = machine.total if self.counts else 0
-        self.turns, self.came = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        self.ended = np.zeros(size, bool)
+        self.did, self.ended = np.zeros(size, np.int8), np.zeros(size, bool)
         self.some_ended = False
 
     def step(self, block: Block, lanes: Lanes) -> None:
-        """Threads run a block; one that only ends them does not count."""
-        if not self.counts or (len(block.items) == 1 and block.end == "exit"):
-            return
-        if lanes.index is None:
-            self.turns += 1
-        else:
-            self.turns[lanes.index] += 1
+        """Threads run a block: one behind a barrier, which they may have gone around."""
+        if block.number in self.behind:
+            self._note(lanes.index, _WENT_ON)
+
+    def wrote(self, touch: Touch) -> None:
+        """Threads write to memory that others see."""
+        if self.counts:
+            self._note(None if touch.chosen is None and touch.lanes.index is None else touch.threads, _WROTE)
 
     def exit(self, lanes: Lanes) -> None:
         """Threads end."""
@@ -58,15 +70,13 @@ class Barriers:
 
     def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
         """Notes where the threads are."""
+        self._note(lanes.index, _MET)
         if lanes.n == machine.living and not self.at and not self.some_ended:
-            self.turns[:] = 0
             return
         at = self.at.get(number)
         if at is None:
             at = self.at[number] = np.full(machine.total, -1)
         at[lanes.numbers] = block.number
-        self.came[lanes.numbers] = self.turns[lanes.numbers]
-        self.turns[lanes.numbers] = 0
 
     def release(self, machine: Machine, number: int, ctas: Array) -> None:
         """Compares the places of the threads of each warp, now that the barrier is complete."""
@@ -79,20 +89,24 @@ class Barriers:
         most = rows.max(axis=2, keepdims=True)
         apart = alive & (rows != most) & (most >= 0)
         if self.some_ended:
-            apart |= self._went_around(ctas, rows, warps)
+            apart |= self._left_behind(ctas, rows, most, warps)
         if apart.any():
             self._report(ctas, number, rows, apart)
         at.reshape(machine.count, -1)[ctas] = -1
         if not (at >= 0).any():
             del self.at[number]
 
-    def _went_around(self, ctas: Array, rows: Array, warps: tuple[int, int, int]) -> Array:
-        """Threads that ended after more blocks than it took others of their warp to get to the barrier."""
-        ended = self.ended.reshape(warps)[ctas] & (rows < 0)
-        here = np.where(rows >= 0, self.came.reshape(warps)[ctas], -1).max(axis=2, keepdims=True)
-        self.ended.reshape(warps)[ctas] = False
+    def _note(self, threads: Array | None, what: int) -> None:
+        where = slice(None) if threads is None else threads
+        self.did[where] = np.maximum(self.did[where], what)
+
+    def _left_behind(self, ctas: Array, rows: Array, most: Array, warps: tuple[int, int, int]) -> Array:
+        """Threads that ended, but not before all work, in warps of which others came to the barrier."""
+        ended = self.ended.reshape(warps)[ctas]
+        judged: Array = ended & (rows < 0) & (most >= 0)
+        self.ended.reshape(warps)[ctas] = ended & ~judged
         self.some_ended = bool(self.ended.any())
-        result: Array = ended & (here >= 0) & (self.turns.reshape(warps)[ctas] > here)
+        result: Array = judged & (self.did.reshape(warps)[ctas] > 0)
         return result
 
     def _report(self, ctas: Array, number: int, rows: Array, apart: Array) -> None:
@@ -108,9 +122,21 @@ class Barriers:
         elsewhere = int(row[lane])
         line = blocks[elsewhere].last.ins.line if elsewhere >= 0 else 0
         threads = self.places.place(base + here, item.ins.line), self.places.place(base + lane, line)
-        what = f"stands at the one in line {line}" if line else "went around it"
+        thread = 32 * warp + lane + int(ctas[cta]) * self.places.per_cta
+        what = f"stands at the one in line {line}" if line else self._without(thread)
         words = (
             f"barrier {number} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all "
-            "threads of a warp must reach the same barrier instruction: move it out of the branch or the loop"
+            "threads of a warp must reach the same barrier instruction, unless they return before all work: "
+            "move it out of the branch or the loop"
         )
         self.findings.add("barrier-divergence", item.ins, threads, "", words, int(apart.any(axis=2).sum()))
+
+    def _without(self, thread: int) -> str:
+        """What a thread of the batch does that is at no barrier."""
+        if self.machine.alive[thread]:
+            return "went around it"
+        return f"ended without it, {_DID[int(self.did[thread])]}"
+
+
+def _only_ends(block: Block) -> bool:
+    return len(block.items) == 1 and block.end == "exit"

@@ -9,6 +9,9 @@ knows another's event when something leads from one to the other:
 - barriers of the cluster, arrive to wait, unless relaxed;
 - releases and acquires through memory: see ``releases.py``.
 
+A thread that has ended comes to no barrier: what it did after the last that it met stays unknown to those who meet
+without it (``ended.py``).
+
 A fence makes all that its thread knows releasable by later strong writes of its own, and of those it then meets at a
 barrier; what was read before becomes known with the next fence, of whoever reads and those it meets (fences are
 cumulative). The scopes of both sides must reach the other thread.
@@ -21,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .ended import Ended
 from .fences import Fenced
 from .releases import Log, Part, Release, Table
 from .strength import CLUSTER, CTA, GPU, Strength
@@ -48,6 +52,7 @@ class Order:
         self.logs: dict[tuple[str, int, int], Log] = {}
         self.homes: set[tuple[str, int]] = set()
         self.ctas = prod(launch.grid)
+        self.ended = Ended()
 
     def batch(self, machine: Machine) -> None:
         """Threads that know nothing yet."""
@@ -62,6 +67,7 @@ class Order:
         self.acquired = np.zeros(self.total, np.int64)
         self.read = np.zeros(self.total, np.int64)
         self.fences: dict[int, Fenced] = {}
+        self.ended.batch(machine)
         self.arrived: dict[int, list[tuple[Array, bool, int, Array]]] = {}
         self.phase = np.zeros(self.total, np.int64)
         self.cluster_at = np.zeros((3, self.total), np.int32)  # under way, last phase, the one before
@@ -79,7 +85,8 @@ class Order:
         local = self.local[order]
         near = local == cta
         found: Array = near & (
-            (times <= self.known[threads >> 5, within >> 5]) | (within == threads - cta * self.per_cta)
+            (times <= self.ended.within(others, self.known[threads >> 5, within >> 5]))
+            | (within == threads - cta * self.per_cta)
         )
         if self.lanes is not None:
             warp = near & (threads >> 5 == (cta * self.per_cta + within) >> 5)
@@ -103,9 +110,8 @@ class Order:
             at = rest[numbers == number]
             clock = self.table.clock(int(number))
             who = others[at]
-            found[at] |= times[at] <= np.maximum(
-                np.maximum(clock.of(self._cta_key(order[at])), clock.of(self._warp_key(who))), clock.of(who)
-            )
+            met = np.maximum(clock.of(self._cta_key(order[at])), clock.of(self._warp_key(who)))
+            found[at] |= times[at] <= np.maximum(self.ended.within(who, met), clock.of(who))
         return found
 
     def _warp_key(self, number: Array) -> Array:
@@ -156,9 +162,20 @@ class Order:
 
     def arrive(self, block: Block, lanes: Lanes, number: int) -> None:
         """Threads come to a barrier of their CTA; those that only arrive go on."""
-        waits = block.last.op.end != "arrive"
+        waits, now = block.last.op.end != "arrive", self.tick()
         rows = np.zeros(0) if waits else self.known[lanes.numbers >> 5]
-        self.arrived.setdefault(number, []).append((lanes.numbers, waits, self.tick(), rows))
+        if not waits:
+            self.ended.arrived(lanes.numbers, now)
+        self.arrived.setdefault(number, []).append((lanes.numbers, waits, now, rows))
+
+    def exit(self, lanes: Lanes) -> None:
+        """Threads end, while others of their CTAs may go on."""
+        if lanes.n < self.machine.living:
+            threads = lanes.numbers
+            met = self.known.reshape(-1, self.warps, self.warps).max(axis=1).reshape(-1)[threads >> 5]
+            if self.lanes is not None:
+                met = np.maximum(met, self.lanes.reshape(-1, 32, 32).max(axis=1).reshape(-1)[threads])
+            self.ended.exit(threads, met)
 
     def release(self, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
         """A barrier is complete in ``ctas``."""
@@ -191,7 +208,8 @@ class Order:
         known = self.known.reshape(self.machine.count, self.warps, self.warps)
         now = self.tick()
         if ctas.size == self.machine.count:
-            known[:] = self.floor = now
+            known[:] = now
+            self.floor = self.floor if self.ended.left else now
         else:
             known[ctas] = now
         if self._through_memory():

@@ -57,6 +57,8 @@ class Races:
                 return
             self._begin(home)
         event = self._event(touch, piece, threads, self.places.numbers(threads), time)
+        if home is None:
+            self.order.ended.touches(threads, time)
         self._look(event, self.cells_of(home, touch.access.size))
         key = ("shared", 0) if home is None else ("global", home.address)
         if strong.level or (verb != "read" and key in self.order.homes):
@@ -294,6 +296,8 @@ class Races:
         if kind == "cluster-race":
             return f"a barrier of the cluster (barrier.cluster.arrive.release, wait.acquire) {between} is missing"
         if number // self.places.per_cta == other // self.places.per_cta:
+            if self.order.ended.early(other):
+                return f"the thread of line {there.line} ended and met no barrier {between}"
             return f"a barrier (bar.sync) {between} is missing"
         strong = [s for s in (strength(x, _VERB.get(x.opcode, "read")) for x in (ins, there)) if s.level]
         if any(s.level < GPU for s in strong):

@@ -68,6 +68,8 @@ class Sanitizer(Tool):
             self.shadow.touch(touch, piece)
             if touch.access.space != "local":
                 self.races.touch(touch, piece)
+        if touch.access.space != "local" and touch.access.verb != "read":
+            self.barriers.wrote(touch)
 
     def ordered(self, order: Array | slice) -> None:
         """Who of those that update a location at once is first."""
@@ -117,6 +119,7 @@ class Sanitizer(Tool):
     def exit(self, machine: Machine, lanes: Lanes) -> None:
         """Threads end, and with the last of a CTA its shared memory."""
         self.barriers.exit(lanes)
+        self.order.exit(lanes)
         if machine.launch.cluster_size > 1:
             self.races.lifetime.exit(lanes)
 

@@ -131,13 +131,87 @@ def test_what_is_written_in_the_launch_is_not_read_through_nc() -> None:
         ("setp.lt.u32 p1, r0, 16; @p1 bra half; bra end; half: bar.sync 0; end: bar.sync 0;", ["barrier-divergence"]),
         ("setp.lt.u32 p1, r0, 16; @p1 bra half; bar.sync 0; bra end; half: bar.sync 0; end:", ["barrier-divergence"]),
         ("setp.lt.u32 p1, r0, 32; @p1 bra half; bar.sync 0; bra end; half: bar.sync 0; end:", []),
-        ("setp.lt.u32 p1, r0, 16; @p1 bra half; bar.sync 0; half: add.u32 r5, r0, 1; add.u32 r6, r5, 1;", []),
-        ("setp.ge.u32 p1, r0, 50; @p1 ret; bar.sync 0;", []),
         ("setp.lt.u32 p1, r0, 32; @p1 bra half; bra end; half: bar.sync 1, 64; end: bar.sync 0;", ["deadlock"]),
     ],
 )
 def test_barriers(body: str, expected: list[str]) -> None:
     assert kinds(watched(body)) == expected
+
+
+ODD = "and.b32 r5, r0, 1; setp.eq.u32 p1, r5, 0;"
+"""p1: an even lane."""
+FROM_33 = "setp.ge.u32 p1, r0, 33;"
+BACKWARDS = "sub.u32 r6, 252, r2; ld.shared.u32 r7, [r6];"
+"""Reads what the thread as far from the end wrote."""
+DIVERGED, RACED = "barrier-divergence", "shared-race"
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # a return before all work
+        ("setp.ge.u32 p1, r0, 50; @p1 ret; bar.sync 0;", []),
+        (f"{FROM_33} @p1 bra end; st.shared.u32 [r2], r0; bar.sync 0; ld.shared.u32 r7, [r2]; end: ret;", []),
+        (f"ld.global.u32 r9, [d0]; {FROM_33} @p1 bra end; st.shared.u32 [r2], r9; bar.sync 0; end: ret;", []),
+        (f"{FROM_33} @p1 ret; loop: add.u32 r8, r8, 1; bar.sync 0; setp.lt.u32 p2, r8, 3; @p2 bra loop;", []),
+        # whole warps, and barriers that are not aligned
+        ("st.shared.u32 [r2], r0; setp.ge.u32 p1, r0, 32; @p1 ret; bar.sync 0; ld.shared.u32 r7, [r2];", []),
+        (f"st.shared.u32 [r2], r0; {ODD} @p1 bra end; barrier.sync 1, 32; end: ret;", []),
+        # lanes that go around it and end, in every way that this can be written
+        (f"{ODD} @p1 bra end; bar.sync 0; end: ret;", [DIVERGED]),
+        (f"{ODD} @!p1 bar.sync 0;", [DIVERGED]),
+        (f"{ODD} @p1 bra end; bar.sync 0; end: add.u32 r6, r0, 1; add.u32 r7, r6, 1;", [DIVERGED]),
+        (f"{ODD} @p1 bra end; barrier.sync.aligned 0; end: st.shared.u32 [r2], r0;", [DIVERGED]),
+        (f"st.shared.u32 [r2], r0; {ODD} @p1 bra end; bar.sync 0; end: ret;", [DIVERGED]),
+        (f"st.shared.u32 [r2], r0; {ODD} @p1 ret; bar.sync 0;", [DIVERGED]),
+        (f"add.u64 d3, d1, d2; st.global.u32 [d3], r0; {ODD} @p1 ret; bar.sync 0;", [DIVERGED]),
+        (f"atom.global.add.u32 r9, [d1], 1; {ODD} @p1 ret; bar.red.popc.u32 r8, 0, p1;", [DIVERGED]),
+        (f"{ODD} @p1 bra out; bar.sync 0; ret; out: st.shared.u32 [r2], r0;", [DIVERGED]),
+        # lanes that leave between two barriers, or a loop
+        (f"bar.sync 0; {FROM_33} @p1 ret; bar.sync 0;", [DIVERGED]),
+        ("and.b32 r5, r0, 3; loop: bar.sync 0; add.u32 r8, r8, 1; setp.le.u32 p1, r8, r5; @p1 bra loop;", [DIVERGED]),
+        # values whose writer never met the barrier
+        (f"st.shared.u32 [r2], r0; {FROM_33} @p1 bra end; bar.sync 0; {BACKWARDS} end: ret;", [DIVERGED, RACED]),
+        (f"st.shared.u32 [r2], r0; setp.ge.u32 p1, r0, 32; @p1 ret; bar.sync 0; {BACKWARDS}", [RACED]),
+        (f"st.shared.u32 [r2], r0; bar.sync 0; setp.ge.u32 p1, r0, 32; @p1 ret; bar.sync 0; {BACKWARDS}", []),
+        (f"st.shared.u32 [r2], r0; setp.ge.u32 p1, r0, 32; @p1 bra out; bar.sync 1, 64; {BACKWARDS} ret;"
+         " out: bar.arrive 1, 64;", []),
+        ("xor.b32 r3, r2, 128; ld.shared.u32 r7, [r3]; setp.ge.u32 p1, r0, 32; @p1 ret; bar.sync 0;"
+         " st.shared.u32 [r2], r0;", [RACED, "uninitialised"]),
+    ],
+)  # fmt: skip
+def test_threads_that_end_without_the_barrier(body: str, expected: list[str], seed: int | None) -> None:
+    assert kinds(watched(body, seed=seed)) == expected
+
+
+def test_a_lane_that_ends_is_named_with_what_it_did() -> None:
+    body = f"st.shared.u32 [r2], r0;\n{FROM_33} @p1 bra end;\nbar.sync 0;\n{BACKWARDS} end: ret;"
+    divergence, race = watched(body)
+    assert (divergence.line, divergence.threads[0].thread, divergence.threads[1].thread) == (13, (32, 0, 0), (33, 0, 0))
+    assert "lane 0 is here, lane 1 ended without it, after it had written to memory" in divergence.words
+    assert race.words.endswith("the thread of line 11 ended and met no barrier between line 11 and line 14")
+
+
+def test_what_another_cta_is_told_of_those_who_ended() -> None:
+    """A thread that ends releases nothing by the barrier that others meet without it."""
+    body = """
+add.u64 d3, d1, d2; mul.wide.u32 d4, r1, 256; add.u64 d3, d3, d4;
+st.global.u32 [d3], r0;
+{met}
+setp.ge.u32 p1, r0, 32; @p1 ret;
+bar.sync 0;
+setp.ne.u32 p1, r0, 0; @p1 ret;
+fence.acq_rel.gpu; atom.global.inc.u32 r6, [d0], 1; fence.acq_rel.gpu;
+setp.ne.u32 p2, r6, 1; @p2 ret;
+ld.global.u32 r7, [d1+{at}]; ld.global.u32 r7, [d1+{other}];
+"""
+    for at, other, met, expected in (
+        (0, 256, "", []),
+        (132, 388, "", ["global-race"]),
+        (132, 388, "bar.sync 0;", []),
+    ):
+        assert kinds(watched(body.format(at=at, other=other, met=met), ctas=2)) == expected
 
 
 @pytest.mark.parametrize(
