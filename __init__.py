@@ -48,8 +48,12 @@ __all__ = ["__version__", *_HOME]
 
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
-    if home is None:
+    if home is None and name.startswith("__"):  # what Python and its tools ask every module for
         raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
+    if home is None:
+        from .compiler.spelling import missing
+
+        raise missing(name, __all__)
     value = getattr(import_module(home, __name__), name)
     globals()[name] = value
     return value

@@ -31,6 +31,11 @@ class WarpfoldError(Exception):
         """Rebuilds the error from its parts, so that it survives pickling on its way out of a worker process."""
         return type(self), (self.code, self.message, self.remedy, self.location)
 
+    def locate(self, where: Location | None) -> None:
+        """Says where it happened, once that is known."""
+        self.location = where
+        self.args = (self.render(),)
+
     def render(self) -> str:
         """The message as users see it: code and text, then the location, then what to do."""
         lines = [f"{self.code}: {self.message}"]
@@ -59,6 +64,10 @@ class TraceError(WarpfoldError, TypeError):
 
 class TraceAttributeError(TraceError, AttributeError):
     """An attribute that a symbolic value does not have, for Python to ask for as it asks any object."""
+
+
+class MissingNameError(WarpfoldError, AttributeError):
+    """A name that warpfold does not have, for Python to ask for as it asks any module."""
 
 
 class CompileError(WarpfoldError, RuntimeError):

@@ -132,7 +132,9 @@ def normalize_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     for a in axes:
         position = _integer(a)
         if not -rank <= position < rank:
-            raise error("WF101", axis=position, rank=rank, low=-rank, high=rank - 1)
+            expected = f"{-rank} to {rank - 1}" if rank else "None or ()"
+            remedy = "count axes from 0, or from -1 backwards" if rank else "leave axis= out: a number has no axes"
+            raise error("WF101", axis=position, rank=rank, expected=expected, remedy=remedy)
         if position % rank in found:
             raise error("WF102", axis=position, axes=tuple(axes))
         found.append(position % rank)

@@ -16,6 +16,7 @@ from .dtypes import F32, DType
 from .dtypes import dtype as as_dtype
 from .errors import WarpfoldWarning, error
 from .fold import count_of
+from .frames import outermost
 from .monoid import Bound, Monoid
 from .proofs import Proof, proof
 from .samples import Source
@@ -89,6 +90,7 @@ class Laws:
         return "\n".join(lines)
 
 
+@outermost
 def check_monoid(m: Monoid, *dtypes: object) -> Laws:
     """Looks whether a monoid obeys its laws.
 

@@ -10,11 +10,12 @@ import inspect
 import linecache
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from .dtypes import BOOL, DType
 from .errors import Location, error
+from .frames import Tracing
 from .graph import Expr, MonoidGraph, walk
 from .outside import outside
 from .storage import Value, join, parts, split
@@ -22,6 +23,8 @@ from .trace import Sym, caller, cast, constant, foreign
 
 REDUCING = "a monoid, a function, a name, or a tuple of them"
 """What a caller may reduce with, as messages say it."""
+P = ParamSpec("P")
+R = TypeVar("R")
 Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool | None
 
 
@@ -144,6 +147,19 @@ def _parameters(function: Any) -> Collection[inspect.Parameter]:
         raise error("WF130", kind=f"a {kind}", expected=REDUCING, where=caller()) from None
 
 
+def _by_name(make: Callable[P, R]) -> Callable[P, R]:
+    """``make``, which says what is missing where it stands above a function without parentheses."""
+
+    @wraps(make)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if args:
+            raise error("WF242", found="a function" if callable(args[0]) else repr(args[0]), where=caller())
+        return make(**kwargs)  # type: ignore[call-arg]
+
+    return call
+
+
+@_by_name
 def monoid(
     *,
     identity: Identity = None,
@@ -215,7 +231,8 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
     flat = tuple(p for t in state for p in parts(t))
     symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(flat + flat)]
     left, right = join(state, symbols[: len(flat)]), join(state, symbols[len(flat) :])
-    got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
+    with Tracing(m.name):
+        got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
     if got is None:
         raise error("WF228", name=m.name, where=m.location)
     results = got if isinstance(got, tuple | list) else (got,)

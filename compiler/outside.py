@@ -15,7 +15,7 @@ _PACKAGE = __name__.partition(".")[0]
 _OWN = __name__.rpartition(".compiler.")[0] + "."
 _ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", _PACKAGE}
 """Packages whose objects count as they are: entries of arrays are not looked at."""
-_LIBRARIES = _ARRAYS | sys.stdlib_module_names
+LIBRARIES = _ARRAYS | sys.stdlib_module_names
 """Packages whose classes and functions do not change."""
 
 
@@ -125,7 +125,7 @@ class Walk:
                 yield cell.cell_contents
             except ValueError:  # not assigned yet
                 yield None
-        if _is_of(function, _LIBRARIES):
+        if _is_of(function, LIBRARIES):
             return
         given = function.__kwdefaults__ or {}
         if function.__defaults__ or given:
@@ -152,7 +152,7 @@ class Walk:
         elif not _is_known(value):
             self.opaque()
         if not frozen:
-            grows = hasattr(value, "__dict__") and not _is_of(cls, _LIBRARIES)
+            grows = hasattr(value, "__dict__") and not _is_of(cls, LIBRARIES)
             if fields or grows or (hasattr(cls, "__setitem__")):
                 self.changeable()
             yield from (v for v in fields.values() if isinstance(v, (*PLAIN, FunctionType)))
@@ -161,7 +161,7 @@ class Walk:
 
     def _classes(self, *classes: type) -> Iterator[Any]:
         """Opens the user's among these and their bases; gives the methods that code calls without naming them."""
-        for base in (b for c in classes for b in c.__mro__ if not _is_of(b, _LIBRARIES)):
+        for base in (b for c in classes for b in c.__mro__ if not _is_of(b, LIBRARIES)):
             if id(base) not in self._places:
                 self._places[id(base)] = vars(base)
                 yield from (v for n, v in vars(base).items() if _is_called(n) and isinstance(v, _METHODS))

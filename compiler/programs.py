@@ -16,6 +16,7 @@ from typing import Any, Literal
 from .dtypes import DType
 from .errors import error
 from .fold import Scope, fold, leaving_out, not_a_number, scope
+from .frames import Tracing
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
 from .monoid import Monoid, defined, keywords
@@ -88,7 +89,8 @@ def trace(
     bad = not_a_number(values) if nan != "propagate" else None
     held = Scope(wide, mask, needs_initial=masked, name=label, takes_initial="initial" in keywords(function))
     with scope(held), leaving_out(bad if nan == "ignore" else None):
-        got = function(*values, **params)
+        with Tracing(label):
+            got = function(*values, **params)
         leaves: list[Value] = []
         structure = _structure(label, got, leaves, function)
         if nan == "raise" and bad is not None:

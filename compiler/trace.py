@@ -20,7 +20,7 @@ from .errors import Location, error
 from .graph import Expr, widest
 
 _ROOT = Path(__file__).parent.parent
-_OURS = tuple(str(_ROOT / part) + os.sep for part in ("compiler", "runtime"))
+_OURS = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), str(_ROOT / "__init__.py"))
 _COMMANDS = str(_ROOT / "commands") + os.sep
 _LIBRARY = str(_ROOT / "compiler" / "library.py")
 
@@ -71,7 +71,23 @@ class Symbolic:
         raise error("WF202", where=caller())
 
     def __getitem__(self, index: object) -> Any:
-        raise error("WF202", where=caller())
+        raise error("WF238", index="a slice" if isinstance(index, slice) else repr(index), where=caller())
+
+    def __matmul__(self, other: object) -> Any:
+        raise error("WF239", where=caller())
+
+    __rmatmul__ = __matmul__
+
+    def __format__(self, form: str) -> str:
+        if form:
+            raise error("WF240", form=form, where=caller())
+        return repr(self)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
 
     def __len__(self) -> int:
         raise error("WF202", where=caller())
@@ -82,7 +98,7 @@ class Symbolic:
     def __int__(self) -> int:
         raise error("WF203", conversion="int", where=caller())
 
-    __index__ = __int__
+    __index__ = __trunc__ = __floor__ = __ceil__ = __int__
 
     def __complex__(self) -> complex:
         raise error("WF203", conversion="complex", where=caller())
@@ -107,9 +123,6 @@ class Sym(Symbolic):
         if name.startswith("__"):
             raise AttributeError(name)
         raise error("WF229", name=name, where=caller())
-
-    def __matmul__(self, other: object) -> Sym:
-        raise error("WF206", op="@", dtype=self.dtype.name, where=caller())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Operators with a NumPy scalar on the left come here; NumPy's own functions are no functions of symbols."""

@@ -16,9 +16,11 @@ from ..compiler import library
 from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
+from ..compiler.frames import outermost, shown
 from ..compiler.geometry import normalize_axes
-from ..compiler.monoid import REDUCING
+from ..compiler.monoid import REDUCING, Monoid
 from ..compiler.target import DEFAULT, target
+from ..compiler.trace import caller
 from . import finds
 from .arrays import from_numpy, view
 from .compiled import Compiled, load
@@ -87,10 +89,13 @@ def reduce(
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
     usual = not params and builtins.all(map(is_, how.values(), _USUAL))
-    ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
-    return _reductions(
-        ask, what, arrays_of(tuple(xs), out, where), lambda: _reduced(xs, what, axis, out=out, where=where, **how)
-    )
+    try:
+        ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
+        return _reductions(
+            ask, what, arrays_of(tuple(xs), out, where), lambda: _reduced(xs, what, axis, out=out, where=where, **how)
+        )
+    except Exception as e:
+        raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
 
 _reductions = Memo()
@@ -115,6 +120,8 @@ def _reduced(
 ) -> Any:
     """``reduce`` from the arguments to the launch, whatever was seen before."""
     check_options(nan=nan, determinism=determinism)
+    if builtins.any(isinstance(x, str | Monoid) for x in xs):
+        raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
     arrays = Arrays.of(xs, device, where)
     axes = normalize_axes(axis, len(arrays.shape))
     params_found = params_of(what, params)
@@ -165,40 +172,59 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
-    signature, memo = _signature(function), Memo()
-    if list(signature.parameters).index("axis") == 1:
-        last = memo.last
+    signature = _signature(function)
+    call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
 
-        def call(x: Any, axis: Axis = None, *, out: Any = None, where: Any = None, **how: Any) -> Any:
-            if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
-                # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
-                ask: Hashable = axis
-                if how:
-                    ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
-                elif out is not None:
-                    ask = (axis, "out")
-                try:
-                    recipe = last.get(ask)
-                except TypeError:  # a parameter without a hash
-                    recipe = None
-                if recipe is not None:
-                    found = recipe(x) if out is None else recipe(x, out)
-                    if found is not MISS:
-                        return found
+
+def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
+    """The named reduction of one array."""
+    last = memo.last
+
+    def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="the array, axis", found=2 + len(rest), where=caller())
+        if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
+            # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
+            ask: Hashable = axis
+            if how:
+                ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
+            elif out is not None:
+                ask = (axis, "out")
+            try:
+                recipe = last.get(ask)
+            except TypeError:  # a parameter without a hash
+                recipe = None
+            if recipe is not None:
+                found = recipe(x) if out is None else recipe(x, out)
+                if found is not MISS:
+                    return found
+        try:
             return memo.missed(
                 asked(axis, out, where, how), name, arrays_of((x,), out, where),
                 lambda: _reduced((x,), name, axis, out=out, where=where, **how),
             )  # fmt: skip
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
-    else:
+    return call
 
-        def call(x: Any, y: Any, axis: Axis = None, *, out: Any = None, where: Any = None, **how: Any) -> Any:  # type: ignore[misc]
+
+def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
+    """The named reduction of two arrays."""
+
+    def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="two arrays, axis", found=3 + len(rest), where=caller())
+        try:
             ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
             return memo(ask, name, given, lambda: _reduced((x, y), name, axis, out=out, where=where, **how))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
-    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
@@ -224,9 +250,14 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     memo, name = Memo(), slow.__name__
 
     @wraps(slow)
-    def call(x: Any, y: Any, *, out: Any = None, where: Any = None, **how: Any) -> Any:
-        ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
-        return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
+    def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="two arrays", found=2 + len(rest), where=caller())
+        try:
+            ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
+            return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
     return call
 
@@ -252,6 +283,7 @@ def array_equal(x: Any, y: Any, **how: Any) -> Any:
     return _reduced((x, y), "array_equal", **how)
 
 
+@outermost
 def compile(
     what: Any,
     shape: Sequence[int],

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..compiler import planner
 from ..compiler.errors import WarpfoldError, error
+from ..compiler.frames import outermost
 from ..compiler.geometry import normalize_axes
 from ..compiler.monoid import REDUCING
 from ..compiler.plan import Determinism
@@ -76,6 +77,7 @@ class Tuned:
         return times[0] / times[1] if len(times) == 2 and times[1] else 1.0
 
 
+@outermost
 def autotune(
     *xs: Any,
     what: Any = None,

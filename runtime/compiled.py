@@ -13,6 +13,7 @@ from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
 from ..compiler.both import as_columns_of_any_size, first
 from ..compiler.errors import error
+from ..compiler.frames import outermost, shown
 from ..compiler.gaps import laid
 from ..compiler.geometry import Geometry, collapse, normalize_axes
 from ..compiler.graph import Expr, Program
@@ -102,7 +103,10 @@ class Compiled:
         if ask is None or type(out) is tuple:
             ask = asked(None, out, where, {"keepdims": keepdims, "device": device}, len(xs))
         arrays = arrays_of(xs, out, where)
-        return self._memo.missed(ask, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
+        try:
+            return self._memo.missed(ask, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
     def _run(self, xs: tuple[object, ...], out: Any, keepdims: bool, where: Any, device: str) -> Any:
         """A call from its arguments to the launch, whatever was seen before."""
@@ -199,6 +203,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
     )
 
 
+@outermost
 def load(path: str | os.PathLike[str]) -> Compiled:
     """A compiled reduction from a file that ``save`` wrote. Imports no MLIR.
 

@@ -242,7 +242,10 @@ def _read_other(x: Any) -> View:
     if isinstance(x, np.generic):
         return _copied(np.array(x))
     if isinstance(x, Sym) or foreign(x):
-        remedy = "fold with a monoid: wf.fold(wf.SUM, x), or name the reduction: wf.reduce(x, 'sum')"
+        remedy = (
+            "inside a program elements are folded: wf.fold(wf.SUM, x); what has no monoid, such as wf.mean, is called "
+            "outside on the array, alone or with others: wf.reduce(x, ('sum', 'mean'))"
+        )
         reason = "it is a value of a program that is being traced"
         raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
     if hasattr(x, "__cuda_array_interface__"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiler.dtypes import BOOL
 from ..compiler.errors import error
+from ..compiler.frames import outermost
 from ..compiler.geometry import normalize_axes
 from ..compiler.monoid import Monoid
 from ..compiler.programs import Traced
@@ -26,6 +27,7 @@ from .prepare import Request, traced
 from .what import params_of
 
 
+@outermost
 def segment_reduce(
     x: Any,
     offsets: Any,

@@ -10,6 +10,7 @@ from ..compiler import library
 from ..compiler.dtypes import BOOL, U8, U16, U32, DType
 from ..compiler.errors import error
 from ..compiler.fold import fold
+from ..compiler.frames import outermost
 from ..compiler.functions import bitcast, where
 from ..compiler.trace import Sym, cast
 from .api import reduce
@@ -19,6 +20,7 @@ WORDS = 8
 """32-bit words of a state: sets of 256 codes."""
 
 
+@outermost
 def unique(x: Any, *, device: str = "auto") -> Any:
     """The distinct elements, in ascending order; waits for the device, since their number depends on the data.
 

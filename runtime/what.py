@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Union
 
+import numpy as np
+
 from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
@@ -14,6 +16,7 @@ from ..compiler.errors import DTypeError, error, near
 from ..compiler.fold import fold, uses, within
 from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
 from ..compiler.programs import named
+from ..compiler.spelling import unknown
 from ..compiler.trace import cast
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
@@ -31,6 +34,7 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
     """
     found = []
     for name, value in sorted(params.items()):
+        value = number_of(value)
         if not hashable(value):
             raise error("WF128", parameter=name, name=label(what), kind=type(value).__name__)
         if name == "accumulate":
@@ -40,6 +44,15 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
         if value is not None or name not in ("dtype", "accumulate", "initial"):
             found.append((name, value, repr(value)))
     return tuple(found)
+
+
+def number_of(value: Any) -> Any:
+    """``value`` with each array of rank 0 in it as the number that it holds, which NumPy's keep with its type."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(number_of, value)) if type(value) in (tuple, list) else value
+    if getattr(value, "shape", None) != () or isinstance(value, np.generic):
+        return value
+    return value[()] if isinstance(value, np.ndarray) else value.item() if hasattr(value, "item") else value
 
 
 def _accumulated_in(value: Any) -> Any:
@@ -184,10 +197,7 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     found: dict[str, Any] = {}
     for key, value, _ in params:
         if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
-            array = any(p.name == key for p in accepted)
-            remedy = f"write it behind a *: def {name}(x, *, {key}=...)" if array else "leave it out or correct it"
-            known = " ".join(named) or ("none by name" if array else "none")
-            raise error("WF127", name=name, parameter=key, known=known, remedy=remedy)
+            raise unknown(name, key, named, array=any(p.name == key for p in accepted))
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():
         if default is inspect.Parameter.empty and key not in found:

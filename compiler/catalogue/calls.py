@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import ArgumentError, DTypeError, Rows
+from ..errors import ArgumentError, DTypeError, MissingNameError, Rows
 
 ROWS: Rows = {
     ArgumentError: {
         "WF101": (
-            "axis {axis} is out of range for an array of rank {rank}: expected {low} to {high}",
-            "count axes from 0, or from -1 backwards",
+            "axis {axis} is out of range for an array of rank {rank}: expected {expected}",
+            "{remedy}",
         ),
         "WF102": ("axis {axis} is repeated in {axes}", "name every axis once"),
         "WF104": (
@@ -91,6 +91,10 @@ ROWS: Rows = {
             "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
             "convert it first",
         ),
+        "WF176": (
+            "{name} takes {found} argument(s) by position: expected {expected}",
+            "write the others by name: axis=, dtype=, out=, keepdims=, where=",
+        ),
         "WF150": (
             "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
             "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
@@ -109,8 +113,14 @@ ROWS: Rows = {
             "write wf.segment_reduce(x, offsets, what)",
         ),
     },
+    MissingNameError: {
+        "WF175": ("warpfold has no {name}{near}", "{remedy}"),
+    },
     DTypeError: {
-        "WF103": ("axis must be an int, a tuple of ints or None, got {axis}", "pass axis=1 or axis=(0, 2)"),
+        "WF103": (
+            "axis must be an int, a tuple of ints or None, got {axis}",
+            "pass axis=1 or axis=(0, 2), and other arguments by name",
+        ),
         "WF105": (
             "no rule for elements of type {dtype}: expected one of {known}",
             "give one of these types; convert an array that has another",

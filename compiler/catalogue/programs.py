@@ -8,7 +8,8 @@ ROWS: Rows = {
     TraceError: {
         "WF201": (
             "the function branches on a symbolic value (if, and, or, not, or a chained comparison)",
-            "both ways must be computed: write wf.where(condition, a, b), and & | ~ for and, or, not",
+            "both ways must be computed: write wf.where(condition, a, b), & | ~ for and, or, not, and wf.maximum, "
+            "wf.minimum for max, min",
         ),
         "WF202": (
             "a symbolic scalar cannot be unpacked or iterated",
@@ -98,6 +99,25 @@ ROWS: Rows = {
         "WF250": (
             "monoid {name} has no identity: expected identity=, the state that changes no other",
             "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",
+        ),
+        "WF238": (
+            "a symbolic value has no entries: {index} was asked for",
+            "the function sees one element, not the array: slice the array before the call, or choose by position with "
+            "wf.where(wf.index() > 0, x, 0); a state of several values is a tuple where the monoid has one identity "
+            "per value",
+        ),
+        "WF239": (
+            "operator @ is not defined for one element",
+            "write the products, and fold them: wf.fold(wf.SUM, x * y)",
+        ),
+        "WF240": (
+            "a symbolic value cannot be formatted as {form!r}: it has no number while the function is traced",
+            "format the result of the reduction; print(x) in the function shows what is traced",
+        ),
+        "WF241": ("{name} raised {kind} while it was traced", "{remedy}"),
+        "WF242": (
+            "wf.monoid was given {found} by position: expected identity= by name, and the function below it",
+            "write @wf.monoid(identity=0), with the state that changes nothing: 0 for a sum, 1 for a product",
         ),
         "WF230": (
             "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",

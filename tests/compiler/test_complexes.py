@@ -144,7 +144,8 @@ def test_no_cast_leads_to_a_real_type() -> None:
     ("mistake", "code"),
     [
         (lambda z: z and z, "WF201"), (lambda z: z if z == 0 else -z, "WF201"), (lambda z: [*z], "WF202"),
-        (lambda z: z[0], "WF202"), (len, "WF202"), (float, "WF203"), (int, "WF203"), (complex, "WF203"),
+        (lambda z: z[0], "WF238"), (lambda z: z @ z, "WF239"), (lambda z: f"{z:.2f}", "WF240"),
+        (len, "WF202"), (float, "WF203"), (int, "WF203"), (complex, "WF203"),
         (lambda z: [1, 2][z], "WF203"), (lambda z: z + "x", "WF205"), (lambda z: np.ones(2) * z, "WF205"),
         (lambda z: z == [1], "WF205"),
     ],

@@ -240,7 +240,7 @@ def test_branching_says_to_write_where(mistake: Callable[..., Any]) -> None:
     assert "wf.where(condition, a, b)" in made.remedy
 
 
-@pytest.mark.parametrize("mistake", [lambda a: (*a,), lambda a: a[0], lambda a: len(a), lambda a: sum(a)])
+@pytest.mark.parametrize("mistake", [lambda a: (*a,), lambda a: len(a), lambda a: sum(a)])
 def test_a_scalar_is_no_tuple(mistake: Callable[..., Any]) -> None:
     made = caught("WF202", mistake, sym(F32))
     assert "cannot be unpacked or iterated" in made.message
@@ -339,9 +339,35 @@ def test_an_element_is_no_array(name: str) -> None:
     assert not hasattr(x, name)
 
 
-def test_elements_have_no_matrix_product() -> None:
-    with pytest.raises(TraceError, match="WF206: operator @ is not defined for"):
-        sym(F32) @ sym(F32, 1)
+@pytest.mark.parametrize(("index", "text"), [(0, "0"), (slice(1, None), "a slice"), ("mean", "'mean'")])
+def test_a_scalar_has_no_entries(index: Any, text: str) -> None:
+    made = caught("WF238", lambda a: a[index], sym(F32))
+    assert made.message == f"a symbolic value has no entries: {text} was asked for"
+    assert "slice the array before the call" in made.remedy
+
+
+@pytest.mark.parametrize("mistake", [lambda a: a @ a, lambda a: a @ 2.0, lambda a: [1.0] @ a])
+def test_elements_have_no_matrix_product(mistake: Any) -> None:
+    assert "wf.fold(wf.SUM, x * y)" in caught("WF239", mistake, sym(F32)).remedy
+
+
+@pytest.mark.parametrize("form", [".3f", "d", ">8", "e"])
+def test_a_symbol_has_no_number_to_format(form: str) -> None:
+    made = caught("WF240", lambda a: format(a, form), sym(F32))
+    assert repr(form) in made.message
+    assert "print(x)" in made.remedy
+    assert f"{sym(F32)}" == repr(sym(F32))
+
+
+@pytest.mark.parametrize("mistake", [lambda a: math.floor(a), lambda a: math.ceil(a), lambda a: math.trunc(a)])
+def test_pythons_roundings_make_no_integer(mistake: Any) -> None:
+    assert "Python int" in caught("WF203", mistake, sym(F32)).message
+
+
+def test_quotient_and_remainder_at_once() -> None:
+    a = sym(F32)
+    for found, expected in ((divmod(a, 3.0), (a // 3.0, a % 3.0)), (divmod(3.0, a), (3.0 // a, 3.0 % a))):
+        assert [f.expr for f in found] == [e.expr for e in expected]
 
 
 @pytest.mark.parametrize(

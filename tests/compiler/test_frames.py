@@ -1,0 +1,169 @@
+"""Tracebacks of mistakes: the user's lines, and of ours only the function that was called."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+PACKAGE = Path(wf.__file__).parent
+OURS = tuple(str(PACKAGE / part) for part in ("cli", "commands", "compiler", "passes", "runtime", "__init__.py"))
+
+
+def unknown_name(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * scale)  # type: ignore[name-defined]  # noqa: F821 - the mistake
+
+
+def bad_index(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * [1.0][2])
+
+
+def bad_key(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * {"a": 1.0}["b"])
+
+
+def by_zero(x: Any) -> Any:
+    return wf.fold(wf.SUM, x * (1 / 0))
+
+
+def formatted(x: Any) -> Any:
+    return wf.fold(wf.SUM, float(f"{x:.3f}"))
+
+
+def sliced(x: Any) -> Any:
+    return wf.fold(wf.SUM, x[1:])
+
+
+def matrix(x: Any) -> Any:
+    return wf.fold(wf.SUM, x @ x)
+
+
+def no_type(x: Any) -> Any:
+    return wf.fold(wf.SUM, wf.cast(x, "float31"))
+
+
+def no_attribute(x: Any) -> Any:
+    return wf.fold(wf.SUMM, x)
+
+
+def called(x: Any) -> Any:
+    return wf.fold(wf.SUM, x(1))
+
+
+def own_error(x: Any) -> Any:
+    raise RuntimeError("not today", x)
+
+
+def deeper(x: Any) -> Any:
+    return bad_index(x)
+
+
+@wf.monoid(identity=0.0)
+def combined(a: Any, b: Any) -> Any:
+    return a + b * scale  # type: ignore[name-defined]  # noqa: F821 - the mistake
+
+
+@wf.monoid(identity=0.0, lift=lambda x: x * scale)  # type: ignore[name-defined]  # noqa: F821 - the mistake
+def lifted(a: Any, b: Any) -> Any:
+    return a + b
+
+
+PROGRAMS = {
+    unknown_name: (NameError, "scale"), bad_index: (IndexError, "[1.0][2]"), bad_key: (KeyError, '["b"]'),
+    by_zero: (ZeroDivisionError, "1 / 0"), formatted: (TypeError, ":.3f"), sliced: (TypeError, "x[1:]"),
+    matrix: (TypeError, "x @ x"), no_type: (TypeError, "float31"), no_attribute: (AttributeError, "SUMM"),
+    called: (TypeError, "x(1)"), own_error: (RuntimeError, "raise"), deeper: (IndexError, "[1.0][2]"),
+    combined: (NameError, "scale"), lifted: (NameError, "scale"),
+}  # fmt: skip
+WAYS: list[Callable[[Any], Any]] = [
+    lambda what: wf.reduce(X, what), lambda what: wf.reduce(X, what=(what, "sum"), axis=0),
+    lambda what: wf.compile(what, X.shape), lambda what: wf.segment_reduce(X, [0, 2], what),
+]  # fmt: skip
+
+
+def raised(call: Callable[[], Any]) -> Exception:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - what is raised is what the tests are about
+        call()
+    return caught.value
+
+
+def ours(e: BaseException) -> list[str]:
+    return [f"{f.filename}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if f.filename.startswith(OURS)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", PROGRAMS, ids=lambda w: getattr(w, "name", getattr(w, "__name__", "")))
+def test_the_last_line_is_the_users_and_is_named(what: Any, way: Callable[[Any], Any]) -> None:
+    kind, text = PROGRAMS[what]
+    e = raised(lambda: way(what))
+    assert isinstance(e, kind)
+    last = traceback.extract_tb(e.__traceback__)[-1]
+    assert last.filename == __file__ or what is no_attribute  # where Python asks the package for the name
+    assert len(ours(e)) <= 1 + (what is no_attribute), ours(e)
+    told = "".join(traceback.format_exception_only(e))
+    assert f"\n  at {__file__}:" in told
+    assert text in told.split("\n  at ")[1].splitlines()[0], told
+    assert "\n  help: " in told
+
+
+def test_an_exception_of_pythons_says_that_it_was_raised_while_a_function_was_traced() -> None:
+    e = raised(lambda: wf.reduce(X, unknown_name))
+    line = unknown_name.__code__.co_firstlineno + 1
+    (note,) = e.__notes__
+    assert note == (
+        f"WF241: unknown_name raised NameError while it was traced\n"
+        f"  at {__file__}:{line}: {linecache.getline(__file__, line).strip()}\n"
+        "  help: define the name before the call, or make it a parameter: def f(x, *, name=1.0)"
+    )
+
+
+MISTAKES: list[tuple[str, Callable[[], Any]]] = [
+    ("WF101", lambda: wf.sum(X, 5)), ("WF101", lambda: wf.reduce(X, "sum", axis=5)),
+    ("WF103", lambda: wf.allclose(X, X, "a")), ("WF150", lambda: wf.dot(X, X)),
+    ("WF127", lambda: wf.array_equal(X, X, dim=0)), ("WF123", lambda: wf.compile("sum", (3,))(X[0].astype(int))),
+    ("WF401", lambda: wf.compile("sum", (3,), arch="sm_1")), ("WF143", lambda: wf.segment_reduce(X, [0, 2, 1], "sum")),
+    ("WF149", lambda: wf.unique(X)), ("WF219", lambda: wf.check_monoid(3)), ("WF501", lambda: wf.load("/no/file")),
+    ("WF601", lambda: wf.autotune("sum", X)), ("WF101", lambda: wf.vecdot(X, X, axis=5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "call"), MISTAKES)
+def test_a_mistake_of_a_call_shows_the_call(code: str, call: Callable[[], Any]) -> None:
+    e = raised(call)
+    assert isinstance(e, wf.WarpfoldError)
+    assert e.code == code or code == "WF601"
+    assert len(ours(e)) <= 2, ours(e)
+    assert e.location is not None
+    assert (e.location.file, e.location.line) == (__file__, call.__code__.co_firstlineno)
+
+
+def test_all_frames_are_shown_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_TRACEBACK", "full")
+    assert len(ours(raised(lambda: wf.reduce(X, bad_index)))) > 5
+
+
+def test_a_fault_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise KeyError("ours")
+
+    broken.__code__ = broken.__code__.replace(co_filename=str(PACKAGE / "runtime" / "execute.py"))
+    monkeypatch.setattr("warpfold.runtime.api.prepared", broken)
+    assert len(ours(raised(lambda: wf.reduce(X, "sum", axis=1)))) > 2
+
+
+def test_a_chained_exception_is_shown_without_our_frames() -> None:
+    class Odd:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise ValueError("no array")
+
+    e = raised(lambda: wf.sum(Odd()))
+    assert isinstance(e.__cause__, ValueError)
+    assert ours(e.__cause__) == []
