@@ -82,7 +82,9 @@ def test_what_numpy_takes_by_position_is_named(text: str, call: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_monoid_whose_identity_is_not_named(call: Any, found: str) -> None:
-    with pytest.raises(TypeError, match=f"WF242: wf.monoid was given {found} by position: expected identity=") as caught:
+    with pytest.raises(
+        TypeError, match=f"WF242: wf.monoid was given {found} by position: expected identity="
+    ) as caught:
         call()
     assert "write @wf.monoid(identity=0)" in str(caught.value)
     assert caught.value.location.file == __file__  # type: ignore[attr-defined]

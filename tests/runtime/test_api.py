@@ -423,3 +423,29 @@ def test_two_arrays_are_broadcast_to_one_shape() -> None:
     assert wf.allclose(x, x[:1], 1, device="emulator").tolist() == [True, False, False]
     assert not wf.array_equal(x, y, device="emulator"), "of other shapes"
     assert wf.array_equal(y[:0], y[:0], device="emulator")
+
+
+LIBRARIES = [np.array, lambda v, t: np.asarray(v, t)[()], lambda v, t: np.array([v], t).reshape(())]
+
+
+@pytest.mark.parametrize("of", LIBRARIES)
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, np.uint8, bool])
+def test_a_number_may_be_an_array_of_rank_0(of: Any, kind: Any) -> None:
+    """As NumPy takes it for ``initial=``: also in a tuple, and as a parameter of the user's program."""
+    x = np.arange(6).astype(kind)
+    start = of(1, kind)
+    assert wf.sum(x, initial=start) == x.sum() + 1
+    assert wf.max(x, initial=start) == max(x.max(), start)
+    assert wf.reduce(x, lambda v, *, by: wf.fold(wf.SUM, v * by), by=of(2, np.int64)) == (x * np.int64(2)).sum()
+    pair = wf.monoid(identity=(0.0, 0.0))(lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    one = np.ones(3, np.float32)
+    found = wf.reduce(one, one, what=pair, initial=(of(1, kind), of(0, kind)))
+    assert [float(v) for v in found] == [4.0, 3.0]
+
+
+def test_a_number_may_be_a_tensor_of_rank_0() -> None:
+    torch = pytest.importorskip("torch")
+    assert wf.sum(torch.ones(3), initial=torch.tensor(2.0)) == 5
+    assert wf.sum(torch.ones(3, dtype=torch.int32), initial=torch.tensor(2)) == 5
+    with pytest.raises(wf.WarpfoldError, match="WF136"):
+        wf.sum(torch.ones(3, dtype=torch.int32), initial=torch.tensor(2.5))
