@@ -570,6 +570,12 @@ def captures(x):
 
 def several(*xs):
     return wf.fold(total, xs[0] * xs[-1])
+
+def unknown(x):
+    return wf.fold(total, unhelpful(x))
+
+def unhelpful(x):
+    return x * factor
 """
 
 
@@ -590,8 +596,9 @@ def test_a_function_of_any_number_of_inputs(tmp_path: Path) -> None:
         ("branches", ["WF201: ", "rows.py:11: return a if a > b else b", "wf.where"]),
         ("two", ["WF208: combine function two returns 2 value(s): expected 1", "rows.py:13"]),
         ("unfolded", ["WF212: result 0 of unfolded was never reduced", "rows.py:17"]),
-        ("misspelt", ["WF810: ", "AttributeError: module 'warpfold' has no attribute 'sqaured'",
-                      "from ", "rows.py:21: return wf.fold(total, helper(x))", "rows.py:24: return wf.sqaured(x)"]),
+        ("misspelt", ["WF175: warpfold has no sqaured", "rows.py:24: return wf.sqaured(x)"]),
+        ("unknown", ["WF810: ", "NameError: name 'factor' is not defined", "from ",
+                     "rows.py:34: return wf.fold(total, unhelpful(x))", "rows.py:37: return x * factor"]),
         ("captures", ["WF205: the function uses a value of type ndarray", "rows.py:28: return wf.fold(total, x"]),
     ],
 )  # fmt: skip
@@ -606,7 +613,7 @@ def test_mistakes_in_the_users_file(tmp_path: Path, name: str, texts: Sequence[s
 def test_a_file_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "rows.py"
     path.write_text(USER_FILE)
-    assert "it has total branches two unfolded misspelt helper captures several" in fails("run", path)
+    assert "it has total branches two unfolded misspelt helper captures several unknown unhelpful" in fails("run", path)
 
 
 def test_a_file_that_does_not_import_shows_the_users_lines_only(tmp_path: Path) -> None:
