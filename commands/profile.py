@@ -42,7 +42,7 @@ def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
     """
     tool = Profiler()
     with screen.progress("profiling on the emulator"):
-        watched = watch(work, tool)
+        watched = watch(work, tool, json=json)
     found = _launches(watched, tool.profiles)
     if json:
         screen.show(screen.as_json(_facts(watched, found)))

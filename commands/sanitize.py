@@ -24,7 +24,7 @@ def sanitize(work: Work, *, json: bool) -> bool:
     title = "; ".join([work.request.op, *work.launches]) if work.is_ptx else work.request.title()
     with screen.progress("sanitizing on the emulator"):
         try:
-            watch(work, tool)
+            watch(work, tool, json=json)
         except WarpfoldError as e:
             if not tool.launches:
                 raise

@@ -10,11 +10,12 @@ FILE.ptx have the names of the launch, else ``argument 0`` or the name of their 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -93,13 +94,15 @@ class Watched:
     outcome: run.Outcome | None = None
 
 
-def watch(work: Work, tool: Tool | None) -> Watched:
+def watch(work: Work, tool: Tool | None, *, json: bool = False) -> Watched:
     """Runs all launches with ``tool`` watching.
+
+    What kernels print goes to standard output, or to standard error where that is for ``json``.
 
     Raises:
         WarpfoldError: whatever is wrong with the request (WF8xx, WF5xx, WF70x), or what a kernel does (WF71x, WF72x).
     """
-    return _program(work, tool) if work.is_ptx else _operation(work, tool)
+    return _program(work, tool, sys.stderr if json else None) if work.is_ptx else _operation(work, tool)
 
 
 def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
@@ -113,7 +116,7 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
         raise error("WF827", problem=f"{work.request.op} is a program, and does not run on cuda", remedy=remedy)
     name, _, path = (output or "").partition("=")
     target = Output(path) if path else None
-    watched = watch(work, None)
+    watched = watch(work, None, json=json)
     if output is not None and (target is None or name not in watched.named):
         raise error("WF828", text=output, known=" ".join(watched.named) or "none, since no array has a name")
     if target is not None:
@@ -162,7 +165,7 @@ class _Aligned(Arrays):
         super().allocate(axes, types, out, keepdims, checks, order)
 
 
-def _program(work: Work, tool: Tool | None) -> Watched:
+def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:
     from ..runtime.emulator import Memory, launch, parse
 
     launches = [launching.read(text) for text in work.launches]
@@ -172,7 +175,7 @@ def _program(work: Work, tool: Tool | None) -> Watched:
     for one, (kernel, values) in zip(launches, calls, strict=True):
         launch(
             module, kernel, one.grid, one.block, values, arena.memory,
-            shared_bytes=one.shared, cluster=one.cluster, max_steps=work.max_steps, tool=tool,
+            shared_bytes=one.shared, cluster=one.cluster, max_steps=work.max_steps, tool=tool, out=out,
         )  # fmt: skip
     title = "; ".join([work.request.op, *(one.text for one in launches)])
     most = max((x.size for x in arena.arrays.values()), default=0)

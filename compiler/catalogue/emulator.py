@@ -10,7 +10,7 @@ ROWS: Rows = {
         "WF702": (
             "PTX line {line}: '{text}': unknown instruction {opcode!r}: "
             "expected one of the supported opcodes {supported}",
-            "add it to its family's TABLE in runtime/emulator, or compile the kernel without it",
+            "write an instruction of the PTX ISA; docs/ptx.md lists those that are run",
         ),
         "WF703": ("PTX line {line}: '{text}': {problem}", "use a form the PTX ISA lists for this instruction"),
         "WF704": ("PTX line {line}: '{text}': no {kind} is called {name!r}", "declare it before its use"),
@@ -46,7 +46,15 @@ ROWS: Rows = {
         "WF718": ("emulator memory: {problem}", "pass what allocate or bind returned"),
         "WF719": ("branch index {index} is not below {count}, the size of its table; {place}", "check the index first"),
         "WF720": ("lane {lane} runs a warp-wide instruction whose membermask {mask} lacks it; {place}", "add the lane"),
+        "WF721": (
+            "the emulator does not run {what}; {place}",
+            "let no thread come here on the emulator, or run the kernel on a GPU; docs/ptx.md lists what is run",
+        ),
         "WF722": ("undefined: {problem}; {place}", "the ISA gives this no meaning: keep to what it expects"),
+        "WF723": (
+            "assertion failed: {message}, in {function} at {file}:{line}; {place}",
+            "look at what the kernel asserts there",
+        ),
         "WF730": (
             "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
             "{others}; {place}",

@@ -79,8 +79,6 @@ def _hints(form: Form) -> int:
 
 
 def _cp(form: Form) -> Op:
-    if "reduce" in form.left:
-        raise form.fail("expected cp.async, got a copy that reduces: only atom and red do that here")
     form.pick("async")
     if form.flag("bulk"):
         return _bulk(form)
@@ -155,8 +153,6 @@ def _bulk(form: Form) -> Op:
     if form.flag("wait_group"):
         form.drop("read")
         return _wait("bulk", form.operands(1)[0], form)
-    if "tensor" in form.left or "multicast::cluster" in form.left or "prefetch" in form.left:
-        raise form.fail("expected a copy of a run of bytes, without a tensor map or multicast")
     hinted = _hints(form)
     grouped = form.flag("bulk_group")
     if grouped:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from ...compiler.errors import error
+from . import lacking
 from .cursor import Cursor, variables
 from .layout import RESERVED
 from .module import Function, Module
@@ -70,6 +71,7 @@ class Body:
         self.next_scope = 1
         self.labels: dict[tuple[tuple[int, ...], str], int] = {}
         self.tables: dict[tuple[tuple[int, ...], str], tuple[Label, ...]] = {}
+        self.lacks = ""  # of the instruction that is read
         for item in [*function.params, *function.returns]:
             self.scopes[0][item.name] = item
 
@@ -165,6 +167,9 @@ class Body:
             cursor.expect(";")
             self.tables[self.path, name] = tuple(Label(n, self.path) for n in names)
             return
+        if cursor.token.text in (".callprototype", ".calltargets"):  # for calls through pointers
+            cursor.skip_statement()
+            return
         if (self.path, name) in self.labels:
             raise cursor.fail(f"expected one label {name!r}, got two")
         self.labels[self.path, name] = len(self.function.code)
@@ -191,12 +196,17 @@ class Body:
             guard = found
         opcode, *mods = cursor.kind("id").text.split(".")
         operands: list[Operand] = []
-        while not cursor.accept(";"):
-            operands.append(self._operand(opcode))
-            if cursor.token.text != ";":
-                cursor.expect(",")
+        self.lacks = lacking.what(opcode, mods)
+        if self.lacks:
+            cursor.skip_statement()
+        else:
+            while not cursor.accept(";"):
+                operands.append(self._operand(opcode))
+                if cursor.token.text != ";":
+                    cursor.expect(",")
         text = " ".join(cursor.source.text[start : cursor.tokens[cursor.at - 1].start + 1].split())
-        self.function.code.append(Instruction(opcode, tuple(mods), tuple(operands), line, text, guard, negated))
+        made = Instruction(opcode, tuple(mods), tuple(operands), line, text, guard, negated, self.lacks)
+        self.function.code.append(made)
 
     def _operand(self, opcode: str) -> Operand:
         cursor = self.cursor
@@ -252,6 +262,7 @@ class Body:
         if isinstance(found, Reg):
             return found
         if isinstance(found, Variable):
+            self.lacks = self.lacks or found.lacks
             return Sym(found)
         if name[:1] == "%" and name[1:] in SPECIALS:
             return Special(name[1:])
@@ -263,11 +274,11 @@ class Body:
             return Label(name, self.path)
         if opcode == "call":
             return Name(name)
+        self.lacks = lacking.POINTERS if name in self.module.functions else lacking.special(name)
+        if self.lacks:
+            return Imm(0)
         line = self.cursor.tokens[self.cursor.at - 1].line
         text = self.cursor.source.quote(line)
-        if name in self.module.functions:
-            problem = f"expected a variable, got the function {name!r}: calls through pointers are not run"
-            raise error("WF703", line=line, text=text, problem=problem)
         raise error("WF704", line=line, text=text, kind="name", name=name)
 
     def _reserved(self) -> Variable:

@@ -40,7 +40,7 @@ def _exit(form: Form) -> Op:
 
 def _trap(form: Form) -> Op:
     form.operands(0)
-    return Op(end="trap")
+    return Op(end="trap", fault=("WF717", {}))
 
 
 def _nothing(_form: Form) -> Op:

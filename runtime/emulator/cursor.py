@@ -7,6 +7,7 @@ import struct
 import numpy as np
 
 from ...compiler.errors import WarpfoldError
+from . import lacking
 from .text import Source, Token, float_of, literal, tokenize
 from .types import DTYPE, WIDTH, Imm, Variable, nbytes
 
@@ -100,6 +101,21 @@ class Cursor:
             if self.take().kind == "end":
                 raise self.fail("expected ')', got the end of the text")
 
+    def skip_statement(self) -> None:
+        """Skips a statement to its semicolon, brackets in pairs."""
+        open_: list[str] = []
+        while open_ or self.token.text != ";":
+            token = self.take()
+            if token.kind == "end" or token.text in _CLOSES.values():
+                if not open_ or token.text != open_.pop():
+                    raise self.source.syntax(token.line, f"expected ';', got {token.text!r}")
+            elif token.text in _CLOSES and token.kind == "punct":
+                open_.append(_CLOSES[token.text])
+        self.expect(";")
+
+
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
+
 
 def variables(cursor: Cursor, space: str) -> list[Variable]:
     """The variables declared after a state space: ``.align 4 .b8 name[16] = {...}, other``; leaves the end token."""
@@ -112,20 +128,23 @@ def variables(cursor: Cursor, space: str) -> list[Variable]:
             cursor.skip_parentheses()
     if cursor.token.text in (".v2", ".v4"):
         lanes = int(cursor.take().text[2:])
-    type_ = cursor.type_()
+    lacks = lacking.OPAQUE.get(cursor.token.text, "")
+    if lacks:
+        cursor.take()
+    type_ = "b64" if lacks else cursor.type_()
     while cursor.token.text in (".ptr", ".align") or cursor.token.text in _PTR_SPACES:
         if cursor.take().text == ".align":
             cursor.integer()  # .ptr .global .align 16: what the pointer points at, not the parameter
-    out = [_variable(cursor, space, type_, lanes, align)]
+    out = [_variable(cursor, space, type_, lanes, align, lacks)]
     while space not in ("param", "stack") and cursor.accept(","):
-        out.append(_variable(cursor, space, type_, lanes, align))
+        out.append(_variable(cursor, space, type_, lanes, align, lacks))
     return out
 
 
 _PTR_SPACES = (".global", ".const", ".local", ".shared")
 
 
-def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int) -> Variable:
+def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int, lacks: str) -> Variable:
     name = cursor.kind("id").text
     count, external = lanes, False
     while cursor.accept("["):
@@ -134,29 +153,47 @@ def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int) ->
         else:
             count *= cursor.integer()
             cursor.expect("]")
-    init = _initial(cursor, type_) if cursor.accept("=") else None
+    init = None
+    if cursor.accept("=") and lacks:
+        cursor.skip_braces()
+    elif cursor.tokens[cursor.at - 1].text == "=":
+        init, lacks = _initial(cursor, type_)
     if external and init is not None:
         count, external = len(init) // nbytes(type_), False
     size = 0 if external else count * nbytes(type_)
     if init is not None:
         init = init.ljust(size, b"\0")
-    return Variable(name, space, max(align, nbytes(type_) * lanes), size, type_, init, external)
+    return Variable(name, space, max(align, nbytes(type_) * lanes), size, type_, init, external, lacks)
 
 
-def _initial(cursor: Cursor, type_: str) -> bytes:
-    """An initialiser's bytes, in order; nested braces are flat as PTX fills rows completely."""
+def _initial(cursor: Cursor, type_: str) -> tuple[bytes, str]:
+    """An initialiser's bytes, in order, and what is lacking of it; nested braces are flat: PTX fills whole rows."""
     if cursor.accept("{"):
-        parts = b""
+        parts, lacks = b"", ""
         while not cursor.accept("}"):
-            parts += _initial(cursor, type_)
+            part, lacking_part = _initial(cursor, type_)
+            parts, lacks = parts + part, lacks or lacking_part
             cursor.accept(",")
-        return parts
+        return parts, lacks
     if cursor.token.kind == "id":
-        raise cursor.fail(f"expected a number in the initialiser, got the symbol {cursor.token.text!r}")
+        _address(cursor)
+        return bytes(nbytes(type_)), lacking.ADDRESSES
     imm = cursor.number()
+    if cursor.token.text == "(":  # a byte of an address: 0xFF00(name)
+        cursor.skip_parentheses()
+        return bytes(nbytes(type_)), lacking.ADDRESSES
     if type_ == "f32":
-        return struct.pack("<f", float_of(imm)) if imm.width != 32 else struct.pack("<I", imm.value)
+        return struct.pack("<f", np.float32(float_of(imm))) if imm.width != 32 else struct.pack("<I", imm.value), ""
     if type_ == "f64":
-        return struct.pack("<d", float_of(imm))
+        return struct.pack("<d", float_of(imm)), ""
     mask = (1 << WIDTH[type_]) - 1
-    return (int(imm.value) & mask).to_bytes(np.dtype(DTYPE[type_]).itemsize, "little")
+    return (int(imm.value) & mask).to_bytes(np.dtype(DTYPE[type_]).itemsize, "little"), ""
+
+
+def _address(cursor: Cursor) -> None:
+    """``name``, ``generic(name)``, and an offset."""
+    cursor.kind("id")
+    if cursor.token.text == "(":
+        cursor.skip_parentheses()
+    if cursor.accept("+") or cursor.token.text == "-":
+        cursor.integer()

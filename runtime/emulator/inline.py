@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...compiler.errors import error
+from . import lacking
 from .layout import Region
 from .module import Function, Module
 from .types import Args, Instruction, Label, Mem, Name, Operand, Pair, Reg, Sym, Variable, Vec
@@ -18,12 +19,16 @@ from .types import Not as Negated
 
 @dataclass
 class Frame:
-    """One copy of a function: ``base`` is added to its register numbers, ``bound`` maps its variables."""
+    """One copy of a function: ``base`` is added to its register numbers, ``bound`` maps its variables.
+
+    ``site`` is the call, which stands for what has no line of its own.
+    """
 
     function: Function
     number: int
     base: int
     bound: dict[Variable, Variable]
+    site: Instruction | None = None
 
 
 class Flat:
@@ -94,15 +99,17 @@ class Flat:
         name = operands.pop(0) if operands else None
         values = operands.pop(0).items if operands and isinstance(operands[0], Args) else ()  # type: ignore[union-attr]
         if not isinstance(name, Name) or operands:
-            raise error("WF703", line=ins.line, text=ins.text, problem="expected a direct call of a named function")
+            self._refuse(frame, ins, lacking.POINTERS)
+            return
         callee = self.module.functions.get(name.name)
         if callee is None:
             raise error("WF704", line=ins.line, text=ins.text, kind="function defined in this module", name=name.name)
         if not callee.defined:
-            problem = f"expected a function with a body, got {callee.name!r}: printf, malloc and the like are not run"
-            raise error("WF703", line=ins.line, text=ins.text, problem=problem)
+            self._refuse(frame, ins, f"the function {callee.name!r}, which has no body here")
+            return
         if callee.name in self._active:
-            raise error("WF703", line=ins.line, text=ins.text, problem="expected a call that is not recursive")
+            self._refuse(frame, ins, "calls that are recursive")
+            return
         if (len(results), len(values)) != (len(callee.returns), len(callee.params)):
             want = f"{len(callee.returns)} results and {len(callee.params)} arguments"
             problem = f"expected {want}, got {len(results)} and {len(values)}"
@@ -111,10 +118,14 @@ class Flat:
             self._jump(frame, ins, k + 1, ins.guard, not ins.negated)
         self._enter(frame, ins, callee, results, values)
 
+    def _refuse(self, frame: Frame, ins: Instruction, what: str) -> None:
+        """A call that is not run, in the place of its code."""
+        self.code.append(self._renamed(frame, replace(ins, operands=(), lacks=what)))
+
     def _enter(
         self, frame: Frame, ins: Instruction, callee: Function, results: Sequence[Operand], values: Sequence[Operand]
     ) -> None:
-        inner = Frame(callee, self._number(), self._grow(callee), {})
+        inner = Frame(callee, self._number(), self._grow(callee), {}, ins)
         for formal, actual in zip(callee.params, values, strict=True):
             self._pass(frame, inner, ins, formal, actual, True)
         for formal, actual in zip(callee.returns, results, strict=True):
@@ -147,7 +158,8 @@ class Flat:
         operands = tuple(self._operand(frame, op) for op in ins.operands)
         guard = self._operand(frame, ins.guard) if ins.guard is not None else None
         assert guard is None or isinstance(guard, Reg)
-        return replace(ins, operands=operands, guard=guard)
+        where = frame.site if not ins.line and frame.site is not None else ins
+        return replace(ins, operands=operands, guard=guard, line=where.line, text=where.text)
 
     def _operand(self, frame: Frame, op: Operand) -> Operand:
         match op:

@@ -15,10 +15,12 @@ from . import (
     conversion,
     floating,
     integer,
+    lacking,
     matrix,
     mbarrier,
     mma,
     moves,
+    system,
     video,
     warp,
     wmma,
@@ -54,7 +56,7 @@ SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
 
 def build(ins: Instruction) -> list[Op]:
     """The ops of one instruction, or the error that names its line."""
-    builder = TABLE.get(ins.opcode)
+    builder = lacking.refusal if ins.lacks else TABLE.get(ins.opcode) or system.TABLE.get(ins.opcode)
     if builder is None:
         raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))
     ops = builder(Form(ins))

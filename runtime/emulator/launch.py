@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .machine import Machine
 from .memory import Memory
 from .module import Function, Module
 from .parser import read_module
+from .printing import Printed
 from .program import Program
 from .schedule import Lockstep, Schedule, Seeded
 from .tool import Tool, both
@@ -87,6 +88,7 @@ class Launch:
         self.shared_stride = align_up(self.shared_size, 32)
         self.local_stride = align_up(program.flat.local.size, 32)
         self.max_steps = DEFAULT_STEPS if max_steps is None else max_steps
+        self.printed = Printed()
         self.stats = LaunchStats(threads=prod(self.grid) * self.threads, ctas=prod(self.grid))
         _check_shape(self)
         raw = _pack(program.kernel, program, args)
@@ -272,6 +274,7 @@ def launch(
     max_steps: int | None = None,
     tool: Tool | None = None,
     seed: int | None = None,
+    out: TextIO | None = None,
 ) -> LaunchStats:
     """Runs kernel ``entry`` to its end.
 
@@ -279,7 +282,8 @@ def launch(
     are. ``shared_bytes`` is dynamic shared memory per CTA. Without ``cluster`` a CTA is one, unless the kernel says how
     many CTAs are. ``max_steps`` (default 2**22) is the number of blocks run by
     groups of threads before an endless loop is assumed. ``tool`` watches. ``seed`` draws a schedule, the same whenever
-    it is given: threads, CTAs and weak stores come in any order that the machine allows.
+    it is given: threads, CTAs and weak stores come in any order that the machine allows. ``out`` is where the kernel
+    prints, standard output by default.
 
     Raises:
         EmulatorError: WF705 to WF709 and WF733 for what cannot be launched; else what the kernel does wrong, WF710 to
@@ -291,4 +295,8 @@ def launch(
     if cluster is None:
         x, y, z = (*program.kernel.limits.get("reqnctapercluster", ()), 1, 1, 1)[:3]
         cluster = x, y, z
-    return Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed).run()
+    made = Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed)
+    try:
+        return made.run()
+    finally:
+        made.printed.show(out)

@@ -156,7 +156,8 @@ class Machine:
                 self.go(block.next, lanes.select(~mask))
                 lanes = lanes.select(mask)
         if block.end == "trap":
-            raise self.launch.located("WF717", block.last.ins, self, int(lanes.numbers[0]))
+            code, facts = block.last.op.fault
+            raise self.launch.located(code, block.last.ins, self, int(lanes.numbers[0]), **facts)
         self.go(taken, lanes)
 
     def _table(self, block: Block, lanes: Lanes, index: Array) -> None:

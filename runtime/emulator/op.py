@@ -31,6 +31,7 @@ class Op:
         end: it ends a block: branch, table, exit, barrier, arrive, cluster_arrive, cluster_wait, trap.
         targets: for a branch or table, the indices of the instructions it may go to.
         detail: words the scheduler reads, such as ``count`` for a barrier that names its number of threads.
+        fault: for a trap, the code of the error and its facts.
     """
 
     reads: tuple[tuple[Operand, str], ...] = ()
@@ -41,6 +42,7 @@ class Op:
     end: str = ""
     targets: tuple[int, ...] = ()
     detail: tuple[str, ...] = ()
+    fault: tuple[str, dict[str, object]] = ("", {})
 
 
 Builder = Callable[["Form"], "Op | list[Op]"]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from . import lacking, system
 from .body import Body
 from .cursor import Cursor, variables
 from .module import Function, Module
 from .text import Source
 from .types import Reg, Variable
 
+_SPACES = (".global", ".const", ".shared", ".tex")
 _LINKAGE = (".visible", ".extern", ".weak", ".common")
 _LIMITS = tuple(
     ".maxntid .reqntid .minnctapersm .maxnctapersm .maxnreg .reqnctapercluster .maxclusterrank".split()  # noqa: SIM905
 )
-_FLAGS = (".explicitcluster", ".noreturn", ".abi_preserve", ".blocksareclusters")
+_ABI = (".abi_preserve", ".abi_preserve_control")
+_FLAGS = (".explicitcluster", ".noreturn", ".blocksareclusters")
 
 
 def read_module(text: str) -> Module:
@@ -21,6 +26,7 @@ def read_module(text: str) -> Module:
     module = Module(cursor.source)
     while cursor.token.kind != "end":
         _item(cursor, module)
+    system.define(module)
     return module
 
 
@@ -41,9 +47,11 @@ def _item(cursor: Cursor, module: Module) -> None:
     elif word == ".section":
         cursor.kind("id")
         cursor.skip_braces()
+    elif word == ".alias":
+        cursor.skip_statement()
     elif word in _LINKAGE:
         _linked(cursor, module, word == ".extern")
-    elif word in (".entry", ".func", ".global", ".const", ".shared"):
+    elif word in (".entry", ".func", *_SPACES):
         cursor.at -= 1
         _linked(cursor, module, False)
     elif word != ";":
@@ -54,10 +62,12 @@ def _linked(cursor: Cursor, module: Module, external: bool) -> None:
     word = cursor.take().text
     if word in (".entry", ".func"):
         _function(cursor, module, word == ".entry")
-    elif word in (".global", ".const", ".shared"):
-        found = variables(cursor, word[1:])
+    elif word in _SPACES:
+        found = variables(cursor, "global" if word == ".tex" else word[1:])
+        if word == ".tex":  # the old way to declare a texture
+            found = [replace(v, lacks="textures") for v in found]
         if external and word != ".shared":
-            raise cursor.fail(f"expected a variable defined in this module, got .extern {found[0].name}")
+            found = [replace(v, lacks=v.lacks or lacking.ELSEWHERE) for v in found]
         module.variables += found
         cursor.expect(";")
     else:
@@ -106,7 +116,7 @@ def _formals(cursor: Cursor, function: Function) -> list[Variable | Reg]:
 def _directives(cursor: Cursor, function: Function) -> None:
     while cursor.token.kind == "id":
         word = cursor.take().text
-        if word in _LIMITS:
+        if word in _LIMITS or word in _ABI:
             function.limits[word[1:]] = cursor.integers()
         elif word == ".pragma":
             cursor.kind("string")

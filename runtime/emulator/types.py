@@ -78,7 +78,8 @@ class Special:
 class Variable:
     """A declared variable; ``size`` in bytes, ``space`` one of global const shared local param.
 
-    ``external`` marks dynamic shared memory, whose size comes with the launch.
+    ``external`` marks dynamic shared memory, whose size comes with the launch; ``lacks`` says what makes the emulator
+    refuse whoever uses it.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Variable:
     type: str
     init: bytes | None = None
     external: bool = False
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,10 @@ Operand: TypeAlias = Reg | Imm | Special | Sym | Mem | Vec | Pair | Not | Label 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One PTX statement: ``ld.global.f32`` has opcode ``ld`` and modifiers ``(global, f32)``; ``line`` is 1-based."""
+    """One PTX statement: ``ld.global.f32`` has opcode ``ld`` and modifiers ``(global, f32)``; ``line`` is 1-based.
+
+    ``lacks`` is what the emulator lacks of it, in words: whoever comes to it is refused.
+    """
 
     opcode: str
     mods: tuple[str, ...]
@@ -171,6 +176,7 @@ class Instruction:
     text: str
     guard: Reg | None = None
     negated: bool = False
+    lacks: str = ""
 
 
 CARRY = Reg(0, "pred", "carry flag")

@@ -29,7 +29,7 @@ class Finding:
 
     Attributes:
         kind: out-of-bounds, misaligned, uninitialised, shared-race, cluster-race, global-race, barrier-divergence,
-            deadlock, warp-mask, warp-synchrony, no-end or trap.
+            deadlock, warp-mask, warp-synchrony, no-end, assertion or trap.
         line, text: the instruction in the PTX.
         threads: one or two places: who met the fault, and the other access or thread it is about.
         where: array, element and byte; empty where no memory is touched.

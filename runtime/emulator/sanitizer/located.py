@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 KINDS = {
     "WF710": "out-of-bounds", "WF711": "misaligned", "WF712": "out-of-bounds", "WF713": "out-of-bounds",
     "WF714": "deadlock", "WF715": "warp-mask", "WF716": "no-end", "WF717": "trap", "WF719": "out-of-bounds",
-    "WF720": "warp-mask", "WF722": "trap", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
+    "WF720": "warp-mask", "WF722": "trap",
+    "WF723": "assertion", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
 }  # fmt: skip
 """The kind of finding that an error of the emulator is, where it is one of the kernel."""
 _PLACE = re.compile(

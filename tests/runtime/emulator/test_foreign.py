@@ -13,7 +13,6 @@ import pytest
 from emulator_harness import aligned
 from foreign import CASES, FOREIGN, Case
 
-from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
 
 
@@ -116,17 +115,3 @@ def test_the_sanitizer_finds_nothing_in_a_right_kernel(source: str) -> None:
     for case, name in {(c.kernel, c.number): (c, n) for c, n in RUNS if c.source == source}.values():
         if case.kernel != "tail_in_step":
             assert started(case, name, emulator.sanitize)[0] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("recursion", r"WF703: PTX line \d+: 'call\.uni .*_Z9ackermannii.*expected a call that is not recursive"),
-        ("pointers", r"WF701: PTX line \d+: '\.global .* table.*expected a number in the initialiser, got the symbol"),
-        ("printf", r"WF703: PTX line \d+: 'call\.uni .*expected a function with a body, got 'vprintf'"),
-        ("malloc", r"WF703: PTX line \d+: 'call\.uni .*expected a function with a body, got 'malloc'"),
-    ],
-)
-def test_what_is_not_run_is_refused_where_it_stands(name: str, message: str) -> None:
-    with pytest.raises(EmulatorError, match=message):
-        load(f"refused_{name}")

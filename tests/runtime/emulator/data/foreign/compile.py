@@ -31,6 +31,7 @@ SOURCES: dict[str, tuple[int, ...]] = {
     "groups": (100,),
     "halves": (75, 90),
     "integers": (75, 100),
+    "lacking": (90,),
     "last_block": ALL,
     "locals": (75, 90),
     "loops": (75, 90),
@@ -55,10 +56,6 @@ DEBUG = ("async_copies", "constants", "divergence", "functions", "last_block", "
 
 VARIANTS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "roundings_ftz": ("roundings", 90, ("--ftz=true",)),
-    "refused_recursion": ("refused", 75, ("-DRECURSION",)),
-    "refused_pointers": ("refused", 75, ("-DPOINTERS",)),
-    "refused_printf": ("refused", 75, ("-DPRINTF",)),
-    "refused_malloc": ("refused", 75, ("-DMALLOC",)),
 }
 """Other outputs: their source, target and flags."""
 
