@@ -10,6 +10,7 @@ from .combine import clone, combine, splat, tree, width
 from .dialect.base import element
 from .formulas import Read, needed
 from .mlir import arith, ir, math
+from .postorder import postorder
 from .reader import made_by
 from .terms import Term, sums_of
 from .uniform import known
@@ -37,12 +38,8 @@ class Anchored:
         self._picks = _is_pick(ends, self.anchor_of(self._left), self.anchor_of(self._right))
         factors = [v for k in self.sums for term in terms[k] for v in term]
         self._moving = _ops(block, needed(factors, set(ends), read))
-
-        def has_sum(v: Any) -> bool:
-            node = read(v)
-            return any(map(has_sum, node.args)) if node.op == "mul" else v in self.sums_of(arguments)
-
-        self.linear = all(any(map(has_sum, term)) for k in self.sums for term in terms[k])
+        with_sum = _products_with(factors, set(self.sums_of(arguments)), read)
+        self.linear = all(not with_sum.isdisjoint(term) for k in self.sums for term in terms[k])
 
     def anchor_of(self, state: Sequence[Any]) -> list[Any]:
         """The values of a state that are its anchor."""
@@ -132,6 +129,15 @@ def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 def _ops(block: Any, wanted: set[Any]) -> list[Any]:
     """The ops of ``block``, in order, that make the ``wanted`` values."""
     return [o for o in (o.operation for o in block.operations) if any(r in wanted for r in o.results)]
+
+
+def _products_with(factors: Sequence[Any], sums: set[Any], read: Read) -> set[Any]:
+    """The sums among the ``factors``, and the products that have one as a factor."""
+    found = set(sums)
+    for v in postorder(factors, lambda v: read(v).args if read(v).op == "mul" else ()):
+        if read(v).op == "mul" and not found.isdisjoint(read(v).args):
+            found.add(v)
+    return found
 
 
 def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+from .postorder import postorder
+
 
 class Node(NamedTuple):
     """What a node is.
@@ -47,11 +49,4 @@ def independent(made: Sequence[Hashable], values: set[int], read: Read) -> set[i
 
 
 def _below(ends: Sequence[Hashable], known: set[Any], read: Read) -> set[Any]:
-    found: set[Any] = set()
-    stack = list(ends)
-    while stack:
-        v = stack.pop()
-        if v not in found and v not in known:
-            found.add(v)
-            stack += read(v).args
-    return found
+    return set(postorder(ends, lambda v: read(v).args, known))

@@ -49,13 +49,17 @@ def narrowed(program: Program) -> tuple[Program, int | None]:
 
 def _element(e: Expr) -> Expr | None:
     """``e`` in the narrower type, where it is an element of few bits, or 0 outside a mask; else None."""
-    t = _NARROW[e.dtype]
-    if e.op == "cast" and e.args[0].dtype in _SERVED[e.dtype]:
-        return Expr("cast", e.args, t, e.space, e.value, e.where)
-    if e.op != "where" or e.args[2].op != "const" or e.args[2].value != 0:
+    t, masks = _NARROW[e.dtype], list[Expr]()
+    while e.op == "where" and e.args[2].op == "const" and e.args[2].value == 0:
+        masks.append(e)
+        e = e.args[1]
+    if e.op != "cast" or e.args[0].dtype not in _SERVED[e.dtype]:
         return None
-    inside, nothing = _element(e.args[1]), Expr("const", (), t, "scalar", 0)
-    return inside and Expr("where", (e.args[0], inside, nothing), t, e.space, e.value, e.where)
+    nothing = Expr("const", (), t, "scalar", 0)
+    found = Expr("cast", e.args, t, e.space, e.value, e.where)
+    for m in reversed(masks):
+        found = Expr("where", (m.args[0], found, nothing), t, m.space, m.value, m.where)
+    return found
 
 
 def _extreme(program: Program, reduce: Expr, monoid: MonoidGraph) -> Expr | None:

@@ -18,13 +18,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from .formulas import Node, Read, needs
+from .postorder import postorder
 
 Term = tuple[Any, ...]
 """The nodes of a value, or of the two factors of a product."""
 LEFT, RIGHT = 1, 2
+MOST_TERMS = 64
+"""Terms of a sum at most: one that is doubled on each of n lines has 2^n."""
+
+
+class _Formula(NamedTuple):
+    """What a node says of its state, with both states called alike.
+
+    Attributes:
+        sides: which states have a part in it.
+        number: the same for the same formula.
+        anchored: whether the anchor has a part in it.
+        own: whether it is a value of a state, or a product with one.
+    """
+
+    sides: int
+    number: int
+    anchored: bool
+    own: bool
 
 
 def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
@@ -52,57 +71,61 @@ class _Formulas:
     def __init__(self, made: Sequence[Any], sums: set[int], read: Read) -> None:
         self.made, self.count, self.read_node = made, len(made), read
         self.anchor = {v: k for k, v in enumerate(made) if k not in sums}
-        self.memo: dict[Any, tuple[int, str]] = {}
+        self.memo: dict[Any, _Formula] = {}
+        self.numbers: dict[tuple[Hashable, ...], int] = {}
 
     def terms_of(self, sums: Sequence[int]) -> dict[int, list[Term]] | None:
         """The left state's terms of each sum; None where one is no sum of what both states are from the anchor."""
         found = {}
         for k in sums:
-            sides: dict[int, list[tuple[str, Term]]] = {LEFT: [], RIGHT: []}
+            sides: dict[int, list[Term]] = {LEFT: [], RIGHT: []}
             for term in self.terms(self.made[k]):
-                side, text = self.of_term(term)
-                if side not in sides or not any(map(self.is_own, term)):
+                factors = [self.of(v) for v in term]
+                side = reduce(int.__or__, (f.sides for f in factors))
+                if side not in sides or not any(f.own for f in factors):
                     return None
-                sides[side].append((text, term))
-            left, right = (sorted(text for text, _ in terms) for terms in sides.values())
-            if left != right or not any("anchor" in text for text in left):
+                sides[side].append(term)
+            left, right = (sorted(sorted(self.of(v).number for v in t) for t in terms) for terms in sides.values())
+            if left != right or not any(self.of(v).anchored for term in sides[LEFT] for v in term):
                 return None
-            found[k] = [term for _, term in sides[LEFT]]
+            found[k] = sides[LEFT]
         return found
 
     def read(self, v: Any) -> Node:
         return Node("anchor", (), self.anchor[v]) if v in self.anchor else self.read_node(v)
 
     def terms(self, v: Any) -> list[Term]:
-        """What is added up to ``v``."""
-        node = self.read(v)
-        if node.op == "add":
-            return [t for x in node.args for t in self.terms(x)]
-        if node.op in ("mul", "fma"):
-            a, b, *rest = node.args
-            return [(a, b), *(t for x in rest for t in self.terms(x))]
-        return [(v,)]
+        """What is added up to ``v``; ``v`` itself, which is no sum of both states then, where that is too much."""
+        found, left = list[Term](), [v]
+        while left:
+            x = left.pop()
+            node = self.read(x)
+            if node.op == "add":
+                left += reversed(node.args)
+            elif node.op in ("mul", "fma"):
+                a, b, *rest = node.args
+                found.append((a, b))
+                left += rest
+            else:
+                found.append((x,))
+            if len(found) + len(left) > MOST_TERMS:
+                return [(v,)]
+        return found
 
-    def of_term(self, term: Term) -> tuple[int, str]:
-        read = [self.of(v) for v in term]
-        return reduce(int.__or__, (side for side, _ in read)), "*".join(sorted(text for _, text in read))
-
-    def of(self, v: Any) -> tuple[int, str]:
-        """Which states have a part in ``v``, and its formula, in which both are called alike."""
-        if v not in self.memo:
-            self.memo[v] = self._of(v)
+    def of(self, v: Any) -> _Formula:
+        """What ``v`` says."""
+        for x in postorder([v], lambda x: self.read(x).args, self.memo):
+            self.memo[x] = self._of(self.read(x))
         return self.memo[v]
 
-    def _of(self, v: Any) -> tuple[int, str]:
-        node = self.read(v)
+    def _of(self, node: Node) -> _Formula:
+        """The same of one node, from that of its operands."""
+        read = [self.memo[x] for x in node.args]
+        sides = reduce(int.__or__, (f.sides for f in read), 0)
         if node.op == "param":
-            return (LEFT if node.number < self.count else RIGHT), f"own{node.number % self.count}"
-        if node.op == "anchor":
-            return 0, f"anchor{node.number}"
-        read = [self.of(x) for x in node.args]
-        return reduce(int.__or__, (side for side, _ in read), 0), f"{node.op}({', '.join(text for _, text in read)})"
-
-    def is_own(self, v: Any) -> bool:
-        """Whether ``v`` is a value of one of the states, or a product with one."""
-        node = self.read(v)
-        return node.op == "param" or (node.op == "mul" and any(map(self.is_own, node.args)))
+            sides = LEFT if node.number < self.count else RIGHT
+        number = node.number % self.count if node.op == "param" else node.number
+        key = (node.op, number, *(f.number for f in read))
+        anchored = node.op == "anchor" or any(f.anchored for f in read)
+        own = node.op == "param" or (node.op == "mul" and any(f.own for f in read))
+        return _Formula(sides, self.numbers.setdefault(key, len(self.numbers)), anchored, own)

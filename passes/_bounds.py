@@ -7,21 +7,30 @@ from math import inf, isnan
 from typing import Any
 
 from ..compiler.mlir import ir
+from ..compiler.postorder import postorder
 
 Bounds = tuple[float, float]
 
 
 def bounds(x: Any) -> Bounds:
     """The least and the greatest number that ``x``, a fragment of floats, can be."""
-    if isinstance(x, ir.BlockArgument):
-        return -inf, inf
-    op = x.owner
-    if op.name == "arith.constant":
-        return _of_constant(op.attributes["value"])
-    if op.name not in _FROM:
-        return -inf, inf
-    low, high = zip(*(bounds(v) for v in list(op.operands)[-2:]), strict=True)
-    return _FROM[op.name](low, high)
+    memo: dict[Any, Bounds] = {}
+    for v in postorder([x], _sources):
+        if sources := _sources(v):
+            low, high = zip(*(memo[y] for y in sources), strict=True)
+            memo[v] = _FROM[v.owner.name](low, high)
+        elif not isinstance(v, ir.BlockArgument) and v.owner.name == "arith.constant":
+            memo[v] = _of_constant(v.owner.attributes["value"])
+        else:
+            memo[v] = -inf, inf
+    return memo[x]
+
+
+def _sources(x: Any) -> list[Any]:
+    """The values from whose bounds those of ``x`` follow."""
+    if isinstance(x, ir.BlockArgument) or x.owner.name not in _FROM:
+        return []
+    return list(x.owner.operands)[-2:]
 
 
 def _of_constant(attribute: Any) -> Bounds:

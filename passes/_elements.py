@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.combine import clone_block, constant, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
 from ..compiler.mlir import arith, ir, vector
+from ..compiler.postorder import postorder
 from ._row import Row
 
 
@@ -35,14 +37,20 @@ class Elements(Row):
 
     def value(self, v: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
         """The fragment of the tensor (or the scalar) ``v``, made at the insertion point if it is not in ``memo``."""
-        if v not in memo:
-            if isinstance(v, ir.BlockArgument):
-                memo[v] = self.load(ir.BlockArgument(v).arg_number, element(v.type), r)
+        for x in postorder([v], self.operands, memo):
+            if isinstance(x, ir.BlockArgument):
+                memo[x] = self.load(ir.BlockArgument(x).arg_number, element(x.type), r)
             else:
-                memo[v] = self.node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
+                memo[x] = self.node(x.owner, width if isinstance(x.type, ir.RankedTensorType) else 1, memo, r)
         return memo[v]
 
+    @staticmethod
+    def operands(v: Any) -> Sequence[Any]:
+        """What ``v`` is made of."""
+        return () if isinstance(v, ir.BlockArgument) else list(v.owner.operation.operands)
+
     def node(self, op: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
+        """The fragment of what ``op`` makes, of which ``memo`` has the operands."""
         op = op.operation
         if op.name == "arith.constant":
             return constant(op.attributes["value"], 1)
@@ -51,7 +59,7 @@ class Elements(Row):
             return self.count if self.count.type == t else arith.extsi(t, self.count)
         if op.name == "fold.iota":
             return self.numbers(element(op.results[0].type), r, width)
-        operands = [self.value(v, width, memo, r) for v in op.operands]
+        operands = [memo[v] for v in op.operands]
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)
             return operands[0] if same else vector.broadcast(with_shape(operands[0].type, width), operands[0])

@@ -6,21 +6,25 @@ one NaN which has all bits but the sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir
+from ..compiler.postorder import postorder
 
 Bits = npt.NDArray[np.uint64]
 _NAN = np.uint32(0x7FFFFFFF)
 
 
-class Formula(NamedTuple):
-    """How a value is made.
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """How a value is made. Formulas are equal that have the same digest.
 
     Attributes:
         op: the name of an op, or of a leaf.
@@ -31,8 +35,20 @@ class Formula(NamedTuple):
 
     op: str
     kind: str = "i64"
-    args: tuple[Formula, ...] = ()
+    args: tuple[Formula, ...] = field(default=(), repr=False)
     value: int = 0
+    digest: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = f"{self.op}|{self.kind}|{self.value}|".encode()
+        digest = hashlib.blake2b(own + b"".join(x.digest for x in self.args), digest_size=16).digest()
+        object.__setattr__(self, "digest", digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and self.digest == other.digest
 
     @property
     def bits(self) -> int:
@@ -42,19 +58,18 @@ class Formula(NamedTuple):
 
 def formula_of(v: Any, leaves: dict[Any, Formula]) -> Formula:
     """How an element of ``v``, which is made of the leaves by ops that ``has`` knows, is made; constants are folded."""
-    if v not in leaves:
-        op, kind = v.owner.operation, str(element(v.type))
+    for x in postorder([v], lambda x: list(x.owner.operands), leaves):
+        op, kind = x.owner.operation, str(element(x.type))
         if op.name == CONSTANT:
-            leaves[v] = constant_of(kind, _constant(v))
+            leaves[x] = constant_of(kind, _constant(x))
         else:
-            leaves[v] = _folded(Formula(op.name, kind, tuple(formula_of(x, leaves) for x in op.operands)))
+            leaves[x] = _folded(Formula(op.name, kind, tuple(leaves[y] for y in op.operands)))
     return leaves[v]
 
 
 def constant_of(kind: str, value: int) -> Formula:
     """A number by its bits, of an integer with a sign or without."""
-    found = Formula(CONSTANT, kind)
-    return found._replace(value=value & ((1 << found.bits) - 1))
+    return Formula(CONSTANT, kind, value=value & ((1 << Formula(CONSTANT, kind).bits) - 1))
 
 
 def _folded(f: Formula) -> Formula:
@@ -78,21 +93,17 @@ def has(op: Any) -> bool:
 def tried(formula: Formula, leaves: Mapping[str, Bits]) -> Bits:
     """The bits that a formula gives where its leaves have these; what its type has no room for is cut off."""
     memo: dict[Formula, Bits] = {}
+    for f in postorder([formula], lambda f: f.args):
+        memo[f] = leaves[f.op] if f.op in leaves else _tried(f, [memo[x] for x in f.args])
+    return memo[formula]
 
-    def of(f: Formula) -> Bits:
-        if f.op in leaves:
-            return leaves[f.op]
-        if f not in memo:
-            memo[f] = made(f).view(np.uint64) & np.uint64((1 << f.bits) - 1)
-        return memo[f]
 
-    def made(f: Formula) -> Any:
-        if f.op == CONSTANT:
-            return np.array([f.value], np.uint64)
-        args = map(of, f.args)
-        return _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
-
-    return of(formula)
+def _tried(f: Formula, args: Sequence[Bits]) -> Bits:
+    """The same of one formula, from that of its operands."""
+    if f.op == CONSTANT:
+        return np.array([f.value], np.uint64)
+    made = _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
+    return made.view(np.uint64) & np.uint64((1 << f.bits) - 1)
 
 
 def with_sign(bits: Bits, width: int) -> npt.NDArray[np.int64]:

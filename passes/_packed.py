@@ -23,6 +23,7 @@ from ..compiler.build import before, bytes_of, i32, integer, replace, word_type
 from ..compiler.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import arith, ir, llvm, vector
+from ..compiler.postorder import postorder
 from ._steps import walked
 
 BYTES = 4
@@ -258,13 +259,27 @@ def as_words(source: Any) -> list[Any]:
 
 def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
     """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
-    if is_a(mask, "vector.broadcast"):
-        return mask_words(mask.owner.operands[0], count, item)
+    memo: dict[Any, list[Any]] = {}
+    for m in postorder([mask], _masks):
+        if is_a(m, "vector.broadcast"):
+            memo[m] = memo[m.owner.operands[0]]
+        elif width(m.type) > 1 and is_a(m, "arith.andi"):
+            memo[m] = [arith.andi(a, b) for a, b in zip(*(memo[x] for x in m.owner.operands), strict=True)]
+        else:
+            memo[m] = _mask_words(m, count, item)
+    return memo[mask]
+
+
+def _masks(mask: Any) -> list[Any]:
+    """The masks that ``mask`` is made of."""
+    joined = is_a(mask, "vector.broadcast") or (width(mask.type) > 1 and is_a(mask, "arith.andi"))
+    return list(mask.owner.operands) if joined else []
+
+
+def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
+    """The words of a mask that is not joined of others."""
     if width(mask.type) == 1:
         return [arith.extsi(word_type(), mask)] * count
-    if is_a(mask, "arith.andi"):
-        both = (mask_words(m, count, item) for m in mask.owner.operands)
-        return [arith.andi(a, b) for a, b in zip(*both, strict=True)]
     if (
         is_a(mask, "arith.cmpi")
         and _counts_up(mask.owner.operands[0])

@@ -17,6 +17,7 @@ from ..compiler.abi import NUMBER_BITS
 from ..compiler.combine import constant, splat, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.mlir import ir
+from ..compiler.postorder import postorder
 from ._formulas import Formula, constant_of, formula_of, has, tried, with_sign
 from ._keys import BITS, WORD, Key, key_like, tested
 from ._packed import is_a, is_number
@@ -78,7 +79,7 @@ def word_of(v: Any, *, narrow: bool) -> Word | None:
         return None
     source, numbers = found
     kind = str(element(source.type))
-    formula = formula_of(made, {source: _ELEMENT._replace(kind=kind), numbers: _NUMBER})
+    formula = formula_of(made, {source: replace(_ELEMENT, kind=kind), numbers: _NUMBER})
     if kind not in BITS:
         key = _OF_F32.get(formula)
     else:
@@ -117,9 +118,12 @@ def _is_last(v: Any) -> bool:
 def _leaves(v: Any) -> tuple[Any, Any] | None:
     """(the elements, or whether they are not zero, and the numbers) that a fragment is made of."""
     sources, numbers = set[Any](), set[Any]()
-    todo = [v]
+    todo, seen = [v], set[Any]()
     while todo:
         x = todo.pop()
+        if x in seen:
+            continue
+        seen.add(x)
         name = "" if isinstance(x, ir.BlockArgument) else x.owner.name
         kind = str(element(x.type))
         if _is_element(x, kind, name):
@@ -144,22 +148,28 @@ def _is_element(x: Any, kind: str, name: str) -> bool:
 
 def _rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
     """The ops of ``block`` that make ``v``, for so many elements; ``memo`` has what other values became."""
-    if v not in memo:
-        op = None if isinstance(v, ir.BlockArgument) else v.owner.operation
+    for x in postorder([v], lambda x: _operands(x, block), memo):
+        op = None if isinstance(x, ir.BlockArgument) else x.owner.operation
         if op is not None and op.name == "arith.constant":
             value = op.attributes["value"]
-            value = ir.DenseElementsAttr(value).get_splat_value() if width(v.type) > 1 else value
-            memo[v] = constant(value, lanes)
+            value = ir.DenseElementsAttr(value).get_splat_value() if width(x.type) > 1 else value
+            memo[x] = constant(value, lanes)
         elif op is not None and op.name == "vector.broadcast":
-            memo[v] = _rebuilt(op.operands[0], memo, block, lanes)
+            memo[x] = memo[op.operands[0]]
         elif op is None or op.block != block:
-            memo[v] = splat(v, lanes)
+            memo[x] = splat(x, lanes)
         else:
-            operands = [_rebuilt(x, memo, block, lanes) for x in op.operands]
+            operands = [memo[y] for y in op.operands]
             types = [with_shape(element(r.type), lanes) for r in op.results]
             made = ir.Operation.create(op.name, types, operands, dict(op.attributes.items()), loc=op.location)
             memo.update(zip(op.results, made.results, strict=True))
     return memo[v]
+
+
+def _operands(v: Any, block: Any) -> list[Any]:
+    """What ``v`` is made of in ``block``, or repeats."""
+    op = None if isinstance(v, ir.BlockArgument) else v.owner.operation
+    return list(op.operands) if op is not None and (op.block == block or op.name == "vector.broadcast") else []
 
 
 # --- words of f32 ----------------------------------------------------------------------------------------------------
