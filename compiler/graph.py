@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from .dtypes import DType
 from .errors import Location
@@ -58,6 +58,27 @@ class Expr:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expr) and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        """The node alone: written out, a value that is used twice on each of n lines would stand there 2^n times."""
+        value = "" if self.value is None else f" {self.value!r}"
+        return f"<Expr {self.op}{value} of {len(self.args)}, {self.dtype.name}, {self.space}, {self.digest[:8]}>"
+
+    def __reduce__(self) -> Any:
+        """The nodes below it in a row: one inside the other, pickling them would exceed Python's stack."""
+        nodes = list(walk((self,)))
+        places = {e.digest: i for i, e in enumerate(nodes)}
+        return _rebuilt, (
+            [(e.op, [places[a.digest] for a in e.args], e.dtype, e.space, e.value, e.where) for e in nodes],
+        )
+
+
+def _rebuilt(rows: list[tuple[str, list[int], DType, Space, object, Location | None]]) -> Expr:
+    """The last of the nodes that were pickled."""
+    nodes: list[Expr] = []
+    for op, args, dtype, space, value, where in rows:
+        nodes.append(Expr(op, tuple(nodes[i] for i in args), dtype, space, value, where))
+    return nodes[-1]
 
 
 @dataclass(frozen=True)
@@ -131,12 +152,12 @@ class Program:
         found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
         return frozenset(independent(self.monoid.combine, found, node))
 
-    @property
+    @cached_property
     def uses_index(self) -> bool:
         """Whether elements are numbered anywhere (argmin and the like)."""
         return any(e.op == "iota" for e in walk(self.outputs))
 
-    @property
+    @cached_property
     def uses_count(self) -> bool:
         """Whether the number of reduced elements is asked for anywhere (a mean's divisor)."""
         return any(e.op == "count" for e in walk(self.outputs))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .access import WIDEST, is_cut, large, planned, ranks
 from .atomic import operation
-from .cost import operations
+from .cost import lifted, operations
 from .plan import STATIC_SHARED, Axis, Plan
 from .task import Notes, Task
 
@@ -32,6 +32,9 @@ the more of these there are, the less it costs; or where one of a step is widene
 CODE_LIMIT = 160
 """Operations of combines an unrolled step may hold for one element: more take long to compile and fall out of the
 instruction cache. Where counts are known, as in the tree of a step, much of a combine folds away."""
+LIFT_LIMIT = 512
+"""Operations that make elements of what is read, in an unrolled step, for one element of an access: so many hide the
+wait for memory by themselves, and more only take long to compile."""
 UNROLL = 8
 """Accesses in flight at most."""
 UNROLL_BEFORE_WIDTH = 4
@@ -173,7 +176,7 @@ def unroll_of(task: Task, axis: Axis, vector: int) -> int:
     shares = task.itemsize == 1 and bool(task.program.shared)
     values = WIDENED_LIMIT if shares or keyed(task, axis) else VALUES_LIMIT
     by_state = values // (vector * registers_in_flight(task))
-    by_code = CODE_LIMIT // operations(task.monoid)
+    by_code = min(CODE_LIMIT // operations(task.monoid), LIFT_LIMIT // max(1, lifted(task.program)))
     return max(1, min(UNROLL, floor2(by_bytes), floor2(by_state), floor2(by_code)))
 
 

@@ -54,14 +54,33 @@ def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
     if len(made) < 2 or any(read(v).op == "param" for v in made):
         return {}
     made_of, found = needs(made, read), dict[int, list[Term]]()
-    waiting = list(range(len(made)))
+    for group in _groups(made_of):
+        found |= _sums_among(group, made, made_of, read)
+    return found
+
+
+def _groups(made_of: Sequence[set[int]]) -> list[set[int]]:
+    """The values of a state, those together that are made of each other: the values of each monoid of a product."""
+    groups: list[set[int]] = []
+    for k, own in enumerate(made_of):
+        joined = {k, *own}.union(*(g for g in groups if not g.isdisjoint({k, *own})))
+        groups = [g for g in groups if g.isdisjoint(joined)] + [joined]
+    return groups
+
+
+def _sums_among(
+    group: set[int], made: Sequence[Hashable], made_of: Sequence[set[int]], read: Read
+) -> dict[int, list[Term]]:
+    """The terms of the sums among the values of a group."""
+    found = dict[int, list[Term]]()
+    waiting = sorted(group)
     while waiting:
         k = waiting.pop()
-        if any(k in made_of[i] for i in range(len(made)) if i != k and i not in found):
+        if any(k in made_of[i] for i in group if i != k and i not in found):
             continue
         terms = _Formulas(made, {*found, k}, read).terms_of([*found, k])
         if terms is not None:
-            found, waiting = terms, [i for i in range(len(made)) if i not in terms]
+            found, waiting = terms, sorted(group - terms.keys())
     return found
 
 

@@ -103,7 +103,8 @@ def _tried(f: Formula, args: Sequence[Bits]) -> Bits:
     if f.op == CONSTANT:
         return np.array([f.value], np.uint64)
     made = _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
-    return made.view(np.uint64) & np.uint64((1 << f.bits) - 1)
+    found: Bits = made.view(np.uint64) & np.uint64((1 << f.bits) - 1)
+    return found
 
 
 def with_sign(bits: Bits, width: int) -> npt.NDArray[np.int64]:
