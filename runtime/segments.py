@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.dtypes import BOOL
 from ..compiler.errors import error
 from ..compiler.frames import outermost
 from ..compiler.geometry import normalize_axes
-from ..compiler.monoid import Monoid
 from ..compiler.programs import Traced
 from ..compiler.ragged import Rows
 from .api import check_options, plan_text
-from .arrays import to_numpy, view
 from .backend import View
 from .execute import Arrays, bound, collect
+from .offsets import bounds
 from .pieces import Pipeline
 from .prepare import Request, traced
 from .what import params_of
@@ -30,9 +28,11 @@ from .what import params_of
 @outermost
 def segment_reduce(
     x: Any,
-    offsets: Any,
-    what: Any,
+    offsets: Any = None,
+    what: Any = None,
     *,
+    ids: Any = None,
+    num_segments: int | None = None,
     axis: int = 0,
     out: Any = None,
     where: Any = None,
@@ -41,10 +41,12 @@ def segment_reduce(
     plan: str = "",
     **params: Any,
 ) -> Any:
-    """Reduces each segment ``x[offsets[k]:offsets[k + 1]]`` of an axis.
+    """Reduces each segment ``x[offsets[k]:offsets[k + 1]]`` of an axis; or all elements of each id.
 
     >>> import warpfold as wf
     >>> wf.segment_reduce([1, 2, 3, 4], [0, 3, 3, 4], "sum")
+    array([6, 0, 4])
+    >>> wf.segment_reduce([1, 2, 3, 4], "sum", ids=[0, 0, 0, 2])
     array([6, 0, 4])
 
     Short and long segments may be mixed: long ones are cut into pieces that fill the machine. Positions (as of an
@@ -54,7 +56,9 @@ def segment_reduce(
         x: an array of any library.
         offsets: integers that rise from 0 at least to the axis' size at most, one more than there are segments: an
             array of any library, or a list. Offsets on a GPU are waited for and copied, since they decide what is run.
-        what: as in ``reduce``.
+        what: as in ``reduce``; with ``ids`` it may come right after ``x``.
+        ids: in place of offsets the number of its segment for each element along the axis, in rising order.
+        num_segments: with ``ids``: how many segments there are; one more than the last id without it.
         axis: the axis that the segments lie along.
         out: an array (or one per result) to write into.
         where: as in ``reduce``, for the elements of ``x``.
@@ -67,15 +71,21 @@ def segment_reduce(
         An array in x's library and on its device, with the segments in the place of the axis; or a tuple of them.
 
     Raises:
-        DTypeError: WF140 or WF154 for offsets that are no integers.
-        ArgumentError: WF141 to WF143 for other offsets that cut no axis, WF144 for an empty segment without a value,
-            WF145 for an axis that is not one, WF146 for a plan that segments cannot have.
+        DTypeError: WF140 or WF154 for offsets or ids that are no integers.
+        ArgumentError: WF141 to WF143 for other offsets that cut no axis, WF177 and WF179 to WF182 for other ids that
+            number no segments, WF144 for an empty segment without a value, WF145 for an axis that is not one, WF146 for
+            a plan that segments cannot have.
+
+    Warns:
+        WarpfoldWarning: WF178 for as many offsets as elements, which may be ids.
         TraceError, PlanError, CompileError, BackendError: as ``reduce``.
     """
     check_options(nan=nan)
+    if ids is not None and what is None:
+        what, offsets = offsets, None
     arrays = Arrays.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
-    rows = Rows.of(_bounds(offsets, arrays.shape[own]))
+    rows = Rows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
     order = arrays.order  # in memory, too, the segments take the place of their axis
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
     how = {"masked": arrays.masked, "nan": nan}
@@ -93,27 +103,6 @@ def _axis(axis: Any, rank: int) -> int:
     if axis is None or isinstance(axis, tuple | list):
         raise error("WF145", axis=axis)
     return normalize_axes(axis, rank)[0]
-
-
-def _bounds(offsets: Any, size: int) -> np.ndarray[Any, Any]:
-    """The offsets on the host, checked."""
-    if isinstance(offsets, Monoid | str) or callable(offsets):
-        raise error("WF154", kind=type(offsets).__name__)
-    v = view(offsets)
-    if len(v.shape) != 1 or v.shape[0] == 0:
-        raise error("WF141", shape=v.shape)
-    if v.dtype == BOOL or not v.dtype.is_integer:
-        raise error("WF140", dtype=v.dtype)
-    found = to_numpy(offsets)
-    outside = np.flatnonzero((found < 0) | (found > size))
-    if len(outside):
-        raise error("WF142", position=outside[0], value=found[outside[0]], size=size)
-    found = found.astype(np.int64)
-    falls = np.flatnonzero(found[1:] < found[:-1])
-    if len(falls):
-        p = int(falls[0])
-        raise error("WF143", position=p, value=found[p], following=found[p + 1])
-    return found
 
 
 def _twice(v: View, axis: int, segments: int) -> View:

@@ -790,8 +790,8 @@ def test_unique_is_sorted() -> None:
 
 
 # --- segments ------------------------------------------------------------------------------------------------------
-def segments(x: Any, offsets: Any, what: Any) -> Any:
-    return wf.segment_reduce(x, offsets, what, device="emulator")
+def segments(x: Any, offsets: Any, what: Any, **how: Any) -> Any:
+    return wf.segment_reduce(x, offsets, what, device="emulator", **how)
 
 
 def test_segments_are_slices() -> None:
@@ -810,6 +810,28 @@ def test_empty_segments() -> None:
 def test_segments_begin_at_zero() -> None:
     assert segments(f32(1, 5, 2, 9, 3), [0, 2, 5], "argmax").tolist() == [1, 1]
     assert segments(f32(1, 5, 2, 9, 4), [0, 2, 5], "mean").tolist() == [3, 5]
+
+
+def test_segments_by_id() -> None:
+    assert segments(f32(1, 2, 4), None, "sum", ids=[0, 0, 2]).tolist() == [3, 0, 4]
+    assert segments(f32(1, 2, 4), None, "sum", ids=[1, 1, 1], num_segments=3).tolist() == [0, 7, 0]
+
+
+def test_ids_rise() -> None:
+    x, ids = normal(50), np.random.default_rng(2).integers(0, 4, 50)
+    with pytest.raises(ValueError, match="WF180"):
+        segments(x, None, "sum", ids=ids)
+    order = np.argsort(ids, kind="stable")
+    got = segments(x[order], None, "argmax", ids=ids[order])
+    assert got.tolist() == [int(x[ids == k].argmax()) for k in range(4)]
+
+
+def test_offsets_like_ids() -> None:
+    with pytest.warns(wf.WarpfoldWarning, match="WF178"):
+        assert segments(f32(1, 2, 4, 8), [0, 0, 1, 3], "sum").tolist() == [0, 1, 6]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert segments(f32(1, 2, 4, 8), [0, 0, 1, 4], "sum").tolist() == [0, 1, 14]
 
 
 def test_several_at_once() -> None:

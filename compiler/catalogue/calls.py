@@ -72,11 +72,11 @@ ROWS: Rows = {
         ),
         "WF142": (
             "offsets[{position}] is {value}, which is no place on an axis of {size} elements",
-            "keep offsets from 0 to {size}",
+            "{meant}keep offsets from 0 to {size}",
         ),
         "WF143": (
             "offsets do not rise: offsets[{position}] is {value}, the next is {following}",
-            "sort them; segment k is x[offsets[k]:offsets[k + 1]]",
+            "{meant}sort them; segment k is x[offsets[k]:offsets[k + 1]]",
         ),
         "WF144": (
             "{name} of no elements has no value: segment {position} is empty and {name} has no identity",
@@ -95,6 +95,31 @@ ROWS: Rows = {
             "{name} takes {found} argument(s) by position: expected {expected}",
             "write the others by name: axis=, dtype=, out=, keepdims=, where=",
         ),
+        "WF177": (
+            "segments are given by offsets or by ids, got {found}",
+            "write wf.segment_reduce(x, offsets, what), or wf.segment_reduce(x, what, ids=ids, num_segments=n)",
+        ),
+        "WF178": (
+            "{size} offsets for {size} elements, the last of them {last}, were taken for where {segments} segments "
+            "begin and end",
+            "pass ids of the elements as ids=; end offsets with {size}, or x with the last one, if they are meant",
+        ),
+        "WF179": (
+            "ids have shape {shape}: expected ({size},), the segment's number for each element along the axis",
+            "pass one id for each element; where segments begin and end is given as offsets",
+        ),
+        "WF180": (
+            "ids do not rise: ids[{position}] is {value}, the next is {following}",
+            "sort the elements by them: order = numpy.argsort(ids, kind='stable'), then x[order] and ids[order]",
+        ),
+        "WF181": (
+            "ids[{position}] is {value}: expected a number from 0 to below {number}, that of the segments",
+            "number segments from 0, and pass as many as there are as num_segments=",
+        ),
+        "WF182": (
+            "num_segments is {number}: expected a whole number of at least 0",
+            "leave it out for the last id + 1",
+        ),
         "WF150": (
             "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
             "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
@@ -109,7 +134,7 @@ ROWS: Rows = {
             "leave accumulate= away for the usual one",
         ),
         "WF154": (
-            "a {kind} in the place of the offsets: expected integers",
+            "a {kind} in the place of the {name}: expected integers",
             "write wf.segment_reduce(x, offsets, what)",
         ),
     },
@@ -128,7 +153,7 @@ ROWS: Rows = {
         "WF109": ("out has elements of type {found}: expected {expected}", "pass dtype=, or an out of that type"),
         "WF114": ("a {kind} cannot be read as a dense array: {reason}", "{remedy}"),
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
-        "WF140": ("offsets have elements of type {dtype}: expected integers", "convert them: offsets.astype('int64')"),
+        "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
         "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
     },
 }

@@ -350,3 +350,88 @@ def test_masks_and_nan_policies_reach_the_elements_of_segments(lengths: list[int
         wf.segment_reduce(x, offsets, "sum", nan="skip", device="emulator")
     with pytest.raises(wf.WarpfoldError, match="WF139"):
         wf.segment_reduce(x, offsets, "sum", where=mask[:, :2], device="emulator")
+
+
+# --- ids -----------------------------------------------------------------------------------------------------------
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, 0, 1, 2, 5, 33]), min_size=0, max_size=9), st.integers(0, 3), st.sampled_from("ilBQ")
+)
+def test_ids_are_the_offsets_that_they_make(lengths: list[int], more: int, kind: str) -> None:
+    """Empty segments before, between and behind the others, in any integer type."""
+    offsets = bounds([*lengths, *(0 for _ in range(more))])
+    ids = np.repeat(np.arange(len(lengths)), lengths).astype(kind)
+    x = np.random.default_rng(1).standard_normal((int(offsets[-1]), 3)).astype(np.float32)
+    got = wf.segment_reduce(x, "sum", ids=ids, num_segments=len(lengths) + more, device="emulator")
+    np.testing.assert_array_equal(got, wf.segment_reduce(x, offsets, "sum", device="emulator"))
+    assert got.shape == (len(lengths) + more, 3)
+    expected = np.zeros(got.shape)
+    np.add.at(expected, ids.astype(int), x)
+    np.testing.assert_allclose(got, expected, 1e-5, 1e-5)
+
+
+def test_ids_may_be_of_any_library_and_along_any_axis() -> None:
+    x, ids = np.arange(12.0).reshape(2, 6), [0, 0, 1, 1, 1, 4]
+    expected = np.stack([x[:, np.array(ids) == k].sum(1) for k in range(5)], 1)
+    np.testing.assert_array_equal(wf.segment_reduce(x, "sum", ids=ids, axis=1), expected)
+    np.testing.assert_array_equal(wf.segment_reduce(x, what="sum", ids=tuple(ids), axis=-1), expected)
+    np.testing.assert_array_equal(wf.segment_reduce(x, None, "sum", ids=np.array(ids), axis=1), expected)
+    torch = pytest.importorskip("torch")
+    got = wf.segment_reduce(torch.tensor(x), "sum", ids=torch.tensor(ids), axis=1)
+    np.testing.assert_array_equal(got.numpy(), expected)
+
+
+def test_ids_up_to_the_last_of_their_type() -> None:
+    got = wf.segment_reduce(np.ones(3), "sum", ids=np.array([0, 255, 255], np.uint8))
+    assert got.shape == (256,)
+    assert (got[0], got[255], got.sum()) == (1, 2, 3)
+
+
+def test_no_elements_have_no_ids() -> None:
+    assert wf.segment_reduce(np.ones((0, 2)), "sum", ids=[]).shape == (0, 2)
+    assert wf.segment_reduce(np.ones(0), "sum", ids=[], num_segments=2).tolist() == [0, 0]
+    assert wf.segment_reduce(np.ones(0), "prod", ids=np.zeros(0, int), num_segments=1).tolist() == [1]
+
+
+BAD_IDS: list[tuple[dict[str, Any], str]] = [
+    ({"ids": [0, 1, 0, 1]}, r"WF180: ids do not rise: ids\[1\] is 1, the next is 0\n(?s:.*)numpy.argsort\(ids"),
+    ({"ids": [0, 1, 1]}, r"WF179: ids have shape \(3,\): expected \(4,\)"),
+    ({"ids": [[0, 1, 1, 2]]}, r"WF179: ids have shape \(1, 4\)"), ({"ids": 3}, r"WF179: ids have shape \(\)"),
+    ({"ids": [-1, 0, 0, 1]}, r"WF181: ids\[0\] is -1: expected a number from 0 to below 2"),
+    ({"ids": [0, 0, 1, 5], "num_segments": 5}, r"WF181: ids\[3\] is 5: expected a number from 0 to below 5"),
+    ({"ids": [0, 0, 1, 1], "num_segments": -1}, "WF182: num_segments is -1: expected a whole number"),
+    ({"ids": [0, 0, 1, 1], "num_segments": 2.0}, "WF182: num_segments is 2.0"),
+    ({"ids": [0.0, 0.0, 1.0, 1.0]}, "WF140: ids have elements of type f64: expected integers"),
+    ({"ids": "sum"}, "WF154: a str in the place of the ids"),
+    ({}, "WF177: segments are given by offsets or by ids, got neither"),
+    ({"offsets": [0, 4], "ids": [0, 0, 1, 1]}, "WF177: .*, got offsets and ids"),
+    ({"offsets": [0, 4], "num_segments": 1}, "WF177: .*, got offsets and num_segments"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("how", "message"), BAD_IDS)
+def test_bad_ids_are_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=message) as caught:
+        wf.segment_reduce(np.arange(4.0), what="sum", **how)
+    assert "help: " in str(caught.value)
+
+
+@pytest.mark.parametrize("ids", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0]])
+def test_offsets_that_may_be_ids_are_warned_of(ids: list[int]) -> None:
+    with pytest.warns(wf.WarpfoldWarning, match="WF178: 4 offsets for 4 elements, the last of them") as caught:
+        got = wf.segment_reduce(np.arange(4.0), ids, "sum")
+    assert caught[0].filename == __file__
+    assert "pass ids of the elements as ids=" in str(caught[0].message)
+    np.testing.assert_array_equal(got, [np.arange(4.0)[a:b].sum() for a, b in pairwise(ids)])
+
+
+@pytest.mark.parametrize(("ids", "code"), [([0, 1, 0, 1], "WF143"), ([0, 7, 8, 9], "WF142")])
+def test_what_can_only_be_ids_is_said(ids: list[int], code: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=rf"{code}(?s:.*)help: these are as many as there are elements: .* ids="):
+        wf.segment_reduce(np.arange(4.0), ids, "sum")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("offsets", [[0, 1, 2, 4], [0, 4], [1, 2, 3], [0, 0, 1, 2, 3, 4], [0]])
+def test_offsets_that_are_none_but_offsets_are_not_warned_of(offsets: list[int]) -> None:
+    wf.segment_reduce(np.arange(4.0), offsets, "sum")
