@@ -320,7 +320,9 @@ def compile(
     ready = replace(ready, choice=choice.for_any_size)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
+    made = artifact(ready)
     facts = {
+        "provenance": {**made.provenance, "shape": "x".join(map(str, _sizes(shape))) or "a number"},
         "results": found.results,
         "structure": found.structure,
         "checks": found.checks,
@@ -329,7 +331,7 @@ def compile(
         "determinism": determinism,
         "most": found.most,
     }
-    return Compiled(replace(artifact(ready), axis=axes, **facts))
+    return Compiled(replace(made, axis=axes, **facts))
 
 
 def plan_for(

@@ -23,6 +23,7 @@ from ..compiler.split import ctas
 from ..compiler.target import target
 from ..compiler.task import Task
 from .execute import Arrays, run
+from .finds import words as plan_words
 from .recall import Memo, arrays_of, asked
 from .recipe import MISS
 
@@ -45,7 +46,13 @@ class Compiled:
     def __repr__(self) -> str:
         a = self._artifact
         over = "all axes" if a.axis is None else f"axis {','.join(map(str, a.axis))}"
-        return f"<warpfold.Compiled: {a.name} of {_names(a.arrays)} over {over}, for {a.arch}>"
+        planned = f", planned for {shape}" if (shape := a.provenance.get("shape")) else ""
+        dims = f"{a.main.facts.kept_rank} kept and {a.main.facts.reduced_rank} reduced dims"
+        kernels = ", ".join(k.name for k in a.kernels)
+        return (
+            f"<warpfold.Compiled: {a.name} of {_names(a.arrays)} over {over}{planned} ({dims}), for {a.arch}; "
+            f"kernels {kernels}; plan {plan_words(a.plan)}>"
+        )
 
     @property
     def artifact(self) -> Artifact:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -40,9 +42,34 @@ def python(code: str, folder: Path) -> str:
     return found.stdout
 
 
+@pytest.mark.parametrize(
+    ("what", "shape", "dtype", "axis", "plan", "text"),
+    [
+        ("sum", (64, 1000), "f32", 1, "", "sum of f32 over axis 1, planned for 64x1000 (1 kept and 1 reduced dims)"),
+        ("max", (2, 3, 4), "i16", (0, 2), "", "max of i16 over axis 0,2, planned for 2x3x4 ("),
+        ("dot", (1 << 20,), ("f32", "f64"), None, "", "dot of f32, f64 over all axes, planned for 1048576 ("),
+        ("sum", (), "u8", None, "", "sum of u8 over all axes, planned for a number ("),
+        ("sum", (1 << 20,), "i32", None, "finish=atomic", "planned for 1048576 ("),
+    ],
+)  # fmt: skip
+def test_a_compiled_reduction_says_in_one_line_what_it_is(
+    what: Any, shape: Any, dtype: Any, axis: Any, plan: str, text: str, tmp_path: Path
+) -> None:
+    k = wf.compile(what, shape, dtype, axis=axis, arch="sm_80", plan=plan)
+    shown = repr(k)
+    assert shown.startswith("<warpfold.Compiled: ")
+    assert text in shown
+    assert ", for sm_80; kernels " in shown
+    assert re.findall(r"kernels ([\w, ]+);", shown)[0].split(", ") == re.findall(r"\.entry (\w+)\(", k.ptx)
+    assert "\n" not in shown
+    words = re.findall(r"; plan (\S+)>$", shown)[0]
+    assert wf.compile(what, shape, dtype, axis=axis, arch="sm_80", plan=words).plan == k.plan
+    k.save(tmp_path / "k")
+    assert repr(wf.load(tmp_path / "k")) == shown
+
+
 def test_a_compiled_reduction_shows_itself_and_runs() -> None:
     k = wf.compile("sum", (64, 1000), "f32", axis=1)
-    assert repr(k) == "<warpfold.Compiled: sum of f32 over axis 1, for sm_90a>"
     assert ".entry sum(" in k.ptx
     assert k.plan.fast == "reduced"
     names = [s.name for s in k.stages]
