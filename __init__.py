@@ -54,6 +54,7 @@ def __getattr__(name: str) -> Any:
         from .compiler.spelling import missing
 
         raise missing(name, __all__)
+    import_module(".compiler.exclusive", __name__)  # first: from then on a fork waits for what other threads import
     value = getattr(import_module(home, __name__), name)
     globals()[name] = value
     return value

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from . import exclusive
 from .abi import Facts, Kernel, partial_program, second_program
 from .artifact import Artifact, CompiledKernel, Role
 from .both import first
@@ -26,12 +27,13 @@ _context: list[Any] = []
 
 @contextmanager
 def session() -> Any:
-    """The one MLIR context of this process, current inside the ``with``."""
-    if not _context:
-        _context.append(ir.Context())
-    load(_context[0])
-    with _context[0], ir.Location.unknown():
-        yield
+    """The one MLIR context of this process, current inside the ``with``, which one thread at a time is in."""
+    with exclusive.lock:
+        if not _context:
+            _context.append(ir.Context())
+        load(_context[0])
+        with _context[0], ir.Location.unknown():
+            yield
 
 
 def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
 from .errors import error
+from .lazy import lazy
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Geometry:
     after: Geometry | None = None
     gap: int = 0
 
-    @cached_property
+    @lazy
     def n_kept(self) -> int:
         """Results."""
         return prod(d.size for d in self.kept)
 
-    @cached_property
+    @lazy
     def n_reduced(self) -> int:
         """Elements reduced into each result, each counted once."""
         return prod(d.size for d in self.reduced)

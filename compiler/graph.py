@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 from .dtypes import DType
 from .errors import Location
 from .formulas import Node, independent
+from .lazy import lazy
 
 Space = Literal["scalar", "kept", "element"]
 _ORDER: tuple[Space, ...] = ("scalar", "kept", "element")
@@ -127,13 +127,13 @@ class Program:
     inputs: tuple[DType, ...]
     outputs: tuple[Expr, ...]
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """The heart of the cache key."""
         parts = (*(t.name for t in self.inputs), *(e.digest for e in self.outputs))
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 
-    @cached_property
+    @lazy
     def reduces(self) -> tuple[Expr, ...]:
         """Every ``reduce`` node, operands before users."""
         return tuple(e for e in walk(self.outputs) if e.op == "reduce")
@@ -145,19 +145,19 @@ class Program:
         assert isinstance(graph, MonoidGraph)
         return graph
 
-    @cached_property
+    @lazy
     def shared(self) -> frozenset[int]:
         """Which values of a state no element has a part in, such as a count: an access has one for all its elements."""
         lifts = enumerate(self.reduces[0].args)
         found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
         return frozenset(independent(self.monoid.combine, found, node))
 
-    @cached_property
+    @lazy
     def uses_index(self) -> bool:
         """Whether elements are numbered anywhere (argmin and the like)."""
         return any(e.op == "iota" for e in walk(self.outputs))
 
-    @cached_property
+    @lazy
     def uses_count(self) -> bool:
         """Whether the number of reduced elements is asked for anywhere (a mean's divisor)."""
         return any(e.op == "count" for e in walk(self.outputs))

@@ -7,7 +7,6 @@ hold up the rest are cut into pieces, whose states are the rows of one more kern
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from .abi import Facts
 from .access import ceil2
 from .errors import error
 from .geometry import Dim, Geometry
+from .lazy import lazy
 from .numeric import Array
 from .plan import STATIC_SHARED, Plan, check
 from .planner import INDEX_LIMIT
@@ -66,12 +66,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    @cached_property
+    @lazy
     def lengths(self) -> Array:
         """The elements of each row."""
         return np.diff(self.bounds)
 
-    @cached_property
+    @lazy
     def longest(self) -> int:
         """The elements of the longest row."""
         return int(self.lengths.max(initial=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ..compiler import exclusive
 from ..compiler.errors import WarpfoldError, error
 
 STICKY = (
@@ -17,9 +18,10 @@ STICKY = (
 def load() -> Any:
     """The driver API, initialised."""
     try:
-        from cuda.bindings import driver
+        with exclusive.lock:
+            from cuda.bindings import driver
 
-        status = driver.cuInit(0)[0]
+            status = driver.cuInit(0)[0]
     except (ImportError, RuntimeError, OSError) as e:
         raise error("WF604", reason=str(e).splitlines()[0] if str(e) else type(e).__name__) from e
     if status == driver.CUresult.CUDA_ERROR_NO_DEVICE:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
-from ..compiler import library, planner
+from ..compiler import exclusive, library, planner
 from ..compiler.artifact import Artifact
 from ..compiler.both import launched
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
+from ..compiler.lazy import lazy
 from ..compiler.monoid import REDUCING, Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
@@ -87,7 +88,7 @@ class Prepared:
     task: Task
     choice: Choice
 
-    @cached_property
+    @lazy
     def geometry(self) -> Geometry:
         """The collapsed iteration space that the kernels are launched with."""
         return launched(self.task, self.choice.plan)
@@ -102,7 +103,7 @@ class Prepared:
         """What the kernels compute."""
         return self.traced.program
 
-    @cached_property
+    @lazy
     def key(self) -> str:
         """The name of its artifact in the cache."""
         return cache.key(self.program, self.choice.facts, self.choice.plan, self.target)
@@ -198,16 +199,22 @@ def forget() -> None:
 
 def artifact(prepared: Prepared) -> Artifact:
     """The compiled kernels: from memory, from disk, or made now and kept."""
-    choice, key = prepared.choice, prepared.key
+    key = prepared.key
     found = cache.get(key)
-    if found is None:
-        from ..compiler.driver import compile_program
-        from ..passes import steps
+    return _compiled(prepared, key) if found is None else found
 
-        found = compile_program(
-            prepared.program, choice.facts, choice.plan, prepared.target, steps(prepared.target), key
-        )
-        cache.put(found)
+
+def _compiled(prepared: Prepared, key: str) -> Artifact:
+    """What one thread compiles and keeps, while others wait for it."""
+    with exclusive.lock:
+        found = cache.get(key)  # another thread may have compiled it meanwhile
+        if found is None:
+            from ..compiler.driver import compile_program
+            from ..passes import steps
+
+            target, choice = prepared.target, prepared.choice
+            found = compile_program(prepared.program, choice.facts, choice.plan, target, steps(target), key)
+            cache.put(found)
     return found
 
 

@@ -7,10 +7,10 @@ Threads of a batch are numbered CTA by CTA; each CTA's threads are padded to who
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
+from ...compiler.lazy import lazy
 from .op import broadcast
 from .types import Array
 
@@ -26,22 +26,22 @@ class Lanes:
         self.n = total if index is None else int(index.size)
         self.parent = parent
 
-    @cached_property
+    @lazy
     def numbers(self) -> Array:
         """The thread numbers, int64."""
         return np.arange(self.total) if self.index is None else self.index
 
-    @cached_property
+    @lazy
     def ctas(self) -> Array:
         """The CTA (within the batch) of each thread."""
         return self.numbers // self.per_cta
 
-    @cached_property
+    @lazy
     def homes(self) -> Array:
         """The CTAs (within the batch) with a thread here, ascending."""
         return self.ctas[_first(self.ctas)]
 
-    @cached_property
+    @lazy
     def warps(self) -> Array:
         """The warp (within the batch) of each row of the warp view, ascending."""
         if self.index is None:
@@ -49,22 +49,22 @@ class Lanes:
         each = self.index >> 5
         return each[_first(each)]
 
-    @cached_property
+    @lazy
     def whole(self) -> bool:
         """Whether every warp with a thread here is here with all 32."""
         return self.n == WARP * self.warps.size
 
-    @cached_property
+    @lazy
     def row(self) -> Array:
         """The row of the warp view each thread is in."""
         return np.searchsorted(self.warps, self.numbers >> 5)
 
-    @cached_property
+    @lazy
     def column(self) -> Array:
         """The lane number of each thread."""
         return self.numbers & 31
 
-    @cached_property
+    @lazy
     def present(self) -> Array:
         """(warps, 32): which lanes are in the set."""
         out = np.zeros((self.warps.size, WARP), bool)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...compiler.lazy import lazy
 from .spaces import Piece
 from .tool import Tool, Touch, numbers
 from .types import Array, Instruction
@@ -42,7 +42,7 @@ class _Stored:
     def part(self, mask: Array) -> _Stored:
         return _Stored(self.home, self.view, self.index[mask], self.values[mask], self.ctas[mask])
 
-    @cached_property
+    @lazy
     def span(self) -> tuple[int, int]:
         """The memory from its first to its last element."""
         return _span(self.view, self.index)

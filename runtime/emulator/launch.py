@@ -5,13 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any, TextIO
 
 import numpy as np
 
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.lazy import lazy
 from ...compiler.target import DEFAULT
 from .late import Late
 from .layout import POISON, align_up
@@ -110,7 +111,7 @@ class Launch:
             self.tool.finish(self)
         return self.stats
 
-    @cached_property
+    @lazy
     def workspace(self) -> int:
         """The address of what a cooperative launch gives the grid to meet in, as cooperative groups expect it."""
         address = self.memory.allocate(_WORKSPACE, name="grid workspace", initialised=True)

@@ -6,11 +6,11 @@ stand there run. Warp-wide instructions and barriers hold threads back until tho
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.lazy import lazy
 from .barriers import Barriers
 from .cluster import ClusterBarrier
 from .lanes import WARP, Lanes, union
@@ -51,12 +51,12 @@ class Machine:
         self.views: dict[Any, Array] = {}
         self.spin = Spin(self)
 
-    @cached_property
+    @lazy
     def shared(self) -> Array:
         """Shared memory of all CTAs of the batch, one row after another, as bytes."""
         return _poisoned(self.count * self.launch.shared_stride)
 
-    @cached_property
+    @lazy
     def local(self) -> Array:
         """Local memory of all threads of the batch, one row after another, as bytes."""
         return _poisoned(self.total * self.launch.local_stride)

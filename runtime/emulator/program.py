@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from ...compiler.errors import error
+from ...compiler.lazy import lazy
 from .inline import Flat
 from .isa import build
 from .module import Function, Module
@@ -78,7 +78,7 @@ class Program:
         self.blocks = _split(items, starts, stepwise)
         _liveness(self.blocks)
 
-    @cached_property
+    @lazy
     def stepwise(self) -> Program:
         """The same kernel, one access to shared or global memory a block."""
         return Program(self.module, self.kernel, stepwise=True)

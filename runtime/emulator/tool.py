@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...compiler.lazy import lazy
 from .lanes import Lanes
 from .types import Array, Instruction
 
@@ -45,7 +45,7 @@ class Touch:
     pieces: list[Piece]
     values: Array | None = None
 
-    @cached_property
+    @lazy
     def threads(self) -> Array:
         """The numbers of the threads that take part, within the batch, ascending."""
         return self.lanes.numbers if self.chosen is None else self.lanes.numbers[self.chosen]

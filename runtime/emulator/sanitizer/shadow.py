@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ....compiler.lazy import lazy
 from ..layout import RESERVED
 from .findings import Findings
 from .places import Places
@@ -37,7 +37,7 @@ class Shadow:
         for name in ("shared", "local"):
             self.__dict__.pop(name, None)
 
-    @cached_property
+    @lazy
     def shared(self) -> Array:
         """The shadow of shared memory, a byte for a byte; what system software keeps has values that are its own."""
         out, launch = np.zeros(self.machine.shared.size, np.uint8), self.machine.launch
@@ -46,7 +46,7 @@ class Shadow:
                 out.reshape(-1, launch.shared_stride)[:, at : at + variable.size] = 0xFF
         return out
 
-    @cached_property
+    @lazy
     def local(self) -> Array:
         """The shadow of local memory."""
         return np.zeros(self.machine.local.size, np.uint8)
