@@ -239,7 +239,7 @@ def partial_program(program: Program) -> Program:
     """The program whose results are the values of the state itself: it leaves what ``second_program`` reads."""
     (reduce,) = program.reduces
     values = tuple(Expr("result", (reduce,), t, "kept", i) for i, t in enumerate(program.monoid.state))
-    return Program(program.name, program.inputs, values)
+    return Program(program.name, program.inputs, values, program.where)
 
 
 def second_program(program: Program) -> Program:
@@ -248,4 +248,4 @@ def second_program(program: Program) -> Program:
     graph = program.monoid
     inputs = tuple(Expr("input", (), t, "element", i) for i, t in enumerate(graph.state))
     states = Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)
-    return Program(program.name, graph.state, rewrite(program.outputs, {reduce.digest: states}))
+    return Program(program.name, graph.state, rewrite(program.outputs, {reduce.digest: states}), program.where)

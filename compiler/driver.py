@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from . import exclusive
-from .abi import Facts, Kernel, partial_program, second_program
-from .artifact import Artifact, CompiledKernel, Role
-from .both import first
-from .both import second as rest_of_both
+from .abi import Facts
+from .artifact import Artifact, CompiledKernel
 from .dialect import load
 from .emit import emit
 from .errors import error
 from .graph import Program
+from .kernels import kernels
+from .lines import with_numbers
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, lowered, run
-from .plan import Access, Plan
+from .plan import Plan
 from .target import Target
 
 _context: list[Any] = []
@@ -34,42 +33,6 @@ def session() -> Any:
         load(_context[0])
         with _context[0], ir.Location.unknown():
             yield
-
-
-def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:
-    """The kernels a plan asks for, in launch order, each with its role.
-
-    A second kernel reduces the partial states; for atomics, an init kernel sets their cells to the identity first, as
-    the reduction of nothing.
-    """
-    name = _symbol(program.name)
-    main = Kernel(name, program, facts, first(plan))
-    if plan.finish in ("cta", "last_block"):
-        return [("main", main)]
-    access: tuple[Access, ...] = tuple("strided" for _ in main.monoid.state)
-    left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
-    rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False)
-    own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
-    second = second_program(program)
-    found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
-    if plan.finish == "atomic":
-        nothing = replace(rest, reduced_rank=1, repeats=False)
-        found.insert(0, ("init", Kernel(f"{name}_init", partial_program(second), nothing, own)))
-    return found
-
-
-def _symbol(name: str) -> str:
-    """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
-    own = re.fullmatch(r"(partials|gathered|states|rows|ticket)_\d+", plain)  # the names of shared buffers
-    return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
-
-
-def _second_plan(plan: Plan) -> Plan:
-    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
-    if plan.fast == "both":
-        return rest_of_both(plan)
-    return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
 
 
 def compile_program(
@@ -121,7 +84,7 @@ def _ptx(module: Any) -> str:
     binary = next(o for o in module.regions[0].blocks[0].operations if o.operation.name == "gpu.binary")
     objects = ir.ArrayAttr(binary.operation.attributes["objects"])
     text = gpu.ObjectAttr(objects[0]).object.decode().rstrip("\0")
-    return check_linked(str(text))
+    return check_linked(with_numbers(str(text)))
 
 
 def check_linked(ptx: str) -> str:

@@ -16,26 +16,27 @@ from .dtypes import I64, DType
 from .elementwise import Shape, attribute, convert_integer, elementwise, mlir_type
 from .errors import Location
 from .graph import Expr, MonoidGraph, walk
+from .lines import Lines, numbered
 from .mlir import arith, func, ir
 from .target import Target
 
 DYNAMIC = -(2**63)
 
 
-def location(where: Location | None) -> Any:
-    """The MLIR location of a user's line."""
-    return ir.Location.file(where.file, where.line, 0) if where else ir.Location.unknown()
+def location(where: Location | None, number: int = 0) -> Any:
+    """The MLIR location of a user's line, with the number of the place (``lines.py``) as its column."""
+    return ir.Location.file(where.file, where.line, number) if where else ir.Location.unknown()
 
 
-def scalars(roots: Sequence[Expr], params: Sequence[Any]) -> list[Any]:
-    """Emits a scalar graph (a combine) at the insertion point."""
+def scalars(roots: Sequence[Expr], params: Sequence[Any], lines: Lines | None = None) -> list[Any]:
+    """Emits a scalar graph (a combine) at the insertion point, its nodes at their places in ``lines``."""
     values: dict[str, Any] = {}
 
     def splat(value: object, t: DType) -> Any:
         return arith.constant(mlir_type(t), attribute(value, t))
 
     for e in walk(tuple(roots)):
-        with location(e.where):
+        with location(*lines.at(e, combine=True)) if lines else location(e.where):
             if e.op == "param":
                 values[e.digest] = params[e.value]  # type: ignore[call-overload]
             elif e.op == "const":
@@ -49,16 +50,17 @@ def emit(kernels: Sequence[Kernel], target: Target) -> Any:
     """A module with the tensor program of each kernel; needs a context with the fold dialect loaded."""
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        for kernel in kernels:
-            _Emitter(kernel).function(target)
+        for kernel, lines in zip(kernels, numbered(kernels), strict=True):
+            with location(*lines.at()):
+                _Emitter(kernel, lines).function(target)
     return module
 
 
 class _Emitter:
     """Emits one kernel's program; holds what each graph node became."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, lines: Lines) -> None:
+        self.kernel, self.lines = kernel, lines
         self.kept = [DYNAMIC] * kernel.facts.kept_rank
         self.full = self.kept + [DYNAMIC] * kernel.facts.reduced_rank
         self.dims = ir.DenseI64ArrayAttr.get(list(range(len(self.kept), len(self.full))))
@@ -78,7 +80,7 @@ class _Emitter:
         block = f.add_entry_block()
         with ir.InsertionPoint(block):
             for e in walk(k.program.outputs):
-                with location(e.where):
+                with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
             func.ReturnOp([self.at(o, "kept") for o in k.program.outputs])
 
@@ -138,5 +140,5 @@ class _Emitter:
             ir.Operation.create("fold.yield", [], [pack(values)])
         block = op.regions[1].blocks.append(*types, *types)
         with ir.InsertionPoint(block):
-            ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments)))])
+            ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments), self.lines))])
         return unpack(op.results[0])

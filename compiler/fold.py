@@ -16,7 +16,7 @@ from typing import Any
 
 from .dtypes import BOOL, F64, I32, I64, STORED, DType
 from .dtypes import dtype as as_dtype
-from .errors import error
+from .errors import Location, error
 from .functions import isnan, where
 from .graph import Expr, MonoidGraph, widest
 from .monoid import Monoid, monoid, positional, variadic
@@ -108,8 +108,13 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
             is none of the state.
         TraceError: WF210 for a wrong count of values, WF211 when they are reduced already.
     """
+    return folded(m, values, initial, caller())
+
+
+def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) -> Any:
+    """What ``fold`` gives, for a line of the user's."""
     if not isinstance(m, Monoid):
-        raise error("WF130", kind=f"a {type(m).__name__}", expected="a monoid", where=caller())
+        raise error("WF130", kind=f"a {type(m).__name__}", expected="a monoid", where=at)
     found = count_of(m.identity)
     if found is not None and found != len(values):
         raise error("WF210", name=m.name, found=found, expected=len(values), where=m.location if m.lift else caller())
@@ -120,7 +125,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
     typed = _typed(values)
     if m.lift is None:
         uses(m, typed)
-    state, some = _folded(m, typed, held.mask, begun=initial is not None)
+    state, some = _folded(m, typed, held.mask, at or m.location, begun=initial is not None)
     if initial is not None:
         state = _begun(m, initial, state, some)
     elif held.mask is not None and not m.has_identity:
@@ -144,13 +149,16 @@ def _number_type(value: Any, like: DType | None) -> DType:
     return like if like is not None and like.is_float else F64
 
 
-def _folded(m: Monoid, values: Sequence[Value], mask: Sym | None, *, begun: bool) -> tuple[list[Value], Sym | None]:
+def _folded(
+    m: Monoid, values: Sequence[Value], mask: Sym | None, at: Location | None, *, begun: bool
+) -> tuple[list[Value], Sym | None]:
     """The state that ``values`` fold to, and whether there was an element; None where it is not kept.
 
     Args:
         m: the monoid.
         values: what each element contributes.
         mask: which elements take part; None for all.
+        at: the line that folds.
         begun: a state to begin with stands where there is no element.
     """
     types = tuple(v.dtype for v in values)
@@ -161,9 +169,9 @@ def _folded(m: Monoid, values: Sequence[Value], mask: Sym | None, *, begun: bool
     padded = m.has_identity or neutral(graph)
     graph = replace(graph if padded else adjoined(graph), has_identity=m.has_identity or begun)
     if padded:
-        return join(types, _reduced(m, graph, _masked(flat, graph, mask))), None
+        return join(types, _reduced(graph, _masked(flat, graph, mask), at)), None
     some = constant(True, BOOL) if mask is None else mask
-    found, *state = _reduced(m, graph, [some, *flat])
+    found, *state = _reduced(graph, [some, *flat], at)
     return join(types, state), found
 
 
@@ -174,10 +182,10 @@ def _masked(flat: list[Sym], graph: MonoidGraph, mask: Sym | None) -> list[Sym]:
     return [where(mask, s, constant(i, s.dtype)) for s, i in zip(flat, graph.identity, strict=True)]
 
 
-def _reduced(m: Monoid, graph: MonoidGraph, flat: Sequence[Sym]) -> list[Sym]:
-    """The values of the state that elements fold to."""
+def _reduced(graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
+    """The values of the state that elements fold to, at a line."""
     exprs = tuple(s.expr for s in flat)
-    made = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, m.location)
+    made = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, at)
     return [Sym(Expr("result", (made,), e.dtype, "kept", i)) for i, e in enumerate(exprs)]
 
 
@@ -262,5 +270,5 @@ def count(t: object) -> Sym:
     if mask is None:
         own = I64 if found == BOOL or found in STORED else found
         return cast(Sym(Expr("count", (), own, "scalar")), found)
-    (tally,) = _reduced(TALLY, TALLY.typed(I64), [cast(mask, I64)])
+    (tally,) = _reduced(TALLY.typed(I64), [cast(mask, I64)], caller())
     return cast(tally, found)

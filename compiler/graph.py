@@ -121,11 +121,13 @@ class Program:
         name: what kernels and messages call it.
         inputs: the dtype of each input array.
         outputs: one expression per result array; all live in the ``kept`` space.
+        where: where its function is defined; not part of the digest.
     """
 
     name: str
     inputs: tuple[DType, ...]
     outputs: tuple[Expr, ...]
+    where: Location | None = field(default=None, compare=False)
 
     @lazy
     def digest(self) -> str:

@@ -101,7 +101,7 @@ def trace(
     outputs = [s.expr for r in leaves for s in split(r)] + [c.expr for _, c in held.checks]
     if not any(e.op == "reduce" for e in walk(tuple(outputs))):
         raise error("WF212", name=label, position=0, where=defined(function))
-    made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function))
+    made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function), defined(function))
     results, checks = tuple(r.dtype for r in leaves), tuple(code for code, _ in held.checks)
     return Traced(made, results, structure, checks, tuple(arrays), tuple(held.used))
 

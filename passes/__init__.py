@@ -41,6 +41,8 @@ def steps(target: Target) -> list[tuple[str, Step]]:
     # O=0: LLVM only selects instructions. The loops are short and canonical by now, ptxas optimises them anyway, the
     # kernels are as fast (docs/performance.md) and LLVM takes half the time.
     attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=0}}"
+    # Lines are directives in the PTX, and no tables of LLVM's: code and registers stay as they are.
+    lines = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
     in_module = "gpu.module(convert-gpu-to-nvvm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm)"
     return [
         *((p.name, p) for p in PASSES),
@@ -49,5 +51,5 @@ def steps(target: Target) -> list[tuple[str, Step]]:
             "to-nvvm",
             f"convert-scf-to-cf,arith-expand,{in_module},convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts",
         ),
-        ("ptx", f"{attach},gpu-module-to-binary{{format=isa}}"),
+        ("ptx", f"{lines},{attach},gpu-module-to-binary{{format=isa}}"),
     ]

@@ -74,7 +74,9 @@ class Distributor(Repeats):
     def reduce_one(self) -> None:
         """What a thread does for its place in the grid."""
         self.locate()
-        self.finish(self.first_round())
+        with self.reduce.location:
+            state = self.first_round()
+        self.finish(state)
 
     def results_of_tile(self) -> None:
         """The same for all results whose elements the CTA copies into shared memory, ``slots`` of them at a time.
@@ -226,10 +228,13 @@ class Distributor(Repeats):
         operands += [self.arg("partial", i) for i in range(len(self.states))]
         operands += [self.arg("counter")] if plan.finish == "last_block" else []
         attributes = {"finish": plan.finish}
-        op = self.stage("fold.grid_finish", [], operands, attributes, regions=2, combine=0)
+        with self.reduce.location:
+            op = self.stage("fold.grid_finish", [], operands, attributes, regions=2, combine=0)
         with ir.InsertionPoint(op.regions[1].blocks.append()):
             if plan.finish == "last_block":
-                self.results_from(self.second_round(parts))
+                with self.reduce.location:
+                    state = self.second_round(parts)
+                self.results_from(state)
             ir.Operation.create("fold.yield", [], [])
 
     def leaves(self) -> Any:

@@ -127,8 +127,12 @@ class CudaBackend(DeviceMemory):
         image = artifact.cubins.get(self.target.arch) or artifact.ptx.encode() + b"\0"
         log = bytearray(LOG_BYTES)
         names = self._d.CUjit_option
-        options = [names.CU_JIT_ERROR_LOG_BUFFER, names.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
-        status, module = self._d.cuModuleLoadDataEx(image, len(options), options, [log, len(log)])
+        options = {
+            names.CU_JIT_ERROR_LOG_BUFFER: log,
+            names.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: len(log),
+            names.CU_JIT_GENERATE_LINE_INFO: 1,  # a table beside the code, for profilers and debuggers
+        }
+        status, module = self._d.cuModuleLoadDataEx(image, len(options), list(options), list(options.values()))
         if not status:
             return module
         if status.name == "CUDA_ERROR_OUT_OF_MEMORY":

@@ -18,7 +18,9 @@ from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
+from ..compiler.kernels import kernels as kernels_of
 from ..compiler.lazy import lazy
+from ..compiler.lines import filled_in, places
 from ..compiler.monoid import REDUCING, Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
@@ -87,6 +89,7 @@ class Prepared:
     traced: Traced
     task: Task
     choice: Choice
+    _lined: tuple[Artifact, Artifact] | None = field(default=None, init=False, repr=False, compare=False)
 
     @lazy
     def geometry(self) -> Geometry:
@@ -108,12 +111,23 @@ class Prepared:
         """The name of its artifact in the cache."""
         return cache.key(self.program, self.choice.facts, self.choice.plan, self.target)
 
+    def with_lines(self, found: Artifact) -> Artifact:
+        """``found`` with the lines of this request's functions in its PTX; the same one for the same one."""
+        known = self._lined
+        if known is None or known[0] is not found:
+            kernels = kernels_of(self.program, self.choice.facts, self.choice.plan)
+            lines = places(kernel for _, kernel in kernels)
+            known = found, replace(found, ptx=filled_in(found.ptx, lines))
+            object.__setattr__(self, "_lined", known)
+        return known[1]
+
 
 @lru_cache(maxsize=4096)
 def _trace(
     what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool,
     _outside: tuple[object, ...],
-) -> Traced:  # fmt: skip
+) -> tuple[Traced, Traced]:  # fmt: skip
+    """What a function traces to, and the same with a narrow state, for so few elements a result as that serves."""
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
@@ -123,14 +137,8 @@ def _trace(
 
         for m, types in theirs:
             warn_once(m, types)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _narrow(found: Traced) -> Traced:
-    """``found`` with a narrow state, for so few elements a result as that serves."""
     program, most = narrowed(found.program)
-    return replace(found, program=program, most=most)
+    return found, replace(found, program=program, most=most)
 
 
 def _is_ours(m: Monoid) -> bool:
@@ -148,8 +156,7 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
         raise error("WF130", kind=f"a {type(request.what).__name__}", expected=REDUCING)
     n_reduced = prod(shape[a] for a in request.axes)
     wide = n_reduced >= MANY
-    found = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
-    narrow = _narrow(found)
+    found, narrow = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
     found = narrow if narrow.most is None or n_reduced <= narrow.most else found
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:
@@ -198,10 +205,10 @@ def forget() -> None:
 
 
 def artifact(prepared: Prepared) -> Artifact:
-    """The compiled kernels: from memory, from disk, or made now and kept."""
+    """The compiled kernels, with the lines of this request: from memory, from disk, or made now and kept."""
     key = prepared.key
     found = cache.get(key)
-    return _compiled(prepared, key) if found is None else found
+    return prepared.with_lines(_compiled(prepared, key) if found is None else found)
 
 
 def _compiled(prepared: Prepared, key: str) -> Artifact:

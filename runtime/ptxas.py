@@ -84,7 +84,7 @@ def assemble(ptx: str, arch: str) -> Assembly:
     with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
         source, result = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx, encoding="utf-8")
-        done = _run([str(tool), "-v", f"--gpu-name={arch}", "-o", str(result), str(source)])
+        done = _run([str(tool), "-v", "-lineinfo", f"--gpu-name={arch}", "-o", str(result), str(source)])
         if done.returncode or not result.is_file():
             raise _refused(tool, arch, done.stdout + done.stderr, source)
         return Assembly(result.read_bytes(), report(done.stdout + done.stderr))

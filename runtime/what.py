@@ -13,7 +13,7 @@ from ..compiler import library
 from ..compiler.dtypes import compute
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import DTypeError, error, near
-from ..compiler.fold import fold, uses, within
+from ..compiler.fold import folded, uses, within
 from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
 from ..compiler.programs import named
 from ..compiler.spelling import unknown
@@ -145,7 +145,8 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         if bound.lift:
             uses(bound, xs)
         lifted = bound.lift(*xs) if bound.lift else tuple(cast(x, compute(x.dtype)) for x in xs)
-        got = fold(bound, *(lifted if isinstance(lifted, tuple | list) else (lifted,)), initial=initial)
+        values = lifted if isinstance(lifted, tuple | list) else (lifted,)
+        got = folded(bound, values, initial, m.location)  # not at the line of one call: others get the same kernel
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
             takes = _arrays(bound.finish)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from warpfold.compiler import pipeline
-from warpfold.compiler.driver import _ptx, compile_program, kernels, session
+from warpfold.compiler.driver import _ptx, compile_program, session
 from warpfold.compiler.emit import emit
 from warpfold.compiler.errors import WarpfoldError
+from warpfold.compiler.kernels import kernels
 from warpfold.compiler.mlir import ir
 from warpfold.compiler.pipeline import Pass, lowered, run
 from warpfold.passes import steps

@@ -166,10 +166,15 @@ def test_as_many_bytes_as_32_bits_hold_the_sum_of_and_more(dtype: str, most: int
 @pytest.fixture
 def wide_sums(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All sums are in 64 bits, as are those of more elements than 32 bits are known to serve."""
-    monkeypatch.setattr(prepare, "_narrow", lambda found: found)
-    prepare.forget()
+
+    def forget() -> None:
+        prepare.forget()
+        prepare._trace.cache_clear()
+
+    monkeypatch.setattr(prepare, "narrowed", lambda program: (program, None))
+    forget()
     yield
-    prepare.forget()
+    forget()
 
 
 @pytest.mark.usefixtures("wide_sums")

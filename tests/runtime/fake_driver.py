@@ -74,7 +74,9 @@ class FakeDriver:
     )
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
-    CUjit_option = SimpleNamespace(CU_JIT_ERROR_LOG_BUFFER="log", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES="size")
+    CUjit_option = SimpleNamespace(
+        CU_JIT_ERROR_LOG_BUFFER="log", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES="size", CU_JIT_GENERATE_LINE_INFO="lines"
+    )
 
     def __init__(self, devices: int = 1, capability: tuple[int, int] = (9, 0)) -> None:
         self.devices = devices
@@ -225,6 +227,7 @@ class FakeDriver:
     # --- kernels
     def cuModuleLoadDataEx(self, image: bytes, count: int, options: list[str], values: list[Any]) -> Any:
         assert count == len(options) == len(values)
+        assert values[options.index("lines")] == 1
         values[options.index("log")][: len(self.log)] = self.log
         module = (image,)
         self.owners[id(module)] = self.current
