@@ -34,7 +34,7 @@ OTHERS = ("var", "argmax", "logsumexp", "mean", "describe", "norm", "any", "affi
 """Reductions that stand in turn beside the one that a layout of the grid is timed with."""
 EACH = 4
 """Rows for each way in which plans of an element type differ."""
-_NOTHING = re.compile(r"^\s*(//.*|\.loc .*|\.file .*|)$")
+_NOTHING = re.compile(r"^\s*(//.*|\.loc\s.*|\.file\s.*|)$")
 
 
 @dataclass(frozen=True)
