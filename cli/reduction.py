@@ -37,8 +37,12 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
     "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
     help="For FILE.ptx in place of OP: a launch on the emulator, as profile takes it; --output is NAME=FILE then.",
 )  # fmt: skip
+@click.option(
+    "--check/--no-check", default=True, show_default=True,
+    help="Compare the result with NumPy's, which takes many times as long as the run on large arrays.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], json: bool,
+def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], check: bool, json: bool,
         **what: Any) -> None:  # fmt: skip
     """Compile and run OP, and check the result against NumPy.
 
@@ -53,7 +57,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 
         show(Work(request, launches), device=device, output=output, json=json)
         return
-    if not command.run(request, keepdims=keepdims, output=output, device=device, json=json):
+    if not command.run(request, keepdims=keepdims, output=output, device=device, json=json, check=check):
         click.get_current_context().exit(WRONG)
 
 

@@ -165,7 +165,7 @@ class Ground:
         xs = self.request.arrays
         inputs = [p for x in xs for p in parts(x)]
         if self._evaluator is None:
-            self._evaluator = Evaluator(ready.program, inputs, self.axes)
+            self._evaluator = Evaluator(ready.program, inputs, self.axes, random=not self.request.files)
         name = self.request.what if len(inputs) == len(xs) else None
         depth = reference.depth(ready.choice.plan, ready.choice.run)
         got = [p for r in results for p in parts(r)]

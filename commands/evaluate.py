@@ -1,13 +1,14 @@
 """A tensor program evaluated in NumPy: what every reduction is checked against, a user's own included.
 
 Elementwise code before the fold runs in the program's own types, as on the device. The fold and what follows run in
-float64 (integers in their own type, where they are exact). States are combined as a tree of neighbours, vectorised
-over results, so the order of the elements is kept.
+float64 (integers in their own, where they are exact), with the error of a device's value beside each value
+(``running.py``). States are combined as a tree of neighbours, vectorised over results, so the order of the elements is
+kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -16,15 +17,13 @@ import numpy as np
 from ..compiler import storage
 from ..compiler.dtypes import dtype
 from ..compiler.graph import Expr, MonoidGraph, Program, walk
-from ..compiler.numeric import Array, apply, combine, wide
+from ..compiler.numeric import Array, apply, wide
+from . import adjoints, running
+from .addends import Addends, addends
+from .running import Analysis, Known
 
-PIECE = 1 << 21
+PIECE = 1 << 18
 """Elements folded at a time, which bounds the memory."""
-
-_ROUNDING = (
-    "add", "sub", "mul", "div", "fma", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos",
-    "tanh", "erf", "pow", "mod", "floordiv",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,14 @@ class State:
     """What a fold came to.
 
     Attributes:
-        values: the final state, one array of ``n_kept`` per value.
-        peaks: the greatest magnitude that each value had anywhere in the tree; rounding errors scale with it.
+        values: the final state, one array of ``n_kept`` per value, with its error.
+        peaks: the greatest magnitude that each value had anywhere in the tree.
+        reach: the greatest magnitude that it may have in a tree of another order.
     """
 
-    values: list[Array]
+    values: list[Known]
     peaks: list[Array]
+    reach: list[Array]
 
 
 def parts(x: Array) -> list[Array]:
@@ -54,16 +55,6 @@ def rows(x: Array, axes: Sequence[int]) -> Array:
     return moved.reshape(prod(x.shape[a] for a in kept), prod(x.shape[a] for a in axes))
 
 
-def rounds(exprs: Iterable[Expr]) -> bool:
-    """Whether some expression is arithmetic that rounds floats."""
-    return any(e.op in _ROUNDING and e.dtype.is_float and not _adds_nothing(e) for e in exprs)
-
-
-def _adds_nothing(e: Expr) -> bool:
-    """Whether ``e`` is x + 0, x - 0 or 0 - x: ranks of floats are told so, and no rounding touches their extremes."""
-    return e.op in ("add", "sub") and any(a.op == "const" and a.value == 0 for a in e.args)
-
-
 class Evaluator:
     """One program on given arrays.
 
@@ -71,10 +62,12 @@ class Evaluator:
         program: what to compute.
         xs: the input arrays.
         axes: the reduced axes.
+        random: whether the arrays are random, so that the roundings of a device are, too.
     """
 
-    def __init__(self, program: Program, xs: Sequence[Array], axes: Sequence[int]) -> None:
+    def __init__(self, program: Program, xs: Sequence[Array], axes: Sequence[int], *, random: bool = False) -> None:
         self.program = program
+        self.how = Analysis(random, running.LIKELY if random else 1.0)
         self.inputs = [rows(x, axes) for x in xs]
         self.n_kept, self.n_reduced = self.inputs[0].shape
         self.states: dict[str, State] = {}
@@ -82,22 +75,35 @@ class Evaluator:
             for e in program.reduces:
                 self.states[e.digest] = self._fold(e)
 
-    def outputs(self, states: dict[str, State] | None = None) -> list[Array]:
-        """Every result, [n_kept] in its wide type, from the folded states (or from others in their place)."""
-        memo: dict[str, Array] = {}
+    def outputs(self) -> list[Array]:
+        """Every result, [n_kept] in its wide type."""
+        return [k.value for k in self.known(0)]
+
+    def known(self, levels: int) -> list[Known]:
+        """Every result with its error, on a device where an element passes through ``levels`` combines."""
+        factor = self.how.weighted(levels, max(0, self.n_reduced - 1).bit_length())
+        memo: dict[str, Known] = {}
         with np.errstate(all="ignore"):
             for e in walk(self.program.outputs):
                 if e.space != "element" and e.op not in ("reduce", "iota"):
-                    memo[e.digest] = self._wide(e, memo, states or self.states)
-        return [np.broadcast_to(memo[o.digest], (self.n_kept,)) for o in self.program.outputs]
+                    memo[e.digest] = self._after(e, memo, factor)
+        return [self._row(memo[o.digest]) for o in self.program.outputs]
 
-    def _wide(self, e: Expr, memo: dict[str, Array], states: dict[str, State]) -> Array:
-        """One node in float64."""
+    def _row(self, k: Known) -> Known:
+        shape = (self.n_kept,)
+        return Known(np.broadcast_to(k.value, shape), None if k.error is None else np.broadcast_to(k.error, shape))
+
+    def _after(self, e: Expr, memo: dict[str, Known], factor: float) -> Known:
+        """One node after the folds."""
         if e.op == "result":
-            return states[e.args[0].digest].values[e.value]  # type: ignore[call-overload, no-any-return]
+            return running.scaled(self.states[e.args[0].digest].values[e.value], factor)  # type: ignore[call-overload]
         if e.op == "count":
-            return np.asarray(self.n_reduced, wide(e.dtype))
-        return apply(e, [memo[a.digest] for a in e.args], wide(e.dtype))
+            return Known(np.asarray(self.n_reduced, wide(e.dtype)))
+        args = [memo[a.digest] for a in e.args]
+        if e.op in running.FUNCTIONS or any(a.error is not None for a in args):
+            return _widely(e, args, self.how.fewer())
+        plain = [a.value.astype(x.dtype.numpy) for a, x in zip(args, e.args, strict=True)]
+        return Known(apply(e, plain, e.dtype.numpy).astype(wide(e.dtype)))  # equal operands give equal bits
 
     def _fold(self, e: Expr) -> State:
         """The state of one ``reduce``: pieces of bounded size, folded each, then folded together."""
@@ -105,73 +111,146 @@ class Evaluator:
         assert isinstance(graph, MonoidGraph)
         if self.n_reduced == 0:
             values = [np.full(self.n_kept, v, wide(t)) for v, t in zip(graph.identity, graph.state, strict=True)]
-            return State(values, [np.zeros(self.n_kept) for _ in values])
+            nothing = [np.zeros(self.n_kept) for _ in values]
+            return State([Known(v) for v in values], nothing, nothing)
+        tree = Tree(graph, self.how)
         across = max(1, min(self.n_kept, PIECE // self.n_reduced))
         along = max(1, PIECE // across)
         found = [
-            tree(graph, [
-                tree(graph, [self._piece(e, slice(k, k + across), slice(r, r + along))])
+            tree.root([
+                tree.root([self._piece(e, tree, slice(k, k + across), slice(r, r + along))])
                 for r in range(0, self.n_reduced, along)
             ])
             for k in range(0, max(1, self.n_kept), across)
         ]  # fmt: skip
+        each = range(len(graph.state))
         return State(
-            *([np.concatenate(v) for v in zip(*part, strict=True)] for part in zip(*_parts(found), strict=True))
+            [_joined([s.values[i] for s in found], axis=0) for i in each],
+            [np.concatenate([s.peaks[i] for s in found]) for i in each],
+            [np.concatenate([s.reach[i] for s in found]) for i in each],
         )
 
-    def _piece(self, e: Expr, kept: slice, reduced: slice) -> State:
+    def _piece(self, e: Expr, tree: Tree, kept: slice, reduced: slice) -> State:
         """The elements of one piece as states of their own, [kept][reduced]."""
-        memo: dict[str, Array] = {}
+        memo: dict[str, Known] = {}
         shape = self.inputs[0][kept, reduced].shape
         for node in walk(e.args):
             if node.op != "reduce":
                 memo[node.digest] = self._element(node, memo, kept, reduced)
-        graph = e.value
-        assert isinstance(graph, MonoidGraph)
-        pairs = zip(e.args, graph.state, strict=True)
-        values = [np.broadcast_to(memo[a.digest], shape).astype(wide(t)) for a, t in pairs]
-        return State(values, [_magnitude(v) for v in values])
+        return tree.leaves([memo[a.digest] for a in e.args], shape)
 
-    def _element(self, e: Expr, memo: dict[str, Array], kept: slice, reduced: slice) -> Array:
+    def _element(self, e: Expr, memo: dict[str, Known], kept: slice, reduced: slice) -> Known:
         """One node in its own type, for the elements of a piece."""
         if e.op == "input":
-            return self.inputs[e.value][kept, reduced]  # type: ignore[call-overload, no-any-return]
+            return Known(self.inputs[e.value][kept, reduced])  # type: ignore[call-overload]
         if e.op == "iota":
-            return np.arange(self.n_reduced, dtype=e.dtype.numpy)[None, reduced]
+            return Known(np.arange(self.n_reduced, dtype=e.dtype.numpy)[None, reduced])
         if e.op == "count":
-            return np.asarray(self.n_reduced, e.dtype.numpy)
+            return Known(np.asarray(self.n_reduced, e.dtype.numpy))
         if e.op == "result":
-            value = self.states[e.args[0].digest].values[e.value]  # type: ignore[call-overload]
-            return value[kept, None].astype(e.dtype.numpy)  # type: ignore[no-any-return]
-        return apply(e, [memo[a.digest] for a in e.args], e.dtype.numpy)
+            found = self.states[e.args[0].digest].values[e.value][kept, None]  # type: ignore[call-overload]
+            size = np.abs(np.asarray(found.value, np.float64))
+            error = None if found.error is None else found.error + Analysis().rounding(size, e.dtype)
+            return Known(found.value.astype(e.dtype.numpy), error)
+        args = [memo[a.digest] for a in e.args]
+        exactly = wide(e.dtype) if e.op in running.FUNCTIONS else e.dtype.numpy
+        plain = [a.value.astype(exactly, copy=False) if e.op in running.FUNCTIONS else a.value for a in args]
+        return self.how.result(e, args, apply(e, plain, exactly).astype(e.dtype.numpy, copy=False), same_code=True)
 
 
-def tree(graph: MonoidGraph, states: Sequence[State]) -> State:
-    """States side by side along the last axis, combined neighbour with neighbour until one is left."""
-    width = max(s.values[0].ndim for s in states)
-    values = [_beside([s.values[i] for s in states], width) for i in range(len(graph.state))]
-    peaks = [_beside([s.peaks[i] for s in states], 2).max(axis=1) for i in range(len(graph.state))]
-    while values[0].shape[1] > 1:
-        odd = values[0].shape[1] % 2
-        even = values[0].shape[1] - odd
-        joined = combine(graph, [v[:, 0:even:2] for v in values], [v[:, 1:even:2] for v in values])
-        values = [np.concatenate([j, v[:, even:]], axis=1) if odd else j for j, v in zip(joined, values, strict=True)]
-        peaks = [np.maximum(p, _magnitude(v)) for p, v in zip(peaks, values, strict=True)]
-    return State([v[:, 0] for v in values], peaks)
+class Tree:
+    """The combining tree of neighbours."""
+
+    def __init__(self, graph: MonoidGraph, how: Analysis) -> None:
+        self.graph, self.how = graph, how
+        self.nodes = list(walk(graph.combine))
+        self.addends = [addends(graph, i) for i in range(len(graph.state))]
+        self.tangled = [adjoints.tangled(graph, i) for i in range(len(graph.state))]
+
+    def leaves(self, elements: Sequence[Known], shape: tuple[int, ...]) -> State:
+        """Elements of this shape as states."""
+        values = []
+        for k, t in zip(elements, self.graph.state, strict=True):
+            error = None if k.error is None else np.broadcast_to(k.error, shape)
+            values.append(Known(np.broadcast_to(k.value, shape).astype(wide(t)), error))
+        sizes = [_size(k.value) for k in values]
+        reach = [np.maximum(s, 1) if a and a.product else s for s, a in zip(sizes, self.addends, strict=True)]
+        return State(values, [s.max(axis=1, initial=0.0) for s in sizes], reach)
+
+    def root(self, states: Sequence[State]) -> State:
+        """States side by side along the last axis, combined neighbour with neighbour until one is left."""
+        each = range(len(self.graph.state))
+        values = [_joined([s.values[i] for s in states], axis=1) for i in each]
+        peaks = [np.stack([s.peaks[i] for s in states], axis=1).max(axis=1) for i in each]
+        reach = [_joined([Known(s.reach[i]) for s in states], axis=1).value for i in each]
+        while (n := values[0].value.shape[1]) > 1:
+            even = n - n % 2
+            rest, sides = slice(even, n), (slice(0, even, 2), slice(1, even, 2))
+            joined, reached = self._combine(
+                [[k[:, s] for k in values] for s in sides], [[r[:, s] for r in reach] for s in sides]
+            )
+            values = [_joined([j, k[:, rest]], axis=1) if n % 2 else j for j, k in zip(joined, values, strict=True)]
+            reach = [np.concatenate([j, r[:, rest]], axis=1) for j, r in zip(reached, reach, strict=True)]
+            peaks = [np.maximum(p, _size(k.value).max(axis=1)) for p, k in zip(peaks, values, strict=True)]
+        return State([k[:, 0] for k in values], peaks, [r[:, 0] for r in reach])
+
+    def _combine(self, sides: list[list[Known]], reach: list[list[Array]]) -> tuple[list[Known], list[Array]]:
+        """The combined states, and how far their values reach."""
+        (left, right), memo = sides, dict[str, Known]()
+        params = [*left, *right]
+        for e in self.nodes:
+            known = e.op == "param"
+            memo[e.digest] = params[e.value] if known else _widely(e, [memo[a.digest] for a in e.args], self.how)  # type: ignore[call-overload]
+        shape = left[0].value.shape
+        found, reached = [], []
+        for i, e in enumerate(self.graph.combine):
+            k, own = memo[e.digest], self.addends[i]
+            if any(params[p].error is not None for p in self.tangled[i]):
+                error = adjoints.error(e, self.nodes, memo, self.how)
+                k = k if error is None else Known(k.value, running.settled(error, params, k.value))
+            k = Known(np.broadcast_to(k.value, shape), None if k.error is None else np.broadcast_to(k.error, shape))
+            size = _size(k.value)
+            if own is not None and e.dtype.is_float:
+                size = own.reach(reach[0][i], reach[1][i], memo)
+                k = k if self.how.random or own.product else self._in_any_order(k, own, size, left[i], right[i], memo)
+            found.append(k)
+            reached.append(size)
+        return found, reached
+
+    def _in_any_order(
+        self, k: Known, own: Addends, reach: Array, left: Known, right: Known, memo: dict[str, Known]
+    ) -> Known:
+        """A sum's error whatever the order is: no partial sum is greater than the sum of all magnitudes."""
+        t = self.graph.state[own.position]
+        if not t.is_float:
+            return k
+        rounding = self.how.rounding(reach, t, own.roundings)
+        return Known(k.value, self.how.join(left.error, right.error, *own.errors(memo), rounding))
 
 
-def _beside(parts: list[Array], width: int) -> Array:
-    """[kept] parts as columns, [kept][n] parts as they are."""
-    return np.concatenate([p if p.ndim == width == 2 else p[:, None] for p in parts], axis=1)
+def _widely(e: Expr, args: Sequence[Known], how: Analysis) -> Known:
+    """One node in its wide type; a constant is what its own type makes of it."""
+    if e.op == "const":
+        return Known(np.asarray(e.value, e.dtype.numpy).astype(wide(e.dtype)))
+    return how.result(e, args, apply(e, [a.value for a in args], wide(e.dtype)))
 
 
-def _parts(states: Sequence[State]) -> list[tuple[list[Array], list[Array]]]:
-    return [(s.values, s.peaks) for s in states]
+def _joined(several: Sequence[Known], axis: int) -> Known:
+    """[kept] values as columns, or [kept][n] values as they are, side by side."""
+    width = max(k.value.ndim for k in several)
+    plain = [k.value if k.value.ndim == width == 2 or not axis else k.value[:, None] for k in several]
+    if all(k.error is None for k in several):
+        return Known(np.concatenate(plain, axis=axis))
+    errors = [
+        np.zeros(v.shape) if k.error is None else np.asarray(k.error).reshape(v.shape)
+        for k, v in zip(several, plain, strict=True)
+    ]
+    return Known(np.concatenate(plain, axis=axis), np.concatenate(errors, axis=axis))
 
 
-def _magnitude(v: Array) -> Array:
-    """The greatest finite magnitude of each row; 0 for what is not float, since it is exact."""
+def _size(v: Array) -> Array:
+    """Finite magnitudes; 0 for what is not float, since it is exact."""
     if v.dtype.kind != "f":
-        return np.zeros(v.shape[0])
+        return np.zeros(v.shape)
     size = np.abs(v)
-    return np.where(np.isfinite(size), size, 0).max(axis=1, initial=0.0)  # type: ignore[no-any-return]
+    return np.where(np.isfinite(size), size, 0)

@@ -1,9 +1,8 @@
-"""From words to arrays: shapes, axes and dtypes as text, arrays from ``.npy`` files or from a seed."""
+"""From words to arrays: shapes, axes and dtypes as text, arrays from ``.npy`` files."""
 
 from __future__ import annotations
 
 import ast
-import os
 from math import prod
 from typing import Any
 
@@ -12,8 +11,8 @@ import numpy as np
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.launch import ALIGN
+from .made_up import places
 from .operation import What, input_count, label
-from .screen import size
 
 DEFAULT_SHAPE = "1024x1024"
 MOST_SIZES = 64
@@ -37,11 +36,6 @@ def shape_of(text: str) -> tuple[int, ...]:
     if max(map(len, words)) > MOST_DIGITS or places(tuple(map(int, words))) >= 2**63:
         raise error("WF802", text=text, reason=": expected fewer than 2^63 elements")
     return tuple(int(s) for s in words)
-
-
-def places(shape: tuple[int, ...]) -> int:
-    """The elements of an array, a size of 0 taken for 1: its results may be as many, and NumPy's limit counts so."""
-    return prod(n or 1 for n in shape)
 
 
 def axis_of(text: str | None) -> tuple[int, ...] | None:
@@ -114,35 +108,6 @@ def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
 def _native(x: Array) -> Array:
     """The array in this machine's byte order, as the Python functions take it too."""
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
-
-
-def from_seed(shape: tuple[int, ...], types: tuple[DType, ...], seed: int) -> list[Array]:
-    """Random arrays: standard normal floats, small integers, coin flips for bool.
-
-    Raises:
-        ArgumentError: WF811 when they, or the results of empty ones, cannot fit in this machine's memory.
-    """
-    needed = places(shape) * sum(t.itemsize for t in types)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        shown = "x".join(map(str, shape)) + (" and their results" if 0 in shape else "")
-        raise error("WF811", shape=shown, needed=size(needed), memory=size(memory))
-    rng = np.random.default_rng(seed)
-    return [random(rng, shape, t) for t in types]
-
-
-def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
-    """One random array."""
-    if t.kind == "complex":
-        real, imag = (random(rng, shape, t.part) for _ in range(2))
-        return (real + 1j * imag).astype(t.numpy, copy=False)
-    if t.kind == "bool":
-        return rng.random(shape) < 0.5
-    if t.is_integer:
-        return rng.integers(max(int(t.lowest), -100), 100, shape, dtype=t.numpy, endpoint=True)
-    if t.bits == 64:
-        return rng.standard_normal(shape)
-    return rng.standard_normal(shape, dtype=np.float32).astype(t.numpy, copy=False)
 
 
 def aligned(x: Array) -> Array:

@@ -1,46 +1,26 @@
 """Whether a result is right: NumPy's answer in float64, and how far a result may lie from it.
 
 Results that no rounding can touch (integers, truth values, selections such as min and argmax) must be equal. The others
-may differ by what the plan's rounding explains: each value of the folded state by
-
-    u * (4 + 2 * depth) * peak
-
-where ``u`` is the unit roundoff of the accumulator (f32: 2^-24, f64: 2^-53), ``depth`` the combines that one element
-passes through under the plan, and ``peak`` the greatest magnitude of a partial result. What the code after the fold
-makes of such a difference is found by evaluating it on the shifted state; one rounding of the result is added. Where a
-combine multiplies the values of its two sides, the root of the number of elements takes the place of ``depth``.
+may differ by what the plan's roundings explain, which ``running.py`` finds for every result alone: relative to the
+condition of the operation, and to the number of combines that one element passes through under the plan. Of random
+arrays that is likely roundings, of given ones the worst case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..compiler.dtypes import DType
 from ..compiler.graph import Expr, MonoidGraph, walk
 from ..compiler.numeric import Array
 from ..compiler.ownership import Launch
 from ..compiler.plan import ROWS_A_ROUND, Plan
-from .evaluate import Evaluator, State, rounds, rows
-
-AMPLIFIED = 32
-"""How far the errors of factors are amplified by those that follow: seen 9 for products of random 2x2 matrices."""
-_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-_TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-_HUGE = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": 1.79e308}
-
-
-def unit(t: DType) -> float:
-    """The unit roundoff of a float type: the greatest relative error of one rounding."""
-    return 2.0 ** -_BITS[t.name]
-
-
-def tiny(t: DType) -> float:
-    """The least normal value of a float type."""
-    return _TINY[t.name]
+from . import running
+from .evaluate import Evaluator, rows
+from .running import Error
 
 
 @dataclass(frozen=True)
@@ -55,6 +35,7 @@ class Check:
         allowed: the allowance where the difference is the greatest.
         worst: flat index of the element that fails by most, or None.
         reference: the reference values.
+        unknown: elements of which nothing can be said, since partial results overflow their type.
     """
 
     passed: bool
@@ -64,6 +45,7 @@ class Check:
     allowed: float
     worst: int | None
     reference: Array
+    unknown: int = 0
 
 
 def _logsumexp(x: Array) -> Array:
@@ -119,6 +101,8 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     last = plan.second if plan.finish == "last_block" else replace(plan, unroll=plan.second_unroll)
     deep, positions = last.unroll, plan.threads if plan.fast == "both" else last.positions
     in_order = positions if plan.cta == "serial" else 0
+    if plan.finish == "atomic":
+        return chain + above + parts
     return chain + above + -(-parts // (positions * deep)) + positions.bit_length() + in_order + deep
 
 
@@ -148,14 +132,15 @@ def check(
         got: the results to check.
         levels: ``depth`` of the plan that made them.
     """
-    outputs = evaluator.outputs()
+    known = evaluator.known(levels)
+    outputs = [k.value for k in known]
     with np.errstate(all="ignore"):
         if isinstance(name, str) and name in BUILT_IN:
             outputs = [BUILT_IN[name](rows(xs[0], axes))]
-        allowances = _allowances(evaluator, levels)
         n = len(got)  # what the program checks of its own comes after its results
-        found = zip(got, outputs[:n], allowances[:n], evaluator.program.outputs[:n], strict=True)
-        return [_compare(*pair) for pair in found]
+        overflow = zip(*(_overflows(evaluator, of) for of in ("peaks", "reach")), strict=True)
+        found = zip(got, outputs[:n], known[:n], evaluator.program.outputs[:n], list(overflow)[:n], strict=True)
+        return [_compare(g, o, k.error, e, *lost) for g, o, k, e, lost in found]
 
 
 def worst(checks: Sequence[Check]) -> Check:
@@ -163,22 +148,12 @@ def worst(checks: Sequence[Check]) -> Check:
     return max(checks, key=lambda c: (not c.passed, c.error))
 
 
-def _allowances(evaluator: Evaluator, levels: int) -> list[Array | None]:
-    """How far each result may lie from its reference; None where it must be equal."""
-    base = evaluator.outputs()
-    total = [np.where(lost, np.inf, 0.0) for lost in _overflows(evaluator)]
-    for e in evaluator.program.reduces:
-        for pair in _shifted(evaluator.states, e, _roundings(e.value, evaluator.n_reduced, levels)):
-            up, down = (evaluator.outputs(shifted) for shifted in pair)
-            for i, value in enumerate(base):
-                total[i] = total[i] + np.maximum(_distance(up[i], value), _distance(down[i], value))
-    pairs = zip(evaluator.program.outputs, base, total, strict=True)
-    return [_allowance(expr, _magnitude(value), off) for expr, value, off in pairs]
+def _overflows(evaluator: Evaluator, of: str) -> list[Array]:
+    """Where each result rests on partial results that their accumulator cannot hold.
 
-
-def _overflows(evaluator: Evaluator) -> list[Array]:
-    """Where each result rests on partial results that their accumulator cannot hold: nothing can be asked of it."""
-    lost = {e.digest: _lost(e.value, evaluator.states[e.digest].peaks) for e in evaluator.program.reduces}
+    ``peaks`` are those of the tree that is evaluated here, ``reach`` those of any.
+    """
+    lost = {e.digest: _lost(e.value, getattr(evaluator.states[e.digest], of)) for e in evaluator.program.reduces}
     found = []
     for output in evaluator.program.outputs:
         used = [lost[e.args[0].digest][e.value] for e in walk((output,)) if e.op == "result"]  # type: ignore[call-overload]
@@ -186,14 +161,14 @@ def _overflows(evaluator: Evaluator) -> list[Array]:
     return found
 
 
-def _lost(graph: object, peaks: Sequence[Array]) -> list[Array]:
+def _lost(graph: object, sizes: Sequence[Array]) -> list[Array]:
     """Where each value of a state overflows, or is made of others that do; what is only selected never does."""
     assert isinstance(graph, MonoidGraph)
     count = len(graph.state)
     sources = [{e.value % count for e in walk((c,)) if e.op == "param"} for c in graph.combine]  # type: ignore[operator]
     found = [
-        peak > _HUGE[t.name] if t.is_float and rounds(walk((c,))) else np.zeros(peak.shape, bool)
-        for t, c, peak in zip(graph.state, graph.combine, peaks, strict=True)
+        running.overflowing(t, size) if any(map(running.rounds, walk((c,)))) else np.zeros(size.shape, bool)
+        for t, c, size in zip(graph.state, graph.combine, sizes, strict=True)
     ]
     for _ in range(count):  # as many steps as lead from one value to any other
         found = [
@@ -202,86 +177,24 @@ def _lost(graph: object, peaks: Sequence[Array]) -> list[Array]:
     return found
 
 
-def _magnitude(value: Array) -> Array:
-    """How great a result is; 0 for infinities and NaN, which are equal or not."""
-    size = np.abs(_f64(value))
-    return np.where(np.isfinite(size), size, 0.0)
+def _compare(got: Any, reference: Array, error: Error, expr: Expr, lost: Array, near: Array) -> Check:
+    """Compares elements: equal, both NaN, or no farther apart than the error.
 
-
-def _distance(a: Array, b: Array) -> Array:
-    """How far apart values lie; nothing where either is NaN."""
-    off = np.abs(_f64(a) - _f64(b))
-    return np.where(np.isnan(off), 0, off)
-
-
-def _allowance(expr: Expr, size: Array, off: Array) -> Array | None:
-    """What one result may be off: ``off`` from the fold, and the roundings of the code after it."""
-    after = [n for n in walk((expr,)) if n.space != "element"]
-    if not expr.dtype.is_float:
-        return off if off.any() else None
-    if not rounds(after) and not off.any():
-        return None
-    return off + (unit(expr.dtype) + 8 * _coarsest(after)) * size + _TINY[expr.dtype.name]
-
-
-def _coarsest(nodes: Sequence[Expr]) -> float:
-    """The unit roundoff of the least precise float that the code after the fold computes in."""
-    return max((unit(n.dtype) for n in nodes if n.op in ("result", "reduce") and n.dtype.is_float), default=0.0)
-
-
-def _rounds(graph: object) -> bool:
-    return isinstance(graph, MonoidGraph) and rounds(walk(graph.combine))
-
-
-def _roundings(graph: object, n: int, levels: int) -> float:
-    """How many units of roundoff a folded value may be off, relative to its peak.
-
-    Where a combine adds, errors grow with the levels of the tree. Where it multiplies the values of both sides, each of
-    n factors leaves its relative error in the product; they add up as random ones do, and matrices amplify them.
+    Nothing is known of those that are ``lost``, and of those ``near`` an overflow where they did overflow.
     """
-    assert isinstance(graph, MonoidGraph)
-    return 4 + 2 * levels + (AMPLIFIED * n**0.5 if _multiplies(graph) else 0)
-
-
-def _multiplies(graph: MonoidGraph) -> bool:
-    """Whether a combine multiplies what it has of the left state alone with what it has of the right alone."""
-    sides: dict[str, set[bool]] = {}
-    for e in walk(graph.combine):
-        own = {e.value >= len(graph.state)} if e.op == "param" else set()  # type: ignore[operator]
-        sides[e.digest] = own.union(*(sides[a.digest] for a in e.args))
-        factors = [sides[a.digest] for a in e.args]
-        if e.op == "mul" and e.dtype.is_float and {False} in factors and {True} in factors:
-            return True
-    return False
-
-
-def _shifted(states: dict[str, State], e: Expr, roundings: float) -> Iterator[list[dict[str, State]]]:
-    """The folded states with one float value moved by its rounding error, up and down, for each such value."""
-    graph, state = e.value, states[e.digest]
-    assert isinstance(graph, MonoidGraph)
-    if not _rounds(graph):
-        return
-    for i, t in enumerate(graph.state):
-        if t.is_float and rounds(walk((graph.combine[i],))):
-            step = unit(t) * roundings * state.peaks[i] + _TINY[t.name]
-            moved = ([v + s if j == i else v for j, v in enumerate(state.values)] for s in (step, -step))
-            yield [{**states, e.digest: State(values, state.peaks)} for values in moved]
-
-
-def _compare(got: Any, reference: Array, allowance: Array | None, expr: Expr) -> Check:
-    """Compares elements: equal, both NaN, or no farther apart than allowed."""
-    exact = allowance is None
     flat, target = np.asarray(got).reshape(-1), reference.reshape(-1).astype(expr.dtype.numpy)
+    unknown = lost | (near & ~np.isfinite(_f64(flat))) if expr.dtype.is_float else lost
+    exact = error is None and not unknown.any()
     if not flat.size:
         return Check(True, exact, 0.0, 0.0, 0.0, None, target)
     a, b = _f64(flat), _f64(target)
     same = (flat == target) | (np.isnan(a) & np.isnan(b))
-    off = np.abs(a - (b if exact else _f64(reference.reshape(-1))))
+    off = np.abs(a - (b if error is None else _f64(reference.reshape(-1))))
     off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
-    limit = np.zeros(flat.shape) if allowance is None else allowance
+    limit = np.where(unknown, np.inf, np.zeros(flat.shape) if error is None else error)
     wrong = ~same & ~(off <= limit)
-    place = int(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else off))
-    greatest = float(_magnitude(b).max()) or 1.0
-    error = float(off[place])
+    place = int(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else np.where(np.isinf(limit), -1.0, off)))
+    greatest = float(np.abs(b, where=np.isfinite(b), out=np.zeros(b.shape)).max()) or 1.0
+    difference, count = float(off[place]), int(np.count_nonzero(np.isinf(limit) & ~same))
     worst = place if wrong.any() else None
-    return Check(worst is None, exact, error, error / greatest, float(limit[place]), worst, target)
+    return Check(worst is None, exact, difference, difference / greatest, float(limit[place]), worst, target, count)

@@ -11,7 +11,7 @@ from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime import api
 from ..runtime.prepare import Prepared
-from . import inputs, operation
+from . import inputs, made_up, operation
 
 Array = inputs.Array
 
@@ -72,7 +72,7 @@ class Request:
         if self.files:
             return inputs.from_files(self.files, self.what)
         shape, types, _ = self.kind()
-        return inputs.from_seed(shape, types, self.seed)
+        return made_up.from_seed(shape, types, self.seed, self.what, self.axis)
 
     def kind(self) -> tuple[tuple[int, ...], tuple[DType, ...], str]:
         """Shape, element types and where the arrays come from, in words; reads no more than it must."""

@@ -24,8 +24,10 @@ from .evaluate import Evaluator, parts
 from .files import Output
 from .request import Array, Request
 
-SMALL = 64
+SMALL = 8
 """Elements of a result that is shown whole."""
+IN_JSON = 64
+"""Elements of a result that JSON holds."""
 REPEATS = 3
 
 
@@ -39,7 +41,7 @@ class Outcome:
         cached: whether the kernels were compiled before.
         compile_s, run_s: times on the host's clock, the second with copies and the wait for the result.
         device_us: time of the kernels alone on a device that can tell, else None.
-        checks: one per result.
+        checks: one per result; none where nobody asked for them.
     """
 
     ready: Prepared
@@ -57,16 +59,17 @@ class Outcome:
         return all(c.passed for c in self.checks)
 
 
-def run(request: Request, *, keepdims: bool, output: str | None, device: str, json: bool) -> bool:
-    """Runs, checks, shows, and writes the results that passed; gives whether they did.
+def run(request: Request, *, keepdims: bool, output: str | None, device: str, json: bool, check: bool = True) -> bool:
+    """Runs, checks if asked to, shows, and writes the results unless they failed; gives whether they did not.
 
     Raises:
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
     target = Output(output, request.files) if output is not None else None
     outcome = perform(request, Arrays.of(request.arrays, device), keepdims)
-    with screen.progress("checking against NumPy"):
-        _check(request, outcome)
+    if check:
+        with screen.progress("checking against NumPy"):
+            _check(request, outcome)
     if target is not None and outcome.passed:
         target.write(lambda f: _save(f, outcome))
     if json:
@@ -143,7 +146,7 @@ def _check(request: Request, outcome: Outcome) -> None:
     ready = outcome.ready
     axes = normalize_axes(request.axis, request.arrays[0].ndim)
     inputs = [p for x in request.arrays for p in parts(x)]
-    evaluator = Evaluator(ready.program, inputs, axes)
+    evaluator = Evaluator(ready.program, inputs, axes, random=not request.files)
     levels_ = _depth(ready)
     got = [p for r in outcome.results for p in parts(r)]
     plain = len(inputs) == len(request.arrays) and not request.params
@@ -206,10 +209,13 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
         ("on", why(outcome, device)),
     ]
     types = outcome.ready.traced.results
-    for name, t, result, check in zip(_labels(outcome), types, outcome.results, outcome.checks, strict=True):
+    checks: list[reference.Check | None] = [*outcome.checks] or [None] * len(types)
+    for name, t, result, check in zip(_labels(outcome), types, outcome.results, checks, strict=True):
         lines.append((f"result {name}".rstrip(), f"{t.name}{list(result.shape)}"))
         lines.append((f"value {name}".rstrip(), _value(result)))
-        lines.append((f"check {name}".rstrip(), _verdict(result, check)))
+        lines.append(
+            (f"check {name}".rstrip(), _verdict(result, check) if check is not None else "left out (--no-check)")
+        )
     stages = [stage for level in levels.of(outcome.ready) for stage, _ in level.stages]
     lines.append(("plan", levels.plan_words(plan)))
     finish = f" ({plan.finish})" if plan.finish != "cta" else ""
@@ -234,14 +240,16 @@ def _value(result: Array) -> str:
 
 def _verdict(result: Array, check: reference.Check) -> str:
     """What the check found, in words."""
-    if not np.isfinite(check.allowed):
-        said = "partial results overflow their type, so nothing can be said of the result"
-    elif check.exact:
+    if check.unknown == result.size:
+        return "not checked: partial results overflow their type, so nothing can be said of the result"
+    if check.exact:
         said = "equal to NumPy's" if check.passed else "not equal to NumPy's"
     else:
         within = "within" if check.passed else "beyond"
         share = f" ({check.relative:.2g} of the greatest result)" if check.error else ""
         said = f"error {check.error:.3g}{share}, {within} the allowed {check.allowed:.3g}"
+    if check.unknown:
+        said += f"; nothing can be said of {check.unknown} element(s) whose partial results overflow their type"
     if check.passed:
         return f"passed: {said}"
     place = check.worst or 0
@@ -255,21 +263,31 @@ def _plain(result: Array) -> Any:
     return np.stack(parts(result), axis=-1).tolist() if result.dtype.kind == "c" else result.tolist()
 
 
+def _check_facts(c: reference.Check) -> dict[str, object]:
+    """A check as plain values."""
+    return {
+        "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
+        "unknown": c.unknown,
+    }  # fmt: skip
+
+
 def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
     """The whole screen as plain values."""
     shape, types, source = request.kind()
     found = outcome.ready.traced.results
+    checks: list[reference.Check | None] = [*outcome.checks] or [None] * len(found)
     results = [
         {
-            "name": n, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= SMALL else None,
-            "passed": c.passed, "exact": c.exact, "error": c.error, "relative_error": c.relative, "allowed": c.allowed,
+            "name": n, "dtype": t.name, "shape": list(r.shape), "value": _plain(r) if r.size <= IN_JSON else None,
+            **(_check_facts(c) if c is not None else {}),
         }
-        for n, t, r, c in zip(_labels(outcome), found, outcome.results, outcome.checks, strict=True)
+        for n, t, r, c in zip(_labels(outcome), found, outcome.results, checks, strict=True)
     ]  # fmt: skip
     return {
         "op": request.op, "name": request.name, "shape": list(shape), "dtypes": [t.name for t in types],
         "source": source, "axis": None if request.axis is None else list(request.axis),
-        "backend": outcome.arrays.backend.name, "why": why(outcome, device), "passed": outcome.passed,
+        "backend": outcome.arrays.backend.name, "why": why(outcome, device),
+        "passed": outcome.passed if outcome.checks else None,
         "results": results, **emit.plan_facts(outcome.ready),
         "compile_ms": outcome.compile_s * 1e3, "cached": outcome.cached, "run_ms": outcome.run_s * 1e3,
         "kernels_us": outcome.device_us, "output": output if outcome.passed else None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiler.dtypes import DType, dtype
 from ..compiler.numeric import Array
-from . import reference
+from .running import tiny, unit
 
 _NAN = np.iinfo(np.int64).max
 
@@ -89,5 +89,5 @@ def _errors(got: Array, exact: Array, t: DType) -> tuple[float, float]:
         if t.name not in ("f16", "bf16", "f32", "f64"):
             return float(off.max()), 0.0
         finite = np.where(np.isfinite(true), np.abs(true), 1.0)
-        ulp = 2 * reference.unit(t) * 2.0 ** np.floor(np.log2(np.maximum(finite, reference.tiny(t))))
+        ulp = 2 * unit(t) * 2.0 ** np.floor(np.log2(np.maximum(finite, tiny(t))))
         return float(off.max()), float((off / ulp).max())

@@ -22,7 +22,7 @@ import numpy as np
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error, near
 from ..runtime.execute import Arrays
-from . import inputs, launching, run, screen
+from . import inputs, launching, made_up, run, screen
 from .files import Output
 from .launching import Again, Launching, Made, Raw, Scalar
 from .request import Array, Request
@@ -244,7 +244,7 @@ class _Arena:
         if len(made.shape) > inputs.MOST_SIZES:
             problem = f"it has {len(made.shape)} dims, and may have {inputs.MOST_SIZES}"
             raise one.fail("WF825", made.at, problem=problem)
-        _fits_memory(one, made, inputs.places(made.shape) * made.dtype.itemsize)
+        _fits_memory(one, made, made_up.places(made.shape) * made.dtype.itemsize)
         return _filled(one, made, made.dtype, made.shape, self.rng)
 
 
@@ -257,7 +257,7 @@ def _fits_memory(one: Launching, made: Made, needed: int) -> None:
 def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """The elements of an array that no file holds."""
     if made.fill is None:
-        return inputs.random(rng, shape, t)
+        return made_up.random(rng, shape, t)
     if made.fill == "uninit":
         return np.empty(shape, t.numpy)
     if made.fill == "arange":

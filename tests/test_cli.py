@@ -21,7 +21,7 @@ from click.testing import CliRunner, Result
 import warpfold as wf
 from warpfold.cli import cli
 from warpfold.cli.reduction import ARCH, FORMS
-from warpfold.commands import emit, inputs, levels, reference, screen
+from warpfold.commands import emit, levels, made_up, reference, screen
 from warpfold.commands import run as run_command
 from warpfold.commands.evaluate import Evaluator, rows
 from warpfold.commands.files import Output
@@ -99,7 +99,7 @@ def test_run_json_parses_and_holds_the_whole_screen() -> None:
     assert found["backend"] == "emulator"
     assert (found["shape"], found["axis"], found["dtypes"]) == ([8, 40], [1], ["f32"])
     (result,) = found["results"]
-    x = inputs.from_seed((8, 40), (dtype("f32"),), 0)[0]
+    x = made_up.from_seed((8, 40), (dtype("f32"),), 0, "argmax", (1,))[0]
     assert result["value"] == x.argmax(axis=1).tolist()
     assert result["exact"] is True
     assert found["plan"]["tree"] == "tree-v7"
@@ -157,7 +157,7 @@ def test_results_of_one_type_are_fields_with_the_names_on_the_screen(tmp_path: P
     found = np.load(tmp_path / "out.npy")
     assert re.findall(r"^result (\S+)", shown, re.MULTILINE) == list(found.dtype.names)
     assert (found.shape, found.dtype) == ((8, 1), [("min", "<f4"), ("max", "<f4")])
-    x = inputs.from_seed((8, 40), (dtype("bf16"),), 0)[0].astype(np.float32)
+    x = made_up.from_seed((8, 40), (dtype("bf16"),), 0, "minmax", (1,))[0].astype(np.float32)
     np.testing.assert_array_equal(found["max"], x.max(axis=1, keepdims=True))
 
 
@@ -812,7 +812,7 @@ def test_parameters_reach_the_operation(tmp_path: Path, words: tuple[str, ...], 
 @pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "i32", "u8", "bool"])
 @pytest.mark.parametrize("name", list(reference.BUILT_IN))
 def test_the_evaluator_agrees_with_numpy(name: str, kind: str) -> None:
-    x = inputs.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
+    x = made_up.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
     evaluator = Evaluator(program(FUNCTIONS[name], (dtype(kind),)), [x], (0, 2))
     with np.errstate(all="ignore"):
         expected = reference.BUILT_IN[name](rows(x, (0, 2)))
@@ -844,7 +844,7 @@ def test_an_empty_fold_is_the_identity() -> None:
 
 @pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
 def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
-    x = inputs.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
+    x = made_up.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
     evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (0,))
     got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
     (check,) = reference.check("sum", evaluator, [x], (0,), [got], 24)
@@ -866,9 +866,10 @@ def test_an_extreme_is_checked_where_sums_overflow(tmp_path: Path) -> None:
     shown = call("run", "describe", *words).stdout
     for name in ("count", "nonzero", "min", "max", "argmin", "argmax"):
         assert re.search(rf"^check {name} +passed: equal to NumPy's$", shown, re.MULTILINE), shown
-    for name in ("mean", "var", "std"):
+    assert re.search(r"^check mean +passed: error ", shown, re.MULTILINE), shown
+    for name in ("var", "std"):
         assert re.search(
-            rf"^check {name} +passed: partial results overflow their type, so nothing", shown, re.MULTILINE
+            rf"^check {name} +not checked: partial results overflow their type, so nothing", shown, re.MULTILINE
         )
 
 
@@ -963,3 +964,22 @@ def test_a_variance_is_judged_as_strictly_as_a_sum() -> None:
     got = np.asarray(x.var(dtype=np.float64), np.float32)
     (check,) = reference.check("var", evaluator, [x], (0,), [got], 24)
     assert check.allowed < 2e-5
+
+
+def test_a_run_may_leave_out_its_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run_command, "_check", None)  # nothing is evaluated
+    out = tmp_path / "out.npy"
+    shown = call("run", "minmax", *SMALL, "--no-check", "--output", out).stdout
+    assert len(re.findall(r"^check (min|max) +left out \(--no-check\)$", shown, re.MULTILINE)) == 2
+    assert out.exists()
+    found = json.loads(call("run", "sum", *SMALL, "--no-check", "--json").stdout)
+    assert found["passed"] is None
+    assert "error" not in found["results"][0]
+
+
+@pytest.mark.parametrize(("results", "whole"), [(8, True), (9, False), (64, False)])
+def test_results_of_more_than_eight_elements_are_shortened(results: int, whole: bool) -> None:
+    shown = call("run", "sum", "--shape", f"{results}x5", "--axis", "1", "--device", "emulator").stdout
+    (value,) = re.findall(r"^value +(.*)$", shown, re.MULTILINE)
+    assert ("..." in value) is not whole
+    assert len(value.split()) <= 10
