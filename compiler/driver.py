@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from . import exclusive
 from .abi import Facts
-from .artifact import Artifact, CompiledKernel
+from .artifact import Artifact
 from .dialect import load
 from .emit import emit
 from .errors import error
 from .graph import Program
-from .kernels import kernels
+from .kernels import kernels, without_code
 from .lines import with_numbers
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
 from .pipeline import Stage, Step, lowered, run
@@ -56,16 +57,8 @@ def compile_program(
         module = emit([k for _, k in found], target)
         source = str(module)
         ptx = _ptx(lowered(steps, module))
-    compiled = tuple(
-        CompiledKernel(k.name, role, plan if role == "main" else k.plan, k.facts, k.params) for role, k in found
-    )
-    outputs = tuple(o.dtype for o in program.outputs)
     provenance = {"bindings": f"{BINDINGS_NAME} {BINDINGS_VERSION}", "target": target.arch}
-    monoid = found[0][1].monoid
-    return Artifact(
-        program.name, program.inputs, outputs, monoid.state, compiled, target.arch, ptx, source, key, provenance,
-        monoid.has_identity,
-    )  # fmt: skip
+    return replace(without_code(program, facts, plan, target, key), ptx=ptx, source=source, provenance=provenance)
 
 
 def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:

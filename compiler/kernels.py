@@ -1,38 +1,74 @@
-"""The kernels that a plan asks for: their names, programs, facts and plans. Needs no MLIR."""
+"""The kernels of a reduction without their code: what they are called, what each is for, what each takes.
+
+The driver writes their code; what is read from a file must agree with what stands here before any of it runs.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from .abi import Facts, Kernel, partial_program, second_program
-from .artifact import Role
+from .artifact import Artifact, CompiledKernel, Role
 from .both import first
 from .both import second as rest_of_both
 from .graph import Program
 from .plan import Access, Plan
+from .target import Target
 
 
-def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:
-    """The kernels a plan asks for, in launch order, each with its role.
+@dataclass(frozen=True)
+class Outline:
+    """One kernel of a plan: its role, its entry's name, and what it is compiled for."""
+
+    role: Role
+    name: str
+    facts: Facts
+    plan: Plan
+
+
+def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outline]:
+    """The kernels that a plan asks for, in launch order, for a program ``name`` whose state has so many values.
 
     A second kernel reduces the partial states; for atomics, an init kernel sets their cells to the identity first, as
     the reduction of nothing.
     """
-    name = _symbol(program.name)
-    main = Kernel(name, program, facts, first(plan))
+    name = _symbol(name)
+    main = Outline("main", name, facts, first(plan))
     if plan.finish in ("cta", "last_block"):
-        return [("main", main)]
-    access: tuple[Access, ...] = tuple("strided" for _ in main.monoid.state)
+        return [main]
+    access: tuple[Access, ...] = tuple("strided" for _ in range(states))
     left = 0 if plan.finish == "atomic" else 1 + (plan.fast == "both")
     rest = replace(facts, reduced_rank=left, access=access, store_vector=False, by_row=False, once=False)
     own = Plan("kept", lanes=1, warps=1, warps_kept=4) if plan.finish == "atomic" else _second_plan(plan)
-    second = second_program(program)
-    found: list[tuple[Role, Kernel]] = [("main", main), ("second", Kernel(f"{name}_second", second, rest, own))]
-    if plan.finish == "atomic":
-        nothing = replace(rest, reduced_rank=1, repeats=False)
-        found.insert(0, ("init", Kernel(f"{name}_init", partial_program(second), nothing, own)))
+    second = Outline("second", f"{name}_second", rest, own)
+    if plan.finish != "atomic":
+        return [main, second]
+    nothing = replace(rest, reduced_rank=1, repeats=False)
+    return [Outline("init", f"{name}_init", nothing, own), main, second]
+
+
+def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:
+    """The kernels of a program, in launch order, each with its role."""
+    found: list[tuple[Role, Kernel]] = []
+    for o in outlines(program.name, facts, plan, len(program.monoid.state)):
+        own = program if o.role == "main" else second_program(program)
+        found.append((o.role, Kernel(o.name, partial_program(own) if o.role == "init" else own, o.facts, o.plan)))
     return found
+
+
+def without_code(program: Program, facts: Facts, plan: Plan, target: Target, key: str) -> Artifact:
+    """All of an artifact that does not have to be compiled: PTX, source and provenance are empty."""
+    compiled = tuple(
+        CompiledKernel(k.name, role, plan if role == "main" else k.plan, k.facts, k.params)
+        for role, k in kernels(program, facts, plan)
+    )
+    outputs = tuple(o.dtype for o in program.outputs)
+    monoid = program.monoid
+    return Artifact(
+        program.name, program.inputs, outputs, monoid.state, compiled, target.arch, "", "", key, {}, monoid.has_identity
+    )
 
 
 def _symbol(name: str) -> str:
