@@ -10,11 +10,11 @@ import argparse
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .compiler import files
 from .compiler.dialect import load
-from .compiler.errors import WarpfoldError, error
+from .compiler.errors import FileError, WarpfoldError, error
 from .compiler.expected import Diagnostic, expectations, mismatches
 from .compiler.locations import position
 from .compiler.mlir import ir
@@ -158,27 +158,25 @@ def _report(info: Any, show: Callable[[Diagnostic], None]) -> bool:
 
 
 def _read(path: str) -> str:
+    """The text of the input, with no more of it than fits the memory.
+
+    Raises:
+        FileError: WF591.
+    """
     try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        if path != "-":
+            return files.read_text(path, "WF591")
+        if sys.stdin is None:  # where the shell closed it: <&-
+            raise OSError("it is closed")
+        text = sys.stdin.read(files.MOST + 1)
+    except FileError:
+        raise
     except (OSError, UnicodeDecodeError) as problem:
-        raise error("WF591", path=path, reason=getattr(problem, "strerror", None) or problem) from problem
-
-
-def _write(path: str, text: str) -> None:
-    """Writes all of ``text`` or nothing: through a temporary file, unless ``path`` is a device or a pipe."""
-    target = Path(path)
-    try:
-        if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")
-            return
-        scratch = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(target)
-        finally:
-            scratch.unlink(missing_ok=True)
-    except OSError as problem:
-        raise error("WF592", path=path, reason=problem.strerror or problem) from problem
+        shown = "standard input" if path == "-" else path
+        raise error("WF591", path=shown, reason=getattr(problem, "strerror", None) or problem) from problem
+    if len(text) > files.MOST:
+        raise error("WF591", path="standard input", reason=f"it has more than {files.MOST} characters")
+    return text
 
 
 def _print(text: str) -> None:
@@ -190,17 +188,6 @@ def _print(text: str) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - Python's last flush would fail once more
         if not isinstance(problem, BrokenPipeError):
             raise error("WF592", path="standard output", reason=problem.strerror or problem) from problem
-
-
-def _check_writable(path: str) -> None:
-    """Finds an output path that cannot be written before any work is done."""
-    target = Path(path)
-    if target.is_dir():
-        raise error("WF592", path=path, reason="it is a folder")
-    if not target.parent.is_dir():
-        raise error("WF592", path=path, reason=f"there is no folder {target.parent}")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise error("WF592", path=path, reason="permission denied")
 
 
 def _list_passes() -> str:
@@ -240,12 +227,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             _print(_list_passes())
             return 0
         if options.output != "-":
-            _check_writable(options.output)
+            files.expect_writable(options.output, "WF592")
         output, fine = Tool(options).run(_read(options.input))
         if options.output == "-":
             _print(output)
         elif fine:
-            _write(options.output, output)
+            files.write(options.output, lambda f: f.write(output.encode()), "WF592")
     except WarpfoldError as problem:
         print(f"warpfold-opt: error: {problem}", file=sys.stderr)
         return 1

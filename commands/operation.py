@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..compiler import library
+from ..compiler import files, library
 from ..compiler.errors import Location, WarpfoldError, error, near
 from ..compiler.fold import count_of
 from ..compiler.monoid import Monoid, positional, variadic
@@ -83,10 +83,7 @@ def _offered(name: str, value: object, module: ModuleType) -> bool:
 
 def _module(path: str) -> ModuleType:
     """The user's file, imported under a name of its own, with its folder on the path."""
-    try:
-        Path(path).read_bytes()
-    except OSError as e:
-        raise error("WF804", path=path, reason=e.strerror or e) from e
+    files.read(path, "WF804")
     name = f"warpfold_file_{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

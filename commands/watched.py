@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error, near
 from ..runtime.execute import Arrays
@@ -185,9 +185,7 @@ def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:
 def _text(path: str) -> str:
     """The text of a PTX file."""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as e:
-        raise error("WF506", path=path, reason=e.strerror or e) from e
+        return files.read_text(path, "WF506")
     except UnicodeDecodeError as e:
         raise error("WF826", path=path, reason="it is no text in UTF-8") from e
 

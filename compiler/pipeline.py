@@ -142,7 +142,10 @@ def _superfluous(step: Pass, stages: dict[str, int]) -> bool:
 
 def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
     """Saves the IR that a step was given; its path, and the command that fails in the same way."""
-    with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
-        f.write(str(operation))
+    try:
+        with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
+            f.write(str(operation))
+    except OSError as e:  # which must not hide what failed
+        return f"no file ({e.strerror or e})", "the same call"
     text = step.name if isinstance(step, Pass) else step
     return f.name, f"warpfold-opt {f.name} --pass-pipeline='builtin.module({text})'"

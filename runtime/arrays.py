@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..compiler import files
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from .backend import Device, View
@@ -154,7 +154,7 @@ def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
             objects, WF509 when it is no ``.npy`` file.
     """
     try:
-        with Path(path).open("rb") as f:
+        with files.opened(path) as f:
             head = f.read(len(_MAGIC))
             size = f.seek(0, os.SEEK_END)
     except OSError as e:

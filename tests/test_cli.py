@@ -461,7 +461,7 @@ def test_version() -> None:
         (("run", "sum", "--output", "/no/such/folder/out.npy"), "WF505: cannot write /no/such/folder/out.npy: No such"),
         (("run", "unique"), "; unique and segment_reduce are there in Python alone"),
         (("run", "sum", "--output", ""), "WF505: cannot write '': it names no file\n  help: give a path"),
-        (("run", "sum", "--output", "/dev/null"), "WF505: cannot write /dev/null: it is not a regular file"),
+        (("run", "sum", "--output", "/dev"), "WF505: cannot write /dev: it is a folder: expected a regular file"),
         (("run", "sum", *SMALL, "--plan", "warp=3"), "WF402: a plan has no field 'warp' (did you mean warps"),
         (("run", "sum", *SMALL, "--plan", "warps=3"), "WF403: plan field warps cannot be "),
         (("run", "sum", *SMALL, "--plan", "warps=32,warps_kept=2"), "WF404: the plan needs"),

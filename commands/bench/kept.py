@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...compiler import files
 from ...compiler.errors import error
 
 T = TypeVar("T")
@@ -19,9 +20,7 @@ def load(path: str | Path, command: str, version: int, read: Callable[[dict[str,
         FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged or foreign one.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as e:
-        raise error("WF501", path=path, reason=e.strerror) from e
+        text = files.read_text(path, "WF501")
     except UnicodeDecodeError as e:
         raise error("WF744", path=path, command=command, reason="it is no text") from e
     try:
