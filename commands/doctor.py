@@ -98,9 +98,11 @@ def _facts(e: WarpfoldError) -> str:
 
 
 def _cache() -> Finding:
-    from ..runtime.cache import folder
+    from ..runtime.cache import folder, problem
 
     place = folder()
+    if reason := problem():
+        return "cache", False, f"{place} is not used: {reason}", "make it yours alone, or set WARPFOLD_CACHE_DIR"
     try:
         files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
         _write_near(place)

@@ -13,10 +13,9 @@ from ..compiler.artifact import Artifact
 from ..compiler.errors import WarpfoldError
 from ..compiler.geometry import normalize_axes
 from ..compiler.programs import names
-from ..runtime import cache
 from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
-from ..runtime.prepare import Prepared, artifact
+from ..runtime.prepare import Prepared, artifact, cached
 from ..runtime.prepare import Request as Wanted
 from ..runtime.what import params_of
 from . import emit, levels, reference, screen
@@ -111,8 +110,8 @@ def _launch(arrays: Arrays, compiled: Artifact, ready: Prepared) -> Any:
 
 def _compile(ready: Prepared) -> tuple[Artifact, bool]:
     """The artifact, and whether it was there already."""
-    found = cache.get(ready.key)
-    return (found, True) if found is not None else (artifact(ready), False)
+    found = cached(ready) is not None
+    return artifact(ready), found
 
 
 class _Timed:

@@ -33,6 +33,10 @@ NUMBER_BITS = 24
 """Bits of an element's number that fit a word beside a byte."""
 
 
+RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once")
+"""The facts that the IR names only where they are something else: few kernels are so."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a kernel is compiled for besides its plan.

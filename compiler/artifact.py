@@ -1,7 +1,7 @@
 """The artifact: a compiled reduction as a value and as one file, runnable without MLIR.
 
 The file is one header line with the SHA-256 of what follows, then JSON: PTX, cubins, launch recipe, plan, provenance.
-A file that is cut short, altered or foreign fails the checksum and is refused, never run.
+``stored.py`` reads it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from . import files
 from .abi import Facts, Param
-from .dtypes import BY_NAME, DType
-from .errors import error
+from .dtypes import DType
 from .plan import Determinism, Plan
 
 MAGIC = b"warpfold artifact 1 "
@@ -104,26 +101,23 @@ class Artifact:
         """The plan of the main kernel."""
         return self.main.plan
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def without_code(self) -> Artifact:
+        """All of it that no compiler has to make; see ``kernels.without_code``."""
+        return replace(self, ptx="", source="", provenance={}, cubins={})
+
+    def save(self, path: files.Name) -> None:
         """Writes the artifact to ``path``: whole or not at all.
 
         Raises:
             FileError: WF505 when the file cannot be written.
         """
-        target = Path(path)
+        body = self.to_bytes()
+        files.write(path, lambda f: f.write(body))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its file, which ``stored.py`` reads."""
         body = json.dumps(self._to_json(), separators=(",", ":")).encode()
-        try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        except OSError as e:
-            raise error("WF505", path=target, reason=e.strerror or e) from e
-        try:
-            with os.fdopen(handle, "wb") as f:
-                f.write(MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-            Path(temporary).replace(target)
-        except OSError as e:
-            raise error("WF505", path=target, reason=e.strerror or e) from e
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
     def _to_json(self) -> dict[str, Any]:
         return {
@@ -148,51 +142,3 @@ class Artifact:
             "most": self.most,
             "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
         }
-
-
-def load(path: str | os.PathLike[str]) -> Artifact:
-    """Reads an artifact; imports neither MLIR nor CUDA.
-
-    Raises:
-        FileError: WF501 unreadable, WF502 not an artifact of this format, WF503 cut short or altered.
-    """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as e:
-        raise error("WF501", path=path, reason=e.strerror or e) from e
-    head, _, body = data.partition(b"\n")
-    if not head.startswith(MAGIC):
-        raise error("WF502", path=path)
-    if head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(body).hexdigest():
-        raise error("WF503", path=path)
-    try:
-        found = _from_json(json.loads(body))
-    except (LookupError, TypeError, ValueError, AttributeError) as e:  # whole, but of another format
-        raise error("WF502", path=path) from e
-    if not any(k.role == "main" for k in found.kernels):
-        raise error("WF502", path=path)
-    return found
-
-
-def _from_json(j: dict[str, Any]) -> Artifact:
-    def types(names: list[str]) -> tuple[DType, ...]:
-        return tuple(BY_NAME[n] for n in names)
-
-    return Artifact(
-        j["name"], types(j["inputs"]), types(j["outputs"]), types(j["state"]),
-        tuple(_kernel(k) for k in j["kernels"]), j["arch"], j["ptx"], j["source"], j["key"], j["provenance"],
-        j["has_identity"], {arch: base64.b85decode(code) for arch, code in j["cubins"].items()},
-        None if j["axis"] is None else tuple(j["axis"]), types(j["results"]), _structure(j["structure"]),
-        tuple(j["checks"]), j["masked"], types(j["arrays"]), j["determinism"], j["most"],
-    )  # fmt: skip
-
-
-def _structure(j: Any) -> Any:
-    """Lists of JSON as the tuples they were."""
-    return j if isinstance(j, int | str) else tuple(_structure(part) for part in j)
-
-
-def _kernel(k: dict[str, Any]) -> CompiledKernel:
-    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in k["facts"].items()}
-    facts = Facts(**told)
-    return CompiledKernel(k["name"], k["role"], Plan(**k["plan"]), facts, tuple(Param(**p) for p in k["params"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from .abi import Facts, Kernel
+from .abi import RARE, Facts, Kernel
 from .errors import error
 from .mlir import ir
 from .plan import Plan
@@ -14,8 +14,6 @@ from .target import DEFAULT, Target, target
 PLAN, FACTS, TARGET = "fold.plan", "fold.facts", "fold.target"
 _SAMPLES: dict[str, Plan | Facts] = {PLAN: Plan(), FACTS: Facts(0, 0, 32, (), store_vector=False, ragged=False)}
 """A value of each class, for the types of its fields."""
-RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once")
-"""What is written only where it is something else: few kernels are so."""
 
 
 def write(kernel: Kernel, arch: Target) -> dict[str, Any]:

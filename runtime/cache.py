@@ -1,19 +1,23 @@
 """The cache of compiled artifacts: in memory, and on disk for the next process.
 
 A file is written whole under a temporary name and moved into place, so readers and other writers never see half of
-one. Whatever cannot be read and verified counts as not there.
+one. Whatever cannot be read and verified, or is not what the caller would compile, counts as not there. The folder is
+its owner's alone: one that others can write into is not used.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..compiler import artifact as artifacts
-from ..compiler.errors import FileError
+from ..compiler import files, stored
+from ..compiler.errors import FileError, WarpfoldWarning, error
 
 if TYPE_CHECKING:
     from ..compiler.abi import Facts
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from ..compiler.plan import Plan
     from ..compiler.target import Target
 
+PRIVATE, OTHERS = 0o700, 0o022
+"""The mode of the cache's folders, and what of a mode lets others write."""
 _memory: dict[str, Artifact] = {}
 
 
@@ -59,15 +65,21 @@ def key(program: Program, facts: Facts, plan: Plan, target: Target) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def get(name: str) -> Artifact | None:
-    """The artifact under the key ``name``, from memory or disk; None when there is no sound one."""
+def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
+    """The artifact under the key ``name``, from memory or disk; None when there is no sound one.
+
+    Args:
+        name: the key.
+        expected: all of the artifact that needs no compiler, which one on disk must agree with.
+    """
     found = _memory.get(name)
-    if found is None:
+    if found is None and trusted():
         try:
-            found = artifacts.load(_path(name))
-        except (FileError, KeyError, TypeError, ValueError):
+            path = _path(name)
+            found = stored.parse(files.read(path, "WF501"), path)
+        except FileError:
             return None
-        if found.key != name:
+        if found.without_code() != expected():
             return None
         _memory[name] = found
     return found
@@ -76,12 +88,47 @@ def get(name: str) -> Artifact | None:
 def put(artifact: Artifact) -> None:
     """Keeps an artifact. A disk that cannot be written only costs the next process a compilation."""
     _memory[artifact.key] = artifact
-    path = _path(artifact.key)
+    path, body = _path(artifact.key), artifact.to_bytes()
+    with suppress(OSError):
+        if make(path.parent):
+            files.write(path, lambda f: f.write(body), private=True)
+
+
+def make(path: Path) -> bool:
+    """Makes a folder in the cache, for its owner alone; False if the cache is not to be used.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder().mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    if not trusted():
+        return False
+    path.mkdir(mode=PRIVATE, exist_ok=True)
+    return True
+
+
+def trusted() -> bool:
+    """Whether the cache is to be used; warns once of a folder that others can put files into (WF511)."""
+    reason = problem()
+    if reason:
+        _warn_once(folder(), reason)
+    return not reason
+
+
+def problem() -> str:
+    """How others can put files into the cache's folder; nothing where they cannot, or it is still to be made."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        artifact.save(path)
-    except OSError:
-        return
+        status = folder().stat()
+    except (OSError, ValueError):
+        return ""
+    if status.st_uid not in (0, os.geteuid()):
+        return f"it belongs to user {status.st_uid}"
+    return f"others may write into it (mode {status.st_mode & 0o777:o})" if status.st_mode & OTHERS else ""
+
+
+@cache
+def _warn_once(path: Path, reason: str) -> None:
+    warnings.warn(error("WF511", path=path, reason=reason).render(), WarpfoldWarning, stacklevel=2)
 
 
 def clear_memory() -> None:

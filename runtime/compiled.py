@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compiler import artifact as artifacts
-from ..compiler import planner, tiles
+from ..compiler import planner, stored, tiles
 from ..compiler.abi import Facts
 from ..compiler.artifact import Artifact
 from ..compiler.both import as_columns_of_any_size, first
@@ -215,6 +214,7 @@ def load(path: str | os.PathLike[str]) -> Compiled:
     """A compiled reduction from a file that ``save`` wrote. Imports no MLIR.
 
     Raises:
-        FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered.
+        FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered, WF510 one whose parts do not
+            fit together.
     """
-    return Compiled(artifacts.load(path))
+    return Compiled(stored.load(path))

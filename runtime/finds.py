@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..compiler import planner
+from ..compiler import files, planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.plan import Plan
 from ..compiler.task import Choice, Task
@@ -63,7 +61,7 @@ def better(task: Task, own: Choice, device: str) -> Choice:
 
     Nothing is ever found for a device without a name, the emulator.
     """
-    if not device or not folder().is_dir():
+    if not device or not folder().is_dir() or not cache.trusted():
         return own
     name = key(task, device)
     found = read(folder() / (name + ENDING))
@@ -98,23 +96,18 @@ def keep(find: Find) -> Path:
     path = folder() / (find.key + ENDING)
     body = json.dumps({"key": find.key, "plan": find.plan, "provenance": find.provenance}, indent=1)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w") as f:
-                f.write(_digest(body) + "\n" + body + "\n")
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        if not cache.make(path.parent):
+            raise OSError("the cache is not used")
     except OSError as e:
         raise error("WF505", path=path, reason=e.strerror or e) from e
+    files.write(path, lambda f: f.write(f"{_digest(body)}\n{body}\n".encode()), private=True)
     return path
 
 
 def read(path: Path) -> Find | None:
     """The find in a file; None where there is none, or not a whole one."""
     try:
-        head, _, body = path.read_text(encoding="utf-8").partition("\n")
+        head, _, body = files.read_text(path, "WF501").partition("\n")
         body = body.removesuffix("\n")
         if head != _digest(body):
             return None

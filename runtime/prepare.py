@@ -19,6 +19,7 @@ from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.kernels import kernels as kernels_of
+from ..compiler.kernels import without_code
 from ..compiler.lazy import lazy
 from ..compiler.lines import filled_in, places
 from ..compiler.monoid import REDUCING, Monoid
@@ -206,23 +207,28 @@ def forget() -> None:
 
 def artifact(prepared: Prepared) -> Artifact:
     """The compiled kernels, with the lines of this request: from memory, from disk, or made now and kept."""
-    key = prepared.key
-    found = cache.get(key)
-    return prepared.with_lines(_compiled(prepared, key) if found is None else found)
+    found = cached(prepared)
+    return prepared.with_lines(_compiled(prepared) if found is None else found)
 
 
-def _compiled(prepared: Prepared, key: str) -> Artifact:
+def _compiled(prepared: Prepared) -> Artifact:
     """What one thread compiles and keeps, while others wait for it."""
     with exclusive.lock:
-        found = cache.get(key)  # another thread may have compiled it meanwhile
+        found = cached(prepared)  # another thread may have compiled it meanwhile
         if found is None:
             from ..compiler.driver import compile_program
             from ..passes import steps
 
             target, choice = prepared.target, prepared.choice
-            found = compile_program(prepared.program, choice.facts, choice.plan, target, steps(target), key)
+            found = compile_program(prepared.program, choice.facts, choice.plan, target, steps(target), prepared.key)
             cache.put(found)
     return found
+
+
+def cached(prepared: Prepared) -> Artifact | None:
+    """The compiled kernels, without lines, if they are in memory or on disk."""
+    choice, key = prepared.choice, prepared.key
+    return cache.get(key, lambda: without_code(prepared.program, choice.facts, choice.plan, prepared.target, key))
 
 
 def all_parts(shapes: Sequence[Shape]) -> tuple[Shape, ...]:

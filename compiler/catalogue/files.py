@@ -17,6 +17,14 @@ ROWS: Rows = {
             "load it where you trust it, and save it again as an array of numbers",
         ),
         "WF509": ("{path} is not a .npy file: {reason}", "write one array with numpy.save"),
+        "WF510": (
+            "{path} is refused before anything of it runs: {problem}",
+            "save the artifact again; do not run files of people that you do not trust",
+        ),
+        "WF511": (
+            "the cache folder {path} is not used: {reason}",
+            "make it yours alone (chmod 700 {path}) and remove what others put there, or set WARPFOLD_CACHE_DIR",
+        ),
         "WF591": ("cannot read {path}: {reason}", "give the path of an MLIR text file, or - for standard input"),
         "WF592": ("cannot write {path}: {reason}", "give -o a path in a folder that exists and may be written"),
     },

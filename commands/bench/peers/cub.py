@@ -94,9 +94,10 @@ def built(arch: str) -> Path:
     digest = hashlib.sha256(f"{arch}\n{version}\n{SOURCE.read_text(encoding='utf-8')}".encode()).hexdigest()[:16]
     folder = cache.folder()
     library = folder / f"cub-{digest}.so"
+    if not cache.make(folder):
+        raise MissingError("the cache folder is not used")
     if library.exists():
         return library
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = Path(scratch, library.name)
         how = ["-O3", "-std=c++17", f"-arch={arch}", "-shared", "-Xcompiler", "-fPIC", "-o", str(made), str(SOURCE)]
