@@ -26,12 +26,16 @@ _TOKEN = re.compile(
     r"""\s*(?:hex:(?P<hex>(?:[0-9a-fA-F]{2})+)(?![\w.])
       | (?P<path>[^\s,()\[\]=<>:;]+\.npy)
       | (?P<mark><<<|>>>|[(),:=\[\]])
-      | (?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|inf\b|nan\b|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])))
+      | (?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|inf\b|nan\b|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])))
       | (?P<shape>\d+(?:[xX]\d+)+)
       | (?P<name>[A-Za-z_$%][\w$%]*)
       | (?P<end>;?\s*$))""",
     re.VERBOSE,
 )
+_AROUND = 120
+"""Characters of a long launch on each side of what an error is about."""
+_DIGITS = 4000
+"""Of a number."""
 _SCALARS = {f"{k}{n}": n // 8 for k in "usbi" for n in (8, 16, 32, 64)} | {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 """Types of a scalar, as PTX or warpfold spells them, and their bytes."""
 
@@ -114,8 +118,16 @@ class Launching:
 
 
 def caret(text: str, at: int) -> str:
-    """``text`` with a caret under the place ``at``, on lines of their own."""
+    """``text``, of a long one the part around it, with a caret under the place ``at``, on lines of their own."""
+    if len(text) > 2 * _AROUND:
+        start = max(0, at - _AROUND)
+        before, after = "..." * (start > 0), "..." * (at + _AROUND < len(text))
+        text, at = before + text[start : at + _AROUND] + after, at - start + len(before)
     return f"\n  {text}\n  {' ' * at}^"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _AROUND else f"{text[:8]}... of {len(text)} characters"
 
 
 def read(text: str) -> Launching:
@@ -144,6 +156,8 @@ class _Reader:
                 )
             kind = match.lastgroup
             self.tokens.append(Token(kind, match[kind], match.start(kind)))
+            if kind in ("number", "shape") and not _countable(match[kind]):
+                self._refuse(f"a finite number, or inf, of at most {_DIGITS} digits", self.tokens[-1])
             place = match.end()
 
     @property
@@ -261,8 +275,15 @@ class _Reader:
 
     def _refuse(self, expected: str, token: Token | None = None) -> NoReturn:
         token = token or self.token
-        got = repr(token.text) if token.text.strip("; ") else "the end"
+        got = repr(_short(token.text)) if token.text.strip("; ") else "the end"
         raise error("WF820", expected=expected, got=got, place=caret(self.text, token.at))
+
+
+def _countable(text: str) -> bool:
+    """Whether the numbers of ``text`` are short, and finite unless they say otherwise."""
+    if max(map(len, re.split("[xX]", text))) > _DIGITS:
+        return False
+    return "x" in text.lower() or not any(c in text for c in ".eE") or abs(float(text)) < float("inf")
 
 
 def _number(text: str) -> int | float:

@@ -55,6 +55,15 @@ ROWS: Rows = {
             "assertion failed: {message}, in {function} at {file}:{line}; {place}",
             "look at what the kernel asserts there",
         ),
+        "WF724": (
+            "PTX line {line}: '{text}': {problem}",
+            "write loops in place of calls and blocks; docs/ptx.md says what the emulator bounds",
+        ),
+        "WF725": (
+            "kernel {kernel!r} cannot be launched: expected at most {most} bytes of {what}, got {size}",
+            "use less of it: a GPU has no more either",
+        ),
+        "WF726": ("{what} takes {needed} bytes, this machine has {have}", "use less memory"),
         "WF730": (
             "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
             "{others}; {place}",

@@ -68,7 +68,9 @@ def _operands(form: Form, vector: int, want: int) -> tuple[Operand, ...]:
     """Address and data operands, less a cache policy; the vector operand must have ``vector`` elements."""
     hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)
     found = form.operands(want + 1 if hinted else want)[:want]
-    data = next(op for op in found if not isinstance(op, Mem))
+    data = next((op for op in found if not isinstance(op, Mem)), None)
+    if data is None:
+        raise form.fail("expected an address in brackets, and registers or values")
     items = len(data.items) if isinstance(data, Vec) else 1
     if items != vector:
         raise form.fail(f"expected {vector} elements, got {items}")
@@ -86,7 +88,7 @@ def _shape(form: Form) -> tuple[str, int]:
 def _ld(form: Form) -> Op:
     type_, vector = _shape(form)
     drop_hints(form)
-    space = space_of(form, form.ins.operands[1] if len(form.ins.operands) > 1 else Imm(0))
+    space = space_of(form, form.operand(1))
     dest, source = _operands(form, vector, 2)
     mem = memory_operand(form, source)
     size = vector * nbytes(type_)
@@ -134,7 +136,7 @@ class _Load:
 def _st(form: Form) -> Op:
     type_, vector = _shape(form)
     drop_hints(form)
-    space = space_of(form, form.ins.operands[0] if form.ins.operands else Imm(0))
+    space = space_of(form, form.operand(0))
     target, data = _operands(form, vector, 2)
     mem = memory_operand(form, target)
     size = vector * nbytes(type_)

@@ -127,6 +127,8 @@ def _wait(which: str, keep: Operand, form: Form) -> Op:
     if not isinstance(keep, Imm):
         raise form.fail("expected an integer literal as the number of groups")
     groups = int(keep.value)
+    if not 0 <= groups < 1 << 31:
+        raise form.fail(f"expected a number of groups from 0 to {(1 << 31) - 1}, got {groups}")
 
     def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
         copies: Copies = getattr(engine(machine), which)

@@ -176,7 +176,7 @@ def _vector(form: Form, type_: str, name: str, vector: int, returns: bool) -> Op
     if name not in ("add", "min", "max") or vector > most or (type_ == "f32" and name != "add"):
         raise form.fail("expected a vector of f32 (.add), or of f16, bf16 or pairs of them (.add, .min, .max)")
     form.drop("noftz")
-    space = space_of(form, form.ins.operands[1 if returns else 0])
+    space = space_of(form, form.operand(returns))
     if space not in ("global", "generic"):
         raise form.fail("expected .global memory")
     hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)
@@ -202,7 +202,7 @@ def _build(form: Form, returns: bool) -> Op:
     if type_ not in _LEGAL[name].split():
         raise form.fail(f"expected .{name} with a type .{', .'.join(_LEGAL[name].split())}")
     form.drop("noftz")
-    space = space_of(form, form.ins.operands[1 if returns else 0])
+    space = space_of(form, form.operand(returns))
     if space not in ("global", "shared", "generic"):
         raise form.fail("expected .global or .shared memory")
     count = (2 if name == "cas" else 1) + 1 + returns

@@ -13,8 +13,7 @@ from .types import WIDTH, Array, Imm, Operand, Pair, is_signed
 def _logic(native: Callable[..., Array]) -> Builder:
     def build(form: Form) -> Op:
         type_ = form.type("pred b16 b32 b64")
-        arity = len(form.ins.operands) - 1
-        return form.pure(native, type_, *[type_] * (1 if native is np.invert else min(arity, 2)))
+        return form.pure(native, type_, *[type_] * (1 if native is np.invert else 2))
 
     return build
 

@@ -9,6 +9,7 @@ from ...compiler.errors import error
 from . import lacking
 from .cursor import Cursor, variables
 from .layout import RESERVED
+from .limits import short
 from .module import Function, Module
 from .types import (
     Args,
@@ -100,7 +101,8 @@ class Body:
         self.path = (*outer, self.next_scope)
         self.next_scope += 1
         self.scopes.append({})
-        self._block()
+        with self.cursor.nested():
+            self._block()
         self.scopes.pop()
         self.path = outer
 
@@ -142,7 +144,7 @@ class Body:
         while True:
             name = cursor.kind("id").text
             if cursor.accept("<"):
-                self.scopes[-1][name + "<"] = (type_, cursor.integer())
+                self.scopes[-1][name + "<"] = (type_, cursor.count("a number of registers", 1 << 32))
                 cursor.expect(">")
             else:
                 self._register(name, type_, self.scopes[-1])
@@ -182,7 +184,7 @@ class Body:
                 return replace(label, target=self.labels[key])
             if key in self.tables:
                 return Args(tuple(self._target(entry, ins) for entry in self.tables[key]))
-        raise error("WF704", line=ins.line, text=ins.text, kind="label", name=label.name)
+        raise error("WF704", line=ins.line, text=ins.text, kind="label", name=short(label.name))
 
     def _instruction(self) -> None:
         cursor = self.cursor
@@ -205,7 +207,7 @@ class Body:
                 if cursor.token.text != ";":
                     cursor.expect(",")
         text = " ".join(cursor.source.text[start : cursor.tokens[cursor.at - 1].start + 1].split())
-        made = Instruction(opcode, tuple(mods), tuple(operands), line, text, guard, negated, self.lacks)
+        made = Instruction(opcode, tuple(mods), tuple(operands), line, short(text), guard, negated, self.lacks)
         self.function.code.append(made)
 
     def _operand(self, opcode: str) -> Operand:
@@ -232,16 +234,18 @@ class Body:
 
     def _list(self, closer: str, opcode: str) -> list[Operand]:
         items: list[Operand] = []
-        while not self.cursor.accept(closer):
-            items.append(self._operand(opcode))
-            if self.cursor.token.text != closer:
-                self.cursor.expect(",")
+        with self.cursor.nested():
+            while not self.cursor.accept(closer):
+                items.append(self._operand(opcode))
+                if self.cursor.token.text != closer:
+                    self.cursor.expect(",")
         return items
 
     def _offset(self) -> int:
         minus = self.cursor.take().text == "-"
         value = self.cursor.integer()
-        return -value if minus else value
+        value = -value if minus else value
+        return (value + (1 << 63)) % (1 << 64) - (1 << 63)  # as 64 bits hold it
 
     def _address(self) -> Mem:
         cursor = self.cursor
@@ -279,7 +283,7 @@ class Body:
             return Imm(0)
         line = self.cursor.tokens[self.cursor.at - 1].line
         text = self.cursor.source.quote(line)
-        raise error("WF704", line=line, text=text, kind="name", name=name)
+        raise error("WF704", line=line, text=text, kind="name", name=short(name))
 
     def _reserved(self) -> Variable:
         """The shared memory that system software keeps, once a module."""
@@ -294,7 +298,7 @@ class Body:
             found = scope.get(name)
             if isinstance(found, Reg | Variable):
                 return found
-            family = re.match(r"(.*?)(\d+)$", name)
+            family = re.match(r"(.*?)(\d{1,12})$", name)
             if family is not None:
                 declared = scope.get(family[1] + "<")
                 if isinstance(declared, tuple) and int(family[2]) < declared[1]:

@@ -133,7 +133,7 @@ def _set(form: Form) -> Op:
 
 def _selp(form: Form) -> Op:
     type_ = form.type("b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 f16 bf16")
-    if isinstance(form.ins.operands[-1], Not):
+    if isinstance(form.operand(-1), Not):
         raise form.fail("expected a plain predicate")
     return form.pure(lambda a, b, p: np.where(p, a, b), type_, type_, type_, "pred")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
-from ...compiler.errors import WarpfoldError
+from ...compiler.errors import WarpfoldError, error
 from . import lacking
+from .limits import ALIGN, ARRAY, NESTED, short
 from .text import Source, Token, float_of, literal, tokenize
 from .types import DTYPE, WIDTH, Imm, Variable, nbytes
 
@@ -18,7 +21,7 @@ class Cursor:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.tokens = tokenize(source)
-        self.at = 0
+        self.at = self.depth = 0
 
     @property
     def token(self) -> Token:
@@ -58,17 +61,37 @@ class Cursor:
     def number(self) -> Imm:
         """A literal with an optional minus sign."""
         minus = self.accept("-")
-        imm = literal(self.kind("number").text)
+        token = self.kind("number")
+        imm = literal(token.text)
+        if imm is None:
+            raise self.source.syntax(token.line, f"expected a number of 64 bits, got {short(token.text)}")
         if not minus:
             return imm
         return Imm(-float_of(imm), 64) if imm.width else Imm(-imm.value)
 
     def integer(self) -> int:
         """An integer literal."""
-        value = self.number().value
-        if not isinstance(value, int):
-            raise self.fail(f"expected an integer, got {value}")
+        imm = self.number()
+        if not isinstance(imm.value, int) or imm.width:
+            raise self.fail(f"expected an integer, got {self.tokens[self.at - 1].text}")
+        return imm.value
+
+    def count(self, what: str, most: int) -> int:
+        """An integer from 0 to ``most``."""
+        value = self.integer()
+        if not 0 <= value <= most:
+            raise self.fail(f"expected {what} from 0 to {most}, got {value}")
         return value
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One level deeper."""
+        self.depth += 1
+        if self.depth > NESTED:
+            problem = f"expected at most {NESTED} blocks or lists, one in another"
+            raise error("WF724", line=self.token.line, text=self.source.quote(self.token.line), problem=problem)
+        yield
+        self.depth -= 1
 
     def integers(self) -> tuple[int, ...]:
         """Integers separated by commas."""
@@ -123,7 +146,9 @@ def variables(cursor: Cursor, space: str) -> list[Variable]:
     while cursor.token.text in (".align", ".ptr", ".attribute", ".noalias") or cursor.token.text in _PTR_SPACES:
         word = cursor.take().text
         if word == ".align":
-            align = cursor.integer()
+            align = cursor.count("an alignment", ALIGN)
+            if align < 1 or align & (align - 1):
+                raise cursor.fail(f"expected a power of two as the alignment, got {align}")
         elif word == ".attribute":
             cursor.skip_parentheses()
     if cursor.token.text in (".v2", ".v4"):
@@ -151,7 +176,9 @@ def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int, la
         if cursor.accept("]"):
             external = True
         else:
-            count *= cursor.integer()
+            count *= cursor.count("a number of elements", ARRAY)
+            if count * nbytes(type_) > ARRAY:
+                raise cursor.fail(f"expected at most {ARRAY} bytes in {short(name)!r}, got {count * nbytes(type_)}")
             cursor.expect("]")
     init = None
     if cursor.accept("=") and lacks:
@@ -161,20 +188,20 @@ def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int, la
     if external and init is not None:
         count, external = len(init) // nbytes(type_), False
     size = 0 if external else count * nbytes(type_)
-    if init is not None:
-        init = init.ljust(size, b"\0")
+    if init is not None and len(init) > size:
+        raise cursor.fail(f"expected an initialiser of at most {size} bytes for {short(name)!r}, got {len(init)}")
     return Variable(name, space, max(align, nbytes(type_) * lanes), size, type_, init, external, lacks)
 
 
 def _initial(cursor: Cursor, type_: str) -> tuple[bytes, str]:
     """An initialiser's bytes, in order, and what is lacking of it; nested braces are flat: PTX fills whole rows."""
     if cursor.accept("{"):
-        parts, lacks = b"", ""
-        while not cursor.accept("}"):
-            part, lacking_part = _initial(cursor, type_)
-            parts, lacks = parts + part, lacks or lacking_part
-            cursor.accept(",")
-        return parts, lacks
+        found = []
+        with cursor.nested():
+            while not cursor.accept("}"):
+                found.append(_initial(cursor, type_))
+                cursor.accept(",")
+        return b"".join(part for part, _ in found), next((lacks for _, lacks in found if lacks), "")
     if cursor.token.kind == "id":
         _address(cursor)
         return bytes(nbytes(type_)), lacking.ADDRESSES

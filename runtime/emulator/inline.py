@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ...compiler.errors import error
 from . import lacking
 from .layout import Region
+from .limits import CALLS, COPIED, COPIES, short
 from .module import Function, Module
 from .types import Args, Instruction, Label, Mem, Name, Operand, Pair, Reg, Sym, Variable, Vec
 from .types import Not as Negated
@@ -46,7 +47,7 @@ class Flat:
         self.registers = 0
         self.params, self.shared, self.local = Region(), Region(), Region()
         self._starts: dict[tuple[int, int], int] = {}
-        self._frames = 0
+        self._frames = self._copied = 0
         self._active: list[str] = []
         self._layout()
         self._expand(Frame(kernel, self._number(), self._grow(kernel), {}))
@@ -103,7 +104,9 @@ class Flat:
             return
         callee = self.module.functions.get(name.name)
         if callee is None:
-            raise error("WF704", line=ins.line, text=ins.text, kind="function defined in this module", name=name.name)
+            raise error(
+                "WF704", line=ins.line, text=ins.text, kind="function defined in this module", name=short(name.name)
+            )
         if not callee.defined:
             self._refuse(frame, ins, f"the function {callee.name!r}, which has no body here")
             return
@@ -125,6 +128,10 @@ class Flat:
     def _enter(
         self, frame: Frame, ins: Instruction, callee: Function, results: Sequence[Operand], values: Sequence[Operand]
     ) -> None:
+        self._copied += len(callee.code)
+        if len(self._active) > CALLS or self._frames > COPIES or self._copied > COPIED:
+            problem = f"expected at most {CALLS} calls, one in another, and {COPIES} in all, of {COPIED} instructions"
+            raise error("WF724", line=ins.line, text=ins.text, problem=problem)
         inner = Frame(callee, self._number(), self._grow(callee), {}, ins)
         for formal, actual in zip(callee.params, values, strict=True):
             self._pass(frame, inner, ins, formal, actual, True)

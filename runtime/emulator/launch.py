@@ -16,6 +16,8 @@ from ...compiler.lazy import lazy
 from ...compiler.target import DEFAULT
 from .late import Late
 from .layout import POISON, align_up
+from .limits import LOCAL, PARAMETERS, too_large
+from .limits import memory as machine_memory
 from .machine import Machine
 from .memory import Memory
 from .module import Function, Module
@@ -33,6 +35,8 @@ SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
 LOCAL_BYTES = 1 << 28
 """Local memory of the threads of a batch."""
 _WORKSPACE = 64  # bytes
+_WATCHED = 64
+"""Bytes that tools keep of each CTA."""
 DEFAULT_STEPS = 1 << 22
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
@@ -57,7 +61,12 @@ def parse(text: str) -> Module:
     module = read_module(text)
     for function in module.functions.values():
         if function.entry:
-            module.programs[function.name] = Program(module, function)
+            try:
+                module.programs[function.name] = Program(module, function)
+            except WarpfoldError as e:
+                if e.code != "WF724":
+                    raise
+                module.refused[function.name] = e
     return module
 
 
@@ -138,10 +147,11 @@ class Launch:
         """The address of a module-level variable in this memory, where it is put the first time."""
         found = self._symbols.get(variable)
         if found is None:
-            data = _aligned(np.frombuffer(variable.init or bytes(variable.size), np.uint8))  # zero unless initialised
+            data = _zeros(variable.name, variable.size)
+            data[: len(variable.init or b"")] = np.frombuffer(variable.init or b"", np.uint8)
             found = self.memory.place(variable, data, variable.align, variable.space == "const")
             self._symbols[variable] = found
-        return np.array([found.address + offset], np.uint64).astype(dtype)
+        return np.array([(found.address + offset) % (1 << 64)], np.uint64).astype(dtype)
 
     def in_constant(self, addresses: Array) -> Array:
         """Which addresses lie in a .const variable."""
@@ -189,12 +199,13 @@ def _unravel(linear: int, shape: Sequence[int]) -> list[int]:
     return out
 
 
-def _aligned(data: Array) -> Array:
-    """A writable copy whose first byte lies on a 256-byte boundary."""
-    raw = np.zeros(data.size + 256, np.uint8)
-    out = raw[-raw.ctypes.data % 256 :][: data.size]
-    out[:] = data
-    return out
+def _zeros(name: str, size: int) -> Array:
+    """The memory of a variable, which begins on a 256-byte boundary."""
+    refused = too_large(f"the variable {name!r}", size)
+    if refused is not None:
+        raise refused
+    raw = np.zeros(size + 256, np.uint8)
+    return raw[-raw.ctypes.data % 256 :][:size]
 
 
 def _check_shape(launch: Launch) -> None:
@@ -225,6 +236,19 @@ def _check_shape(launch: Launch) -> None:
     if launch.shared_size > MAX_SHARED or launch.dynamic_shared < 0:
         static = launch.program.flat.shared.size
         raise error("WF709", kernel=name, most=MAX_SHARED, static=static, dynamic=launch.dynamic_shared)
+
+    _check_memory(launch)
+
+
+def _check_memory(launch: Launch) -> None:
+    flat, name = launch.program.flat, launch.program.kernel.name
+    for what, most, size in (("parameters", PARAMETERS, flat.params.size), ("local memory", LOCAL, flat.local.size)):
+        if size > most:
+            raise error("WF725", kernel=name, what=what, most=most, size=size)
+    if launch.tool is not None:
+        refused = too_large(f"what a tool keeps of {launch.stats.ctas} CTAs", launch.stats.ctas * _WATCHED)
+        if refused is not None:
+            raise refused
 
 
 def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes:
@@ -290,6 +314,8 @@ def launch(
         EmulatorError: WF705 to WF709 and WF733 for what cannot be launched; else what the kernel does wrong, WF710 to
             WF717 and WF730 to WF732 for one that has no end.
     """
+    if entry in module.refused:
+        raise module.refused[entry]
     program = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
@@ -299,5 +325,7 @@ def launch(
     made = Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed)
     try:
         return made.run()
+    except MemoryError as e:
+        raise error("WF726", what=f"kernel {entry!r}", needed="more", have=machine_memory()) from e
     finally:
         made.printed.show(out)

@@ -54,7 +54,7 @@ def _turned(words: Array, count: int) -> Array:
 
 def _ldmatrix(form: Form) -> Op:
     count, transposed = _shape(form)
-    source = form.ins.operands[-1]
+    source = form.operand(-1)
     access, base = shared_access(form, source, _ROW, "read")
     dests = registers_of(form, form.operands(2)[0], count)
 
@@ -72,7 +72,7 @@ def _ldmatrix(form: Form) -> Op:
 
 def _stmatrix(form: Form) -> Op:
     count, transposed = _shape(form)
-    access, base = shared_access(form, form.ins.operands[0], _ROW, "written")
+    access, base = shared_access(form, form.operand(0), _ROW, "written")
     sources = registers_of(form, form.operands(2)[1], count)
 
     def run(machine: Machine, lanes: Lanes, _mask: Array | None, addresses: Array, *values: Array) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...compiler.errors import WarpfoldError
 from .text import Source
 from .types import CARRY, Instruction, Reg, Variable
 
@@ -33,7 +34,10 @@ class Function:
 
 @dataclass(eq=False)
 class Module:
-    """A parsed module: ``functions`` by name, module-level ``variables``; ``programs`` fills as entries are built."""
+    """A parsed module: ``functions`` by name, module-level ``variables``; ``programs`` fills as entries are built.
+
+    ``refused`` holds the errors of those that are too large to build.
+    """
 
     source: Source
     version: str = ""
@@ -41,6 +45,7 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     programs: dict[str, Program] = field(default_factory=dict)
+    refused: dict[str, WarpfoldError] = field(default_factory=dict)
 
     @property
     def entries(self) -> list[str]:

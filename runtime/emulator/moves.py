@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SCALARS = "pred b16 u16 s16 b32 u32 s32 b64 u64 s64 f16 bf16 f32 f64 b128"
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "global": 0, "const": 0}
-_TICKING = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
+TICKING = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 
 
 def _mov(form: Form) -> Op:
@@ -27,7 +27,7 @@ def _mov(form: Form) -> Op:
         return _pack(form, d, a, bits)
     if isinstance(d, Vec):
         return _unpack(form, d, a, bits)
-    if isinstance(a, Special) and a.name in _TICKING:
+    if isinstance(a, Special) and a.name in TICKING:
         return _tick(d, a.name, bits)
     if isinstance(a, Sym) and a.variable.space == "param":
         base = np.uint64(PARAM_WINDOW)  # only through this window can a later load tell parameters from global memory
@@ -41,7 +41,7 @@ def same(x: Array) -> Array:
 
 
 def _part(form: Form, bits: str, count: int) -> str:
-    width = WIDTH[bits] // count
+    width = WIDTH[bits] // max(count, 1)
     if width not in (8, 16, 32, 64) or count not in (2, 4, 8, 16):
         raise form.fail(f"expected 2 or 4 elements that make up {WIDTH[bits]} bits, got {count}")
     return f"b{width}"

@@ -99,6 +99,13 @@ class Form:
             raise self.fail(f"expected {expected} operands, got {len(self.ins.operands)}")
         return self.ins.operands
 
+    def operand(self, at: int) -> Operand:
+        """One operand, before their number is checked; from the end if ``at`` is negative."""
+        given = self.ins.operands
+        if not -len(given) <= at < len(given):
+            raise self.fail(f"expected more operands, got {len(given)}")
+        return given[at]
+
     def pure(self, run: Run, result: str, *types: str) -> Op:
         """The op of a side-effect-free instruction: one result, then one operand for each of ``types``."""
         first, *rest = self.operands(1 + len(types))

@@ -11,8 +11,9 @@ from ...compiler.lazy import lazy
 from .inline import Flat
 from .isa import build
 from .module import Function, Module
+from .moves import TICKING
 from .op import Op
-from .types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special
+from .types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special, Sym
 
 EXIT = -1
 
@@ -118,16 +119,28 @@ _WAITING = ("barrier", "arrive", "cluster_arrive", "cluster_wait", "table")
 
 def _check_widths(ins: Instruction, op: Op) -> None:
     """Registers must be as wide as the type that reads them; ld, st and cvt may use wider ones."""
+    member = op.member
+    if (
+        member is not None
+        and not isinstance(member, Imm)
+        and not (isinstance(member, Reg) and WIDTH[member.type] == 32)
+    ):
+        raise _width_error(ins, "expected a number or a register of 32 bits as the membermask")
     loose = ins.opcode in ("ld", "st", "cvt", "ldu")
     for write, pairs in ((False, op.reads), (True, op.writes)):
         for operand, type_ in pairs:
             reg = operand.reg if isinstance(operand, Not) else operand
+            if not write and not isinstance(reg, Imm | Special | Reg | Sym):
+                raise _width_error(ins, f"expected a value as the operand, got {type(reg).__name__.lower()}")
+            if isinstance(reg, Special) and reg.name in TICKING:
+                raise _width_error(ins, f"expected mov to read %{reg.name}")
             if isinstance(reg, Imm | Special | Sink) or not isinstance(reg, Reg):
                 if write and not isinstance(reg, Sink):
                     raise _width_error(ins, f"expected a register as the destination, got {type(reg).__name__.lower()}")
                 continue
             have, want = WIDTH[reg.type], 64 if type_ == "addr" else WIDTH[type_]
-            if have == want or (type_ == "addr" and have == 32) or (loose and have > want and have > 8 and want > 1):
+            wider = loose and 1 < want < have and 8 < have <= 64
+            if have == want or (type_ == "addr" and have == 32) or wider:
                 continue
             raise _width_error(ins, f"expected a register of {want} bits, got {reg.name} of type .{reg.type}")
 
@@ -189,15 +202,25 @@ def _uses_and_defs(block: Block) -> tuple[int, int]:
 
 
 def _liveness(blocks: list[Block]) -> None:
+    """From the last block back; where what lives at the begin of a block changes, those before it have their turn."""
     effects = [_uses_and_defs(b) for b in blocks]
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(blocks):
-            out = 0
-            for s in successors(block):
-                out |= blocks[s].live_in if s != EXIT else 0
-            uses, defs = effects[block.number]
-            live = uses | (out & ~defs)
-            if live != block.live_in or out != block.live_out:
-                block.live_in, block.live_out, changed = live, out, True
+    before: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for s in successors(block):
+            if s != EXIT:
+                before[s].append(block.number)
+    todo, waiting = list(range(len(blocks))), [True] * len(blocks)
+    while todo:
+        block = blocks[todo.pop()]
+        waiting[block.number] = False
+        block.live_out = 0
+        for s in successors(block):
+            block.live_out |= blocks[s].live_in if s != EXIT else 0
+        uses, defs = effects[block.number]
+        live = uses | (block.live_out & ~defs)
+        if live != block.live_in:
+            block.live_in = live
+            for number in before[block.number]:
+                if not waiting[number]:
+                    waiting[number] = True
+                    todo.append(number)

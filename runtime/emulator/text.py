@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 
 from ...compiler.errors import WarpfoldError, error
+from .limits import short
 from .types import Imm
 
 _TOKEN = re.compile(
@@ -42,7 +43,7 @@ class Source:
 
     def quote(self, line: int) -> str:
         """The text of 1-based ``line``, stripped."""
-        return " ".join(self.lines[line - 1].split()) if 0 < line <= len(self.lines) else ""
+        return short(" ".join(self.lines[line - 1].split())) if 0 < line <= len(self.lines) else ""
 
     def syntax(self, line: int, problem: str) -> WarpfoldError:
         """The error for text that is not PTX as we know it."""
@@ -76,8 +77,22 @@ def tokenize(source: Source) -> list[Token]:
     return out
 
 
-def literal(text: str) -> Imm:
-    """The value of a number token; hexadecimal float forms keep their exact bits."""
+_LONGEST = 400
+"""Characters of a number: more than any of 64 bits has, in any form."""
+
+
+def literal(text: str) -> Imm | None:
+    """The value of a number token, None if 64 bits do not hold it; hexadecimal float forms keep their exact bits."""
+    try:
+        found = _literal(text) if len(text) <= _LONGEST else None
+    except ValueError:  # 09
+        return None
+    if found is None or (abs(found.value) == float("inf") if found.width else found.value >= 1 << 64):
+        return None
+    return found
+
+
+def _literal(text: str) -> Imm:
     head = text[:2].lower()
     if head in ("0f", "0d"):
         width = 32 if head == "0f" else 64
