@@ -16,9 +16,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ELEMENTWISE = (
-    "bitcast", "ceil", "cos", "divide", "erf", "exp", "exp2", "expm1", "floor", "fma", "isinf", "isnan", "log", "log1p",
-    "log2", "maximum", "minimum", "rsqrt", "sin", "sqrt", "tanh", "where",
+    "acos", "asin", "atan", "atan2", "bitcast", "ceil", "cos", "cosh", "divide", "erf", "exp", "exp2", "expm1", "floor",
+    "fma", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "round", "rsqrt", "sin", "sinh",
+    "sqrt", "tan", "tanh", "where",
 )  # fmt: skip
+_COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
 _MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
 _FUNCTIONS = (
     "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "describe", "dot", "logsumexp", "max",
@@ -28,6 +30,7 @@ _FUNCTIONS = (
 _HOME = {
     **dict.fromkeys(("Sym", "cast"), ".compiler.trace"),
     **dict.fromkeys(_ELEMENTWISE, ".compiler.functions"),
+    **dict.fromkeys(_COMPOSITIONS, ".compiler.compositions"),
     **dict.fromkeys(_MONOIDS, ".compiler.library"),
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),

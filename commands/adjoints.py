@@ -42,6 +42,14 @@ LOCAL: dict[str, Local] = {
     "sin": lambda a, _v: (np.cos(a[0]),),
     "cos": lambda a, _v: (-np.sin(a[0]),),
     "tanh": lambda _a, v: (1.0 - v * v,),
+    "log10": lambda a, _v: (1.0 / (a[0] * np.log(10.0)),),
+    "tan": lambda _a, v: (1.0 + v * v,),
+    "asin": lambda a, _v: (1.0 / np.sqrt(1.0 - a[0] * a[0]),),
+    "acos": lambda a, _v: (-1.0 / np.sqrt(1.0 - a[0] * a[0]),),
+    "atan": lambda a, _v: (1.0 / (1.0 + a[0] * a[0]),),
+    "atan2": lambda a, _v: (a[1] / (a[0] * a[0] + a[1] * a[1]), -a[0] / (a[0] * a[0] + a[1] * a[1])),
+    "sinh": lambda a, _v: (np.cosh(a[0]),),
+    "cosh": lambda a, _v: (np.sinh(a[0]),),
 }
 
 

@@ -46,7 +46,8 @@ HUGE = {"f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028235e38, "f64": 1.7976931
 ROUNDED = ("add", "sub", "mul", "div", "fma", "sqrt", "mod", "floordiv")
 """Operations on floats whose result is the nearest number."""
 FUNCTIONS = (
-    "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "pow",
+    "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "pow", "log10",
+    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
 )  # fmt: skip
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 

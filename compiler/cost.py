@@ -9,6 +9,7 @@ from .terms import sums_of
 COST = {
     "exp": 18, "exp2": 12, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
     "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
+    "log10": 8, "tan": 8, "asin": 8, "acos": 8, "atan": 8, "atan2": 8, "sinh": 8, "cosh": 8,
 }  # fmt: skip
 """Operations that stand for several instructions; those of long code for a call; exp2 as of a bounded product."""
 

@@ -34,10 +34,12 @@ def attribute(value: object, t: DType) -> Any:
 
 _FLOAT = {"add": arith.addf, "sub": arith.subf, "mul": arith.mulf, "div": arith.divf, "fma": math.fma,
           "min": arith.minimumf, "max": arith.maximumf, "neg": arith.negf, "abs": math.absf, "floor": math.floor,
-          "ceil": math.ceil}  # fmt: skip
+          "ceil": math.ceil, "round": math.roundeven}  # fmt: skip
 _FUNCTION = {"sqrt": math.sqrt, "rsqrt": math.rsqrt, "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
              "log": math.log, "log2": math.log2, "log1p": math.log1p, "sin": math.sin, "cos": math.cos,
-             "tanh": math.tanh, "erf": math.erf, "pow": math.powf}  # fmt: skip
+             "tanh": math.tanh, "erf": math.erf, "pow": math.powf, "log10": math.log10, "tan": math.tan,
+             "asin": math.asin, "acos": math.acos, "atan": math.atan, "atan2": math.atan2, "sinh": math.sinh,
+             "cosh": math.cosh}  # fmt: skip
 """Functions of f32 and f64; half types go through f32."""
 _INT = {"add": arith.addi, "sub": arith.subi, "mul": arith.muli, "and": arith.andi, "or": arith.ori,
         "xor": arith.xori}  # fmt: skip

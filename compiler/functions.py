@@ -159,6 +159,54 @@ def erf(x: Any) -> Sym:
     return _float_function("erf", x)
 
 
+def log10(x: Any) -> Sym:
+    """The logarithm to base ten, within 1 ulp; exact for powers of ten."""
+    return _float_function("log10", x)
+
+
+def tan(x: Any) -> Sym:
+    """The tangent of an angle in radians, within 1 ulp for angles of any size."""
+    return _float_function("tan", x)
+
+
+def asin(x: Any) -> Sym:
+    """The angle from -pi/2 to pi/2 whose sine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+    return _float_function("asin", x)
+
+
+def acos(x: Any) -> Sym:
+    """The angle from 0 to pi whose cosine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+    return _float_function("acos", x)
+
+
+def atan(x: Any) -> Sym:
+    """The angle from -pi/2 to pi/2 whose tangent is ``x``, within 1 ulp."""
+    return _float_function("atan", x)
+
+
+def atan2(y: Any, x: Any) -> Sym:
+    """The angle from -pi to pi of the point (x, y), within 1 ulp; signs of zeros and infinities count, as in C."""
+    a, b = pair(y, x)
+    t = a.dtype if a.dtype.is_float else F64
+    return node("atan2", t, cast(a, t), cast(b, t))
+
+
+def sinh(x: Any) -> Sym:
+    """The hyperbolic sine, within 2 ulp."""
+    return _float_function("sinh", x)
+
+
+def cosh(x: Any) -> Sym:
+    """The hyperbolic cosine, within 2 ulp."""
+    return _float_function("cosh", x)
+
+
+def round(x: Any) -> Sym:
+    """The nearest integer, of two the even one; integers are returned as they are."""
+    x = sym(x)
+    return node("round", x.dtype, x) if x.dtype.is_float else x
+
+
 def floor(x: Any) -> Sym:
     """The greatest integer not above ``x``; integers are returned as they are."""
     x = sym(x)

@@ -73,6 +73,8 @@ _OPS: dict[str, Callable[..., Any]] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "where": np.where, "fma": fma,
     "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
     "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
+    "log10": np.log10, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "round": np.rint,
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from .graph import Expr, MonoidGraph, walk
 from .numeric import Array, evaluate
 from .samples import States
 
-EXACT = ("min", "max", "neg", "abs", "floor", "ceil", "where", "eq", "ne", "lt", "le", "gt", "ge", "bitcast")
+EXACT = ("min", "max", "neg", "abs", "floor", "ceil", "round", "where", "eq", "ne", "lt", "le", "gt", "ge", "bitcast")
 """Operations on floats that never round."""
 TAME = 2.0**40
 """Beyond this magnitude even the wide types lose whole numbers."""

@@ -8,7 +8,10 @@ from .errors import WarpfoldError, error, near
 from .trace import caller
 
 NAMES = {
-    "power": "x ** y", "pow": "x ** y", "float_power": "x ** y", "add": "x + y", "subtract": "x - y",
+    "absolute": "wf.abs(x)", "fabs": "wf.abs(x)", "arccos": "wf.acos(x)", "arcsin": "wf.asin(x)",
+    "arctan": "wf.atan(x)", "arctan2": "wf.atan2(y, x)", "rint": "wf.round(x)", "around": "wf.round(x)",
+    "clamp": "wf.clip(x, low, high)", "expit": "wf.sigmoid(x)", "power": "x ** y", "pow": "x ** y",
+    "float_power": "x ** y", "add": "x + y", "subtract": "x - y",
     "multiply": "x * y", "true_divide": "wf.divide(x, y)", "floor_divide": "x // y", "mod": "x % y",
     "remainder": "x % y", "divmod": "x // y and x % y", "negative": "-x", "positive": "+x", "matmul": "wf.vecdot(x, y)",
     "bitwise_and": "x & y", "bitwise_or": "x | y", "bitwise_xor": "x ^ y", "bitwise_not": "~x", "invert": "~x",
@@ -16,8 +19,8 @@ NAMES = {
     "logical_and": "x & y", "logical_or": "x | y", "logical_not": "~x", "logical_xor": "x ^ y", "equal": "x == y",
     "not_equal": "x != y", "less": "x < y", "less_equal": "x <= y", "greater": "x > y", "greater_equal": "x >= y",
     "conj": "x.conjugate()", "conjugate": "x.conjugate()", "real": "x.real", "imag": "x.imag",
-    "astype": "wf.cast(x, dtype)", "relu": "wf.maximum(x, 0)", "fmax": "wf.where(x >= y, x, y)",
-    "fmin": "wf.where(x <= y, x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
+    "astype": "wf.cast(x, dtype)", "relu": "wf.maximum(x, 0)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
+    "fmin": "wf.where(wf.isnan(y) | (x <= y), x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
     "average": "wf.mean(x)", "nanvar": "wf.var(x, nan='ignore')", "nanstd": "wf.std(x, nan='ignore')",
     "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)", "arange": "wf.index()",
     "segment_sum": "wf.segment_reduce(x, offsets, 'sum')",

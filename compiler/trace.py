@@ -98,6 +98,13 @@ class Symbolic:
     def __int__(self) -> int:
         raise error("WF203", conversion="int", where=caller())
 
+    def __round__(self, digits: int | None = None) -> Any:
+        from .functions import round
+
+        if digits:
+            raise error("WF243", digits=digits, where=caller())
+        return round(self)
+
     __index__ = __trunc__ = __floor__ = __ceil__ = __int__
 
     def __complex__(self) -> complex:

@@ -1,4 +1,4 @@
-"""exp, exp2, expm1 and tanh.
+"""exp, exp2, expm1, sinh, cosh and tanh.
 
 exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n P(r). P begins with 1 + r. For f32 it is of
 degree 6 and has the least relative error, 2^-28; for f64 of degree 11, fitted at Chebyshev nodes, with 2^-55.8. exp2 is
@@ -6,6 +6,9 @@ the same with r = x - n, which is exact; of a product x nothing is rounded befor
 two, so that n times the first part is exact: W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
 Where the code around an exponential bounds its argument, so that the result is a normal number, it is not bounded
 again, and 2^n is one factor.
+
+sinh and cosh are h - 1 / (4 h) and h + 1 / (4 h), with h half of exp(|x|), which is finite as long as they are; sinh
+near zero is x + x^3 S(x^2), S fitted at Chebyshev nodes.
 
 tanh near zero is x + x^3 T(x^2), T fitted at Chebyshev nodes; beyond, 1 - 2 / (exp(2x) + 1) loses nothing.
 """
@@ -39,6 +42,14 @@ _EXP_RANGE = {32: (-110.0, 100.0), 64: (-760.0, 720.0)}
 _EXP2_NORMAL = {32: (-126.0, 127.0), 64: (-1022.0, 1023.0)}
 _EXP2_RANGE = {32: (-160.0, 140.0), 64: (-1100.0, 1030.0)}
 _EXPM1_RANGE = {32: (-30.0, 89.0), 64: (-60.0, 710.0)}
+_SINH = {
+    32: [0.1666666716337204, 0.008333339355885983, 0.00019838099251501262, 2.8063057015970116e-06],
+    64: [
+        0.16666666666666666, 0.008333333333333333, 0.00019841269841269773, 2.7557319224040475e-06,
+        2.5052108364015145e-08, 1.6059048403212478e-10, 7.646624821127206e-13, 2.84454304526893e-15,
+    ],
+}  # fmt: skip
+"""(sinh(x) - x) / x^3 as a polynomial in x^2, for x up to 1."""
 _TANH_RANGE = {32: 10.0, 64: 20.0}
 """From here on tanh is one."""
 _TANH_SMALL = 0.55
@@ -122,6 +133,30 @@ def expm1(x: Any) -> Any:
     value = arith.addf(halved, halved)
     tiny = b.test(math.absf(x), "olt", 2.0 ** -(b.format.mantissa + 2))
     return b.pick(tiny, x, value)  # halving loses a bit of a subnormal, and the sign of zero
+
+
+def _half(b: Builder, x: Any) -> tuple[Any, Any]:
+    """Half of exp(x), and half of exp(-x), for x of at least 0."""
+    n, r = _reduced(b, _clamped(b, x, _EXP_RANGE[b.format.bits]))
+    half = b.scaled(b.horner(r, _EXP[b.format.bits]), arith.subi(n, b.integer(1)))
+    return half, arith.divf(b.number(0.25), half)
+
+
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine."""
+    b = Builder(x.type)
+    size = math.absf(x)
+    z = arith.mulf(size, size)
+    near = math.fma(arith.mulf(size, z), b.horner(z, _SINH[b.format.bits]), size)
+    half, inverse = _half(b, size)
+    return b.with_sign(b.pick(b.test(size, "olt", 1.0), near, arith.subf(half, inverse)), x)
+
+
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine."""
+    b = Builder(x.type)
+    half, inverse = _half(b, math.absf(x))
+    return arith.addf(half, inverse)
 
 
 def tanh(x: Any) -> Any:

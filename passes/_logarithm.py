@@ -1,4 +1,4 @@
-"""log, log2 and log1p.
+"""log, log2, log10 and log1p.
 
 x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in
 W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
@@ -15,6 +15,9 @@ from ._arithmetic import Builder, Format, Pair
 _LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
 """ln2 cut in two so that every exponent times the first part is exact."""
 LOG2E = {32: (1.4426950216293335, 1.925963033500011e-08), 64: (1.4426950408889634, 2.0355273740931033e-17)}
+_LOG10E = {32: (0.4342944920063019, -1.0103049952192578e-08), 64: (0.4342944819032518, 1.098319650216765e-17)}
+_LOG10_2 = {32: (0.301025390625, 4.605039066518657e-06), 64: (0.3010299956640665, -8.532344317057107e-14)}
+"""log10(2) cut in two so that every exponent times the first part is exact."""
 _TERMS = {32: 6, 64: 12}
 
 
@@ -85,10 +88,24 @@ def log2(x: Any) -> Any:
     """The logarithm to base two, exact for its powers: log(1 + f) as a double word, in another base, beside e."""
     b = Builder(x.type)
     f, e = split(b, x)
+    scaled, rest = b.product(_double(b, f), b.constant_pair(LOG2E[b.format.bits]))
+    total, lost = b.ordered_sum(e, scaled)
+    return _completed(b, x, arith.addf(total, arith.addf(lost, rest)))
+
+
+def log10(x: Any) -> Any:
+    """The logarithm to base ten, exact for its powers: as log2, with the exponent times that of 2 as a double word."""
+    b = Builder(x.type)
+    f, e = split(b, x)
+    first, second = _LOG10_2[b.format.bits]
+    scaled, rest = b.product(_double(b, f), b.constant_pair(_LOG10E[b.format.bits]))
+    total, lost = b.ordered_sum(arith.mulf(e, b.number(first)), scaled)
+    return _completed(b, x, arith.addf(total, arith.addf(lost, math.fma(e, b.number(second), rest))))
+
+
+def _double(b: Builder, f: Any) -> Pair:
+    """The logarithm of 1 + f as a double word."""
     half, s, series = _parts(b, f)
     half_low = math.fma(arith.mulf(b.number(0.5), f), f, arith.negf(half))
     high, low = b.ordered_sum(f, arith.negf(half))
-    low = arith.addf(low, math.fma(s, series, arith.negf(half_low)))
-    scaled, rest = b.product((high, low), b.constant_pair(LOG2E[b.format.bits]))
-    total, lost = b.ordered_sum(e, scaled)
-    return _completed(b, x, arith.addf(total, arith.addf(lost, rest)))
+    return high, arith.addf(low, math.fma(s, series, arith.negf(half_low)))

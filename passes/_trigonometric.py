@@ -1,4 +1,4 @@
-"""sin and cos, on scalars: x = n pi/2 + r with |r| <= pi/4 and r a double word, then a polynomial chosen by n mod 4.
+"""sin, cos and tan, on scalars: x = n pi/2 + r with |r| <= pi/4, r a double word, then polynomials chosen by n mod 4.
 
 Up to 2^(bits of the mantissa - 4), n times pi/2, cut into three numbers, is taken off: the first step is exact, since
 both sides are multiples of one power of two and the difference is below one (Cody and Waite). Beyond, x is a whole
@@ -53,15 +53,27 @@ def cos(x: Any) -> Any:
     return _function(x, 1)
 
 
+def tan(x: Any) -> Any:
+    """The tangent: sine by cosine, each as a double word."""
+    b = Builder(x.type)
+    n, *r = _reduced(b, x)
+    z = arith.mulf(r[0], r[0])
+    half = arith.mulf(b.number(0.5), z)
+    sine, cosine = b.ordered_sum(*_sine(b, r, z, half)), b.ordered_sum(*_cosine(b, r, z, half))
+    odd = _bit(b, n, 0)
+    above = [arith.select(odd, arith.negf(c), s) for s, c in zip(sine, cosine, strict=True)]
+    below = [arith.select(odd, s, c) for s, c in zip(sine, cosine, strict=True)]
+    q = arith.divf(above[0], below[0])
+    rest = arith.addf(math.fma(arith.negf(q), below[0], above[0]), math.fma(arith.negf(q), below[1], above[1]))
+    value = arith.addf(q, arith.divf(rest, below[0]))
+    itself = arith.subf(x, x)  # NaN for infinity, too
+    value = b.pick(b.test(itself, "uno", itself), float("nan"), value)
+    return b.pick(b.test(math.absf(x), "olt", 2.0 ** -(b.format.mantissa // 2 + 2)), x, value)  # and the sign of zero
+
+
 def _function(x: Any, quarters: int) -> Any:
     b = Builder(x.type)
-    small = b.test(math.absf(x), "olt", 2.0 ** (b.format.mantissa - 4))
-    branch = scf.IfOp(small, [b.int, b.type, b.type], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(list(_subtracted(b, x)))
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(list(_multiplied(b, x)))
-    n, r, low = branch.results
+    n, r, low = _reduced(b, x)
     n = arith.addi(n, b.integer(quarters))
     sine, cosine = _polynomials(b, (r, low))
     value = arith.select(_bit(b, n, 0), cosine, sine)
@@ -71,21 +83,42 @@ def _function(x: Any, quarters: int) -> Any:
     return value if quarters else b.pick(b.test(x, "oeq", 0.0), x, value)  # the sign of zero
 
 
+def _reduced(b: Builder, x: Any) -> Any:
+    """n and the two words of r."""
+    small = b.test(math.absf(x), "olt", 2.0 ** (b.format.mantissa - 4))
+    branch = scf.IfOp(small, [b.int, b.type, b.type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp(list(_subtracted(b, x)))
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp(list(_multiplied(b, x)))
+    return branch.results
+
+
 def _bit(b: Builder, n: Any, place: int) -> Any:
     return arith.cmpi(arith.CmpIPredicate.ne, arith.andi(n, b.integer(1 << place)), b.integer(0))
 
 
 def _polynomials(b: Builder, r: Pair) -> Pair:
     """sin and cos of a double word up to pi/4."""
-    high, low = r
-    z = arith.mulf(high, high)
+    z = arith.mulf(r[0], r[0])
     half = arith.mulf(b.number(0.5), z)
+    sine = arith.addf(*_sine(b, r, z, half))
+    return sine, arith.addf(*_cosine(b, r, z, half))
+
+
+def _sine(b: Builder, r: Pair, z: Any, half: Any) -> Pair:
+    """The sine as a sum of two; ``z`` is the square of r, and ``half`` a half of it."""
+    high, low = r
     cubic = arith.mulf(arith.mulf(high, z), b.horner(z, _SIN[b.format.bits]))
-    sine = arith.addf(high, arith.addf(cubic, math.fma(arith.negf(half), low, low)))
+    return high, arith.addf(cubic, math.fma(arith.negf(half), low, low))
+
+
+def _cosine(b: Builder, r: Pair, z: Any, half: Any) -> Pair:
+    """The cosine as a sum of two."""
+    high, low = r
     one, lost = b.ordered_sum(b.number(1.0), arith.negf(half))
     tail = arith.mulf(arith.mulf(z, z), b.horner(z, _COS[b.format.bits]))
-    cosine = arith.addf(one, arith.addf(lost, math.fma(arith.negf(high), low, tail)))
-    return sine, cosine
+    return one, arith.addf(lost, math.fma(arith.negf(high), low, tail))
 
 
 def _subtracted(b: Builder, x: Any) -> tuple[Any, Any, Any]:

@@ -82,12 +82,13 @@ from ..compiler.target import DEFAULT, target
 from ..compiler.uniform import known
 from ._arithmetic import Builder, intrinsic
 from ._error_function import erf
-from ._exponential import exp, exp2, expm1, tanh
-from ._logarithm import log, log1p, log2
+from ._exponential import cosh, exp, exp2, expm1, sinh, tanh
+from ._inverse_trigonometric import acos, asin, atan, atan2
+from ._logarithm import log, log1p, log2, log10
 from ._power import integer_power, power
 from ._remainder import remainder
 from ._symbols import call_of, module_around
-from ._trigonometric import cos, sin
+from ._trigonometric import cos, sin, tan
 
 Expand = Callable[..., Any]
 
@@ -103,12 +104,15 @@ _SHORT: dict[str, Expand] = {
 }  # fmt: skip
 _LONG: dict[str, Expand] = {
     "math.expm1": expm1, "math.log1p": log1p, "math.tanh": tanh, "math.erf": erf, "math.sin": sin, "math.cos": cos,
+    "math.tan": tan, "math.asin": asin, "math.acos": acos, "math.atan": atan, "math.atan2": atan2,
+    "math.sinh": sinh, "math.cosh": cosh, "math.log10": log10,
     "math.powf": power, "math.ipowi": integer_power, "arith.remf": remainder,
 }  # fmt: skip
 """Functions of scalars, that are called."""
 _INTRINSICS = {
     "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
     "math.floor": "llvm.floor", "math.ceil": "llvm.ceil", "math.trunc": "llvm.trunc",
+    "math.roundeven": "llvm.rint",
     "arith.minimumf": "llvm.minimum", "arith.maximumf": "llvm.maximum",
 }  # fmt: skip
 """Functions that one instruction computes exactly. Named here, since upstream's conversion for NVIDIA GPUs would turn

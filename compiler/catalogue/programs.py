@@ -114,6 +114,10 @@ ROWS: Rows = {
             "a symbolic value cannot be formatted as {form!r}: it has no number while the function is traced",
             "format the result of the reduction; print(x) in the function shows what is traced",
         ),
+        "WF243": (
+            "a symbolic value is rounded to whole numbers alone: {digits} digits were asked for",
+            "write wf.round(x * 10**digits) / 10**digits",
+        ),
         "WF241": ("{name} raised {kind} while it was traced", "{remedy}"),
         "WF242": (
             "wf.monoid was given {found} by position: expected identity= by name, and the function below it",

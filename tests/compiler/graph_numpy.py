@@ -22,6 +22,8 @@ _OPS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil, "fma": fma,
     "mod": np.remainder, "pow": np.power, "ipow": integer_power, "rsqrt": rsqrt, "exp2": np.exp2, "expm1": np.expm1,
     "log2": np.log2, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "erf": erf,
+    "log10": np.log10, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "sinh": np.sinh, "cosh": np.cosh, "round": np.rint,
 }  # fmt: skip
 
 

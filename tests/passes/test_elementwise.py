@@ -127,6 +127,8 @@ def test_quotients_of_any_magnitude_are_exact(op: Callable[..., Any], t: DType) 
 FUNCTIONS = [
     (wf.sqrt, np.sqrt), (wf.rsqrt, rsqrt), (wf.exp, np.exp), (wf.exp2, np.exp2), (wf.expm1, np.expm1), (wf.log, np.log),
     (wf.log2, np.log2), (wf.log1p, np.log1p), (wf.sin, np.sin), (wf.cos, np.cos), (wf.tanh, np.tanh), (wf.erf, erf),
+    (wf.log10, np.log10), (wf.tan, np.tan), (wf.asin, np.arcsin), (wf.acos, np.arccos), (wf.atan, np.arctan),
+    (wf.sinh, np.sinh), (wf.cosh, np.cosh), (wf.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
 ]  # fmt: skip
 
 
@@ -161,6 +163,63 @@ def test_bits_are_kept(source: DType, target: DType) -> None:
     x = x[x == x]  # without NaN
     found = elementwise(lambda v: wf.bitcast(v, target), x)
     np.testing.assert_array_equal(found.view(np.uint8), x.view(np.uint8))
+
+
+# --- functions of NumPy that are made of others ---
+MADE: list[tuple[Any, Any]] = [
+    (wf.abs, np.abs), (wf.sign, np.sign), (wf.square, np.square), (wf.isfinite, np.isfinite), (wf.round, np.rint),
+    (round, np.rint), (lambda x: wf.clip(x, 1, 3), lambda x: np.clip(x, 1, 3)),
+    (lambda x: wf.clip(x, high=2), lambda x: np.minimum(x, 2)), (lambda x: wf.clip(x, 2), lambda x: np.maximum(x, 2)),
+    (wf.clip, lambda x: x), (lambda x: wf.clip(x, 3, 1), lambda x: np.clip(x, 3, 1)),
+]  # fmt: skip
+HARD = [*AWKWARD, 0.49999997, 1.5, 2.5, -2.5, -0.3, 1e-40, -1e-40, 3e38, 8388609.0, 65504.0]
+
+
+@pytest.mark.parametrize("t", [*FLOATS, *INTEGERS], ids=str)
+@pytest.mark.parametrize(("function", "reference"), MADE)
+def test_functions_made_of_others_are_numpys(function: Any, reference: Any, t: DType) -> None:
+    """NaN, infinities, signs of zeros, subnormals and halves for floats; for integers the least and the greatest."""
+    with np.errstate(all="ignore"):
+        x = np.array(HARD).astype(t.numpy) if t.is_float else np.array(numbers(t), t.numpy)
+        known = x.astype(np.float32) if t == BF16 else x  # ml_dtypes has a sign for zero
+        expected = reference(known) if t.is_float or reference is not np.rint else x
+        same(elementwise(function, x), np.asarray(expected).astype(bool if function is wf.isfinite else t.numpy))
+
+
+@pytest.mark.parametrize("t", [F16, F32, F64, I32], ids=str)
+def test_reciprocals_are_rounded_once(t: DType) -> None:
+    x = np.array(HARD).astype(t.numpy) if t.is_float else np.array(numbers(t), t.numpy)
+    with np.errstate(all="ignore"):
+        same(elementwise(wf.reciprocal, x), (1 / x).astype(t.numpy if t.is_float else np.float64))
+
+
+@pytest.mark.parametrize(("t", "wider"), [(F32, np.float64), (F64, np.longdouble)], ids=str)
+def test_the_logistic_function_is_within_its_limit(t: DType, wider: Any) -> None:
+    """Far below zero, too, where exp(-x) overflows and the result is subnormal, and where it is one."""
+    low = {F32: 103.0, F64: 745.0}[t]
+    rng = np.random.default_rng(6)
+    x = np.concatenate([rng.uniform(a, b, 4000) for a, b in ((-low, 60), (-1, 1), (-low, -low / 1.2), (-1e-3, 1e-3))])
+    x = np.concatenate([x, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -1e30]]).astype(t.numpy)
+    with np.errstate(all="ignore"):
+        exact = 1 / (1 + np.exp(-x.astype(wider)))
+    found = elementwise(wf.sigmoid, x)
+    number = ~np.isnan(x)
+    assert np.isnan(found[~number]).all()
+    ulp = np.spacing(exact[number].astype(t.numpy))
+    assert (np.abs(found[number].astype(wider) - exact[number]) / ulp).max() <= 3.0
+
+
+@pytest.mark.parametrize("t", [*FLOATS, *INTEGERS], ids=str)
+def test_angles_of_points_in_every_type(t: DType) -> None:
+    a, b = pairs(AWKWARD if t.is_float else numbers(t), t)
+    wide = t.numpy if t in (F32, F64) else np.float32 if t.is_float else np.float64
+    expected = np.arctan2(a.astype(np.float64), b.astype(np.float64)).astype(t.numpy if t.is_float else np.float64)
+    found = elementwise(wf.atan2, a, b)
+    assert found.dtype == expected.dtype
+    eps = float(np.finfo(wide).eps) if t not in (F16, BF16) else 2.0**-7
+    np.testing.assert_allclose(found.astype(np.float64), expected.astype(np.float64), 2 * eps)
+    zero = np.asarray(expected == 0)
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
 
 
 # --- conversions ---

@@ -22,7 +22,7 @@ BITS = {"f32": (np.uint32, np.int32), "f64": (np.uint64, np.int64)}
 
 LIMIT = {
     "exp": 1.0, "exp2": 1.0, "expm1": 2.0, "log": 1.0, "log2": 1.0, "log1p": 1.0, "sin": 1.0, "cos": 1.0, "tanh": 2.0,
-    "erf": 2.0, "rsqrt": 1.5,
+    "erf": 2.0, "rsqrt": 1.5, "log10": 1.0, "tan": 1.0, "asin": 2.0, "acos": 2.0, "atan": 1.0, "sinh": 2.0, "cosh": 2.0,
 }  # fmt: skip
 """Ulps by which each may be off; what the functions in compiler/functions.py promise."""
 CASES = [(name, t) for name in LIMIT for t in DTYPE]
@@ -33,13 +33,14 @@ def _erf(x: Any) -> Any:
     return np.array([math.erf(v) for v in x], x.dtype)
 
 
-REFERENCE: dict[str, Callable[..., Any]] = {"erf": _erf, "rsqrt": lambda x: 1 / np.sqrt(x)}
+REFERENCE: dict[str, Callable[..., Any]] = {"erf": _erf, "rsqrt": lambda x: 1 / np.sqrt(x), "asin": np.arcsin,
+                                            "acos": np.arccos, "atan": np.arctan}  # fmt: skip
 
 
 @cache
 def compiled(name: str, t: str) -> Any:
     """A kernel with out[i] = f(in[i], at[i]), two elements a thread, so that vectors are covered."""
-    operands = "%x, %y" if name in ("math.powf", "arith.remf") else "%x"
+    operands = "%x, %y" if name in ("math.powf", "math.atan2", "arith.remf") else "%x"
     loads = "".join(
         f"""
           %from_{x} = llvm.getelementptr %{array}[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<2x{t}>
@@ -117,10 +118,14 @@ RANGES = {
     ("erf", "f32"): [(-4.1, 4.1), (-1, 1), (0.85, 0.95), (-1e-3, 1e-3)],
     ("rsqrt", "f32"): [(0, 10), (1e-30, 1e-20)],
 }
-for copy, name in (("log2", "log"), ("cos", "sin")):
+for copy, name in (("log2", "log"), ("log10", "log"), ("cos", "sin"), ("tan", "sin")):
     RANGES |= {(copy, t): RANGES[name, t] for t in DTYPE}
 RANGES |= {(name, "f64"): [*RANGES[name, "f32"], (-22, 22)] for name in ("tanh", "erf")}
 RANGES["rsqrt", "f64"] = RANGES["rsqrt", "f32"]
+for t, tiny, top in (("f32", 1e-3, 90.0), ("f64", 1e-9, 711.0)):
+    RANGES |= {(name, t): [(-1, 1), (0.99, 1), (-1, -0.99), (0.45, 0.55), (-tiny, tiny)] for name in ("asin", "acos")}
+    RANGES |= {(name, t): [(-top, top), (-1.5, 1.5), (0.9, 1.1), (-tiny, tiny)] for name in ("sinh", "cosh")}
+    RANGES["atan", t] = [(-5, 5), (0.4, 0.42), (2.4, 2.43), (0.99, 1.01), (-tiny, tiny), (-1e6, 1e6)]
 
 
 @pytest.mark.parametrize(("name", "t"), CASES)
@@ -165,7 +170,7 @@ def test_the_angles_nearest_to_multiples_of_half_pi(t: str) -> None:
     """Those for which the reduction cancels most: J.-M. Muller, Elementary Functions, 3rd edition, section 11.3.2."""
     needs_longdouble(t)
     worst = {"f32": [16367173 * 2.0**72, 16367173 * 2.0**71], "f64": [6381956970095103 * 2.0**797]}[t]
-    for name in ("sin", "cos"):
+    for name in ("sin", "cos", "tan"):
         assert error_in_ulps(name, t, [*worst, *(-v for v in worst)]).max() <= 1.0
 
 
@@ -181,6 +186,20 @@ SPECIAL = {
     "cos": ([0.0, -0.0, INF, -INF, NAN], [1, 1, NAN, NAN, NAN]),
     "tanh": ([0.0, -0.0, INF, -INF, NAN, 50.0, -50.0], [0, -0.0, 1, -1, NAN, 1, -1]),
     "erf": ([0.0, -0.0, INF, -INF, NAN, 50.0, -50.0], [0, -0.0, 1, -1, NAN, 1, -1]),
+    "log10": (
+        [1.0, 0.0, -0.0, INF, -INF, NAN, -1.0, *(10.0**k for k in range(9))],
+        [0, -INF, -INF, INF, NAN, NAN, NAN, *range(9)],
+    ),
+    "tan": ([0.0, -0.0, INF, -INF, NAN], [0, -0.0, NAN, NAN, NAN]),
+    "asin": ([0.0, -0.0, 1.0, -1.0, 1.5, -INF, NAN], [0, -0.0, np.pi / 2, -np.pi / 2, NAN, NAN, NAN]),
+    "acos": ([1.0, -1.0, 0.0, -0.0, 1.5, -INF, NAN], [0, np.pi, np.pi / 2, np.pi / 2, NAN, NAN, NAN]),
+    "atan": ([0.0, -0.0, INF, -INF, NAN, 1.0, -1.0], [0, -0.0, np.pi / 2, -np.pi / 2, NAN, np.pi / 4, -np.pi / 4]),
+    "sinh": ([0.0, -0.0, INF, -INF, NAN, 1e4, -1e4], [0, -0.0, INF, -INF, NAN, INF, -INF]),
+    "cosh": ([0.0, -0.0, INF, -INF, NAN, 1e4, -1e4], [1, 1, INF, INF, NAN, INF, INF]),
+    "roundeven": (
+        [0.5, -0.5, 1.5, 2.5, -2.5, 0.0, -0.0, INF, -INF, NAN, -0.3, 8388609.0, 0.49999997],
+        [0, -0.0, 2, 2, -2, 0, -0.0, INF, -INF, NAN, -0.0, 8388609.0, 0],
+    ),
     "rsqrt": ([4.0, 0.0, -0.0, INF, -INF, NAN, -1.0], [0.5, INF, -INF, 0, NAN, NAN, NAN]),
 }
 
@@ -195,6 +214,24 @@ def test_special_values(name: str, t: str) -> None:
     np.testing.assert_array_equal(found, expected)
     numbers = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@pytest.mark.parametrize("t", DTYPE)
+def test_angles_of_points(t: str) -> None:
+    """Of every quadrant and of all magnitudes, of zeros and infinities with their signs."""
+    needs_longdouble(t)
+    unsigned, _ = BITS[t]
+    rng = np.random.default_rng(11)
+    any_bits = [rng.integers(0, np.iinfo(unsigned).max, 20000, unsigned, endpoint=True).view(DTYPE[t]) for _ in "yx"]
+    near_one = [rng.uniform(-2, 2, 10000).astype(DTYPE[t]) for _ in "yx"]
+    awkward = np.meshgrid([*AWKWARD, *(-v for v in AWKWARD), NAN], [*AWKWARD, *(-v for v in AWKWARD), NAN])
+    y, x = (
+        np.concatenate([a, b, c.reshape(-1).astype(DTYPE[t])])
+        for a, b, c in zip(any_bits, near_one, awkward, strict=True)
+    )
+    with np.errstate(all="ignore"):
+        exact = np.arctan2(y.astype(WIDER[t]), x.astype(WIDER[t]))
+    assert distance(evaluate("math.atan2", t, y, x), exact, t).max() <= 1.0
 
 
 # --- powers ---
