@@ -122,7 +122,9 @@ def explain(arch: str, **what: Any) -> None:
 def check(op: str, dtype: str, json: bool) -> None:
     """Look for values that break the laws of a monoid: neutral identity, associativity, commutativity, idempotence.
 
-    Exits with 1 when a law that the monoid claims is refuted, with 2 when the request is wrong.
+    Elements are simple and random numbers, all there are of 8 bits, and those that the monoid compares with.
+    Exits with 1 when a law that the monoid claims is refuted, or the elements tried tell nothing of it (no evidence),
+    with 2 when the request is wrong.
     """
     from ..commands.check import check as command
 

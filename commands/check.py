@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.errors import error
-from ..compiler.laws import MADE_UP, Law, check_monoid
+from ..compiler.laws import Law, check_monoid
 from ..compiler.monoid import Monoid, defined
 from . import inputs, screen
 from .operation import input_count, label, operation, users_code
@@ -15,7 +15,7 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
     """Shows what was found about the laws of the monoid ``op`` over arrays of these types.
 
     Returns:
-        Whether no law that it claims was refuted.
+        Whether no law that it claims was refuted, and something is known of each.
 
     Raises:
         TraceError: WF222 when ``op`` is no monoid.
@@ -26,11 +26,11 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
     types = inputs.dtypes_of(dtype, input_count(m, dtype.count(",") + 1))
     with users_code(op.rpartition(":")[0] or op), screen.progress("looking for counterexamples"):
         laws = check_monoid(m, *types)
-    names = [t.name for t in types]
+    names, holds = [t.name for t in types], not (laws.refuted or laws.untested)
     if json:
-        found = {"name": m.name, "dtypes": names, "holds": not laws.refuted, "laws": [_plain(law) for law in laws.laws]}
-        screen.show(screen.as_json(found))
-        return not laws.refuted
+        found = {"name": m.name, "dtypes": names, "holds": holds, "laws": [_plain(law) for law in laws.laws]}
+        screen.show(screen.as_json({**found, "notes": laws.notes}))
+        return holds
     screen.show(f"{m.name} of {', '.join(names)}\n")
     screen.table(
         ("law", "claimed", "verdict"), [(law.law, "yes" if law.claimed else "no", law.words) for law in laws.laws]
@@ -39,9 +39,9 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
         if law.counterexample is not None:
             screen.show(f"\n{law.law} {law.words}:")
             screen.show("\n".join(f"  {line}" for line in str(law.counterexample).splitlines()))
-    if laws.made_up:
-        screen.show(f"\n{MADE_UP}")
-    return not laws.refuted
+    for note in laws.notes:
+        screen.show(f"\n{note}")
+    return holds
 
 
 def _plain(law: Law) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.artifact import Artifact
 from ..compiler.errors import WarpfoldError
 from ..compiler.geometry import normalize_axes
+from ..compiler.laws import warn_thoroughly
 from ..compiler.programs import names
 from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
@@ -69,6 +70,8 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     if check:
         with screen.progress("checking against NumPy"):
             _check(request, outcome)
+        for m, types in outcome.ready.traced.used:
+            warn_thoroughly(m, types)
     if target is not None and outcome.passed:
         target.write(lambda f: _save(f, outcome))
     if json:

@@ -20,9 +20,9 @@ from .frames import outermost
 from .monoid import Bound, Monoid
 from .proofs import Proof, proof
 from .samples import Source
-from .search import FULL, QUICK, TERMS, Counterexample, Name, Search
+from .search import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search
 
-Verdict = Literal["proved", "exhaustive", "held", "refuted"]
+Verdict = Literal["proved", "exhaustive", "held", "untested", "refuted"]
 MADE_UP = "the states were made up: with lift= only states are tried that elements lead to"
 
 
@@ -33,7 +33,7 @@ class Law:
     Attributes:
         law: ``identity``, ``associativity``, ``commutativity`` or ``idempotence``.
         verdict: ``proved`` from the graph, ``exhaustive`` when every state was tried, ``held`` when no values of those
-            tried break it, ``refuted``.
+            tried break it, ``untested`` where those tried tell nothing, ``refuted``.
         claimed: whether the monoid promises it.
         tries: how many tuples of states were tried.
         rounding: whether it holds only apart from rounding.
@@ -52,7 +52,10 @@ class Law:
         """The verdict in words."""
         rounding = ", apart from rounding" if self.rounding else ""
         held = f"no counterexample in {self.tries:,} {'try' if self.tries == 1 else 'tries'}"
-        words = {"proved": "proved", "exhaustive": f"holds for all {self.tries:,} combinations", "held": held}
+        words = {
+            "proved": "proved", "exhaustive": f"holds for all {self.tries:,} combinations", "held": held,
+            "untested": "no evidence",
+        }  # fmt: skip
         return words.get(self.verdict, "refuted" if self.claimed else "does not hold") + rounding
 
 
@@ -65,12 +68,32 @@ class Laws:
         elements: the types given: of its elements.
         laws: one entry per law.
         made_up: whether states of several values were tried of which some may never occur, for want of a ``lift``.
+        values: how many a state has.
+        alike: those of them that are the same in all states tried; all where there was one state.
     """
 
     name: str
     elements: tuple[DType, ...]
     laws: tuple[Law, ...]
     made_up: bool = False
+    values: int = 1
+    alike: tuple[int, ...] = ()
+
+    @property
+    def untested(self) -> tuple[Law, ...]:
+        """The claimed laws of which nothing is known."""
+        return tuple(law for law in self.laws if law.claimed and law.verdict == "untested")
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know about the states that were tried."""
+        return [MADE_UP] * self.made_up + ([self._alike()] if self.untested else [])
+
+    def _alike(self) -> str:
+        if len(self.alike) == self.values:
+            return "no evidence: all elements that were tried lead to one state, and laws of that tell nothing"
+        which = " and ".join(map(str, self.alike))
+        return f"no evidence: value {which} of the state is the same in all states that were tried"
 
     @property
     def refuted(self) -> tuple[Law, ...]:
@@ -86,7 +109,7 @@ class Laws:
             lines.append(f"{law.law:<13}  {'claimed' if law.claimed else 'not claimed':<11}  {law.words}")
             if law.counterexample is not None:
                 lines += [f"    {line}" for line in str(law.counterexample).splitlines()]
-        lines += [MADE_UP] * self.made_up
+        lines += self.notes
         return "\n".join(lines)
 
 
@@ -121,12 +144,13 @@ def check_monoid(m: Monoid, *dtypes: object) -> Laws:
     search = Search(Source.of(m, types), FULL)
     laws = tuple(_judge(m, search, law) for law in TERMS if law != "identity" or m.identity is not None)
     made_up = m.lift is None and len(search.source.graph.state) > 1 and not search.complete
-    return Laws(m.name, types, laws, made_up and any(law.verdict != "proved" for law in laws))
+    made_up = made_up and any(law.verdict != "proved" for law in laws)
+    return Laws(m.name, types, laws, made_up, len(search.states), search.alike)
 
 
-def refuted(m: Monoid, dtypes: Sequence[object]) -> list[Law]:
-    """The claimed laws that a short search refutes: some milliseconds, the same answer each time."""
-    search = Search(Source.of(m, _types(m, dtypes)), QUICK)
+def refuted(m: Monoid, dtypes: Sequence[object], effort: Effort = QUICK) -> list[Law]:
+    """The claimed laws that a search refutes, the same each time; a short one takes some milliseconds."""
+    search = Search(Source.of(m, _types(m, dtypes)), effort)
     laws = (_judge(m, search, law) for law in TERMS if _claims(m, law))
     return [law for law in laws if law.verdict == "refuted"]
 
@@ -134,11 +158,26 @@ def refuted(m: Monoid, dtypes: Sequence[object]) -> list[Law]:
 @lru_cache(maxsize=1024)
 def warn_once(m: Monoid, dtypes: tuple[DType, ...]) -> None:
     """Warns, once in a process, when a user's monoid claims laws that a short search refutes (WF221)."""
-    function = getattr(m.function, "function", m.function)
-    if str(getattr(function, "__module__", "")) == f"{__package__}.library":
+    if not _is_ours(m) and (laws := refuted(m, dtypes)):
+        _tell(m, laws)
+
+
+def warn_thoroughly(m: Monoid, dtypes: tuple[DType, ...]) -> None:
+    """Warns of the laws that ``check_monoid`` refutes, but for those of which ``warn_once`` has warned."""
+    if _is_ours(m):
         return
-    if laws := refuted(m, dtypes):
-        _warn(error("WF221", name=m.name, laws="".join(map(_in_a_line, laws)), where=m.location).render(), m)
+    known = [law.law for law in refuted(m, dtypes)]
+    if laws := [law for law in refuted(m, dtypes, FULL) if law.law not in known]:
+        _tell(m, laws)
+
+
+def _is_ours(m: Monoid) -> bool:
+    function = getattr(m.function, "function", m.function)
+    return str(getattr(function, "__module__", "")) == f"{__package__}.library"
+
+
+def _tell(m: Monoid, laws: Sequence[Law]) -> None:
+    _warn(error("WF221", name=m.name, laws="".join(map(_in_a_line, laws)), where=m.location).render(), m)
 
 
 def _in_a_line(law: Law) -> str:
@@ -183,5 +222,6 @@ def _judge(m: Monoid, search: Search, law: Name) -> Law:
     if found is not None:
         return Law(law, "proved", _claims(m, law), rounding=found == "rounding")
     tries, rounding, counterexample = search.search(law)
-    verdict: Verdict = "refuted" if counterexample else "exhaustive" if search.complete else "held"
+    held: Verdict = "untested" if search.alike else "exhaustive" if search.complete else "held"
+    verdict: Verdict = "refuted" if counterexample else held
     return Law(law, verdict, _claims(m, law), tries, rounding and not counterexample, counterexample)

@@ -1,9 +1,10 @@
 """States on which the laws of a monoid are tried, the simplest first.
 
 Not every tuple of numbers is a state that occurs: Welford's count is never negative. With a ``lift`` the states are
-those of lifted elements and what combining gives. Without one a single value may be anything; several values are small
-positive whole numbers (bools: the other one than the identity's), with infinity and NaN in one float at a time, the
-identity, and what combining these gives. States of bools alone are all tried.
+those of lifted elements and what combining gives. Among the elements are all those of 8 bits, and of others the numbers
+at which the graph changes what it does (``pivots.py``). Without one a single value may be anything; several values are
+small positive whole numbers (bools: the other one than the identity's), with infinity and NaN in one float at a time,
+the identity, and what combining these gives. States of bools alone are all tried.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ from .fold import fold
 from .graph import Expr, MonoidGraph, walk
 from .monoid import Monoid
 from .numeric import Array, evaluate
+from .pivots import pivots
 from .storage import parts, split, value
+from .trace import Sym, foreign
 
 States = list[Array]
 """One array per value of the state, in its own type."""
+VALUES = 16
+"""Different numbers for which one value of a state has a place among these, if there are too many states."""
 FEW = 3
 """States of several values without lift are made of the whole numbers to here."""
 
@@ -37,11 +42,13 @@ class Source:
         graph: the monoid, typed.
         elements: the types of the parts of an element that is lifted; none without lift.
         lifted: the state's values as expressions of these.
+        finished: what becomes of the final state.
     """
 
     graph: MonoidGraph
     elements: tuple[DType, ...] = ()
     lifted: tuple[Expr, ...] = ()
+    finished: tuple[Expr, ...] = ()
 
     @classmethod
     def of(cls, m: Monoid, types: Sequence[DType]) -> Source:
@@ -56,9 +63,10 @@ class Source:
         nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(elements)])
         got = m.lift(*[value(t, [next(nodes) for _ in parts(t)]) for t in types])
         state = fold(replace(m, has_identity=True), *(got if isinstance(got, tuple | list) else (got,)))
-        reduce = split(state[0] if isinstance(state, tuple) else state)[0].expr.args[0]
+        values = state if isinstance(state, tuple) else (state,)
+        reduce = split(values[0])[0].expr.args[0]
         assert isinstance(reduce.value, MonoidGraph)
-        return cls(reduce.value, elements, reduce.args)
+        return cls(reduce.value, elements, reduce.args, _finished(m, values))
 
     @property
     def identity(self) -> States:
@@ -92,11 +100,13 @@ class Source:
 
     def some(self, count: int, rng: np.random.Generator) -> States:
         """About ``count`` different states, a fourth of them combined from others."""
+        roots = (*self.lifted, *self.graph.combine, *self.finished)
         if self.elements:
-            first = self._lift(_shuffled([_scalars(t, (), count // 2, rng) for t in self.elements], rng))
+            elements = _shuffled([_elements(t, roots, count // 2, rng) for t in self.elements], rng)
+            first = _first(unique(self._lift(elements)), count)
         elif len(self.graph.state) == 1:
             t = self.graph.state[0]
-            return unique([_scalars(t, self.graph.identity, count, rng)])
+            return unique([_among(_scalars(t, self.graph.identity, count, rng), pivots(roots, t))])
         else:
             first = self._tuples(count // 2, rng)
         first = _joined([first, self.identity])
@@ -166,6 +176,40 @@ def _grid(types: Sequence[DType]) -> list[tuple[int, ...]]:
     """Every tuple of values of small types, the simplest first."""
     values = [sorted(range(int(t.lowest), int(t.highest) + 1), key=lambda v: (abs(v), v < 0)) for t in types]
     return sorted(product(*values), key=lambda row: sum(abs(v) for v in row))
+
+
+def _elements(t: DType, roots: Sequence[Expr], count: int, rng: np.random.Generator) -> Array:
+    """Elements to lift: about ``count``, those at which the graph changes what it does, and of bytes all there are."""
+    found = _among(_scalars(t, (), count, rng), pivots(roots, t))
+    if t.bits > 8 or t == BOOL:
+        return found
+    return _among(found, range(int(t.lowest), int(t.highest) + 1))
+
+
+def _among(found: Array, more: Iterable[Any]) -> Array:
+    """The values, and others that are not among them."""
+    with np.errstate(over="ignore"):
+        return unique([np.concatenate([found, np.array(list(more)).astype(found.dtype)])])[0]
+
+
+def _first(states: States, most: int) -> States:
+    """Of too many states the first ones, which are the simplest, and those in which some value is a new one."""
+    if len(states[0]) <= most:
+        return states
+    keep = set(range(most // 2))
+    for s in states:
+        _, first = np.unique(s.astype(np.float64), return_index=True)
+        keep.update(sorted(first.tolist())[:VALUES])
+    return [s[sorted(keep)] for s in states]
+
+
+def _finished(m: Monoid, values: tuple[Any, ...]) -> tuple[Expr, ...]:
+    """What the monoid's ``finish`` makes of the final state, as expressions."""
+    if m.finish is None:
+        return ()
+    got = m.finish(*values)
+    leaves = got.values() if isinstance(got, dict) else got if isinstance(got, tuple | list) else (got,)
+    return tuple(s.expr for leaf in leaves if isinstance(leaf, Sym) or foreign(leaf) for s in split(leaf))
 
 
 def _scalars(t: DType, neutral: Iterable[Any], count: int, rng: np.random.Generator) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .graph import walk
 from .numeric import Array
-from .samples import Source, States, combined, own
+from .samples import Source, States, combined, own, unique
 from .sides import Side, apart, is_float, rounds, same, traced, wider
 
 Name = Literal["identity", "associativity", "commutativity", "idempotence"]
@@ -83,6 +83,8 @@ class Search:
         source: what the states come from.
         states: the states, the simplest first.
         complete: whether they are all there are.
+        alike: the values of the state that are the same in all of them, if that tells nothing: where they are not all
+            there are, or there is one.
     """
 
     def __init__(self, source: Source, effort: Effort) -> None:
@@ -93,6 +95,8 @@ class Search:
             self.states = every or source.some(effort.states, np.random.default_rng(SEED))
             self.complete = every is not None
             self.table = self._table() if self.complete else None
+        same = tuple(i for i, s in enumerate(self.states) if len(unique([s])[0]) == 1)
+        self.alike = () if self.complete and len(self.states[0]) > 1 else same
         self.exact = not any(rounds(e) for e in walk(graph.combine))
 
     def search(self, law: Name) -> tuple[int, bool, Counterexample | None]:

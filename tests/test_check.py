@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
+from warpfold.compiler import laws
 
 SOURCE = """
 import warpfold as wf
@@ -31,6 +32,14 @@ def broken(a, b):
 
 def rms(x):
     return wf.sqrt(wf.fold(total, x * x))
+
+@wf.monoid(identity=0, lift=lambda x: wf.cast(x * 0, "i64"))
+def nothing(a, b):
+    return a - b
+
+@wf.monoid(identity=0)
+def clamped(a, b):
+    return wf.where(a + b == 100_003, 7, a + b)
 
 @wf.monoid(identity=0, lift=lambda x, *, by: x * by)
 def scaled(a, b):
@@ -82,6 +91,39 @@ def test_a_run_warns_without_python_lines(file: str, tmp_path: Path, monkeypatch
     assert "WarpfoldWarning" not in text
 
 
+def test_no_evidence_is_no_pass(file: str) -> None:
+    shown = call(f"{file}:nothing", "--dtype", "i32", code=1).stdout
+    assert "associativity  yes      no evidence\n" in shown
+    assert shown.endswith(
+        "\nno evidence: all elements that were tried lead to one state, and laws of that tell nothing\n"
+    )
+    found = json.loads(call(f"{file}:nothing", "--dtype", "i32", "--json", code=1).stdout)
+    assert found["holds"] is False
+    assert found["notes"] == [
+        "no evidence: all elements that were tried lead to one state, and laws of that tell nothing"
+    ]
+
+
+def test_a_run_warns_of_what_check_refutes(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    call(f"{file}:clamped", "--dtype", "i32", code=1)
+    words = ["run", f"{file}:clamped", "--shape", "8", "--dtype", "i32", "--device", "emulator"]
+    text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
+    assert "WF221: clamped claims what it does not keep:" in text
+    assert "associativity: combine(" in text
+
+
+def test_a_run_searches_as_long_as_check(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    short = laws.refuted
+    monkeypatch.setattr(laws, "refuted", lambda m, types, *effort: short(m, types, *effort) if effort else [])
+    words = ["run", f"{file}:careless", "--shape", "8", "--device", "emulator"]
+    text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
+    assert text.count("WF221: careless claims what it does not keep:") == 1
+    unchecked = CliRunner().invoke(cli, [*words, "--no-check"], prog_name="warpfold", catch_exceptions=False)
+    assert "WF221" not in unchecked.stderr
+
+
 def test_integers_know_no_nan(file: str) -> None:
     mine = Path(file)
     mine.write_text(SOURCE.replace('float("-inf")', "-2147483648"))
@@ -109,7 +151,7 @@ def test_wrong_requests_exit_with_2(file: str) -> None:
     assert "WF222: rms is no monoid" in found
     assert "mine.py:20: def rms(x):\n  help: write FILE.py:NAME of a wf.monoid" in found
     assert "WF222: sum is no monoid, and only a monoid has laws\n  help: " in call("sum", code=2).stderr
-    assert "mine.py:23: @wf.monoid(" in call(f"{file}:scaled", code=2).stderr
+    assert "mine.py:31: @wf.monoid(" in call(f"{file}:scaled", code=2).stderr
     assert "WF808" in call(f"{file}:total", "--dtype", "f32,f32", code=2).stderr
     assert "WF105" in call(f"{file}:total", "--dtype", "f33", code=2).stderr
     assert "ZeroDivisionError" in call(f"{file}:broken", code=2).stderr
