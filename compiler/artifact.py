@@ -101,6 +101,12 @@ class Artifact:
         """The plan of the main kernel."""
         return self.main.plan
 
+    def __reduce__(self) -> Any:
+        """Pickles by the bytes of its file, which are checked when they are read."""
+        from .stored import parse
+
+        return parse, (self.to_bytes(), "a pickle")
+
     def without_code(self) -> Artifact:
         """All of it that no compiler has to make; see ``kernels.without_code``."""
         return replace(self, ptx="", source="", provenance={}, cubins={})

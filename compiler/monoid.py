@@ -63,6 +63,18 @@ class Monoid:
         except TypeError:  # an array, or a tuple that holds one
             raise error("WF227", name=self.name, kind=type(self.identity).__name__, where=self.location) from None
 
+    def __reduce__(self) -> Any:
+        """By name: see ``pickled.py``; WF512 where another process could not find it."""
+        from .pickled import reduced
+
+        return reduced(self)
+
+    def __copy__(self) -> Monoid:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Monoid:
+        return self
+
     @property
     def location(self) -> Location | None:
         """Where the combine function is defined."""

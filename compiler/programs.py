@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from keyword import iskeyword
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .dtypes import DType
 from .errors import error
@@ -154,8 +154,16 @@ def names(structure: Structure, prefix: str = "") -> list[str]:
 
 @lru_cache(maxsize=256)
 def named(name: str, fields: tuple[str, ...]) -> Any:
-    """A tuple type with these fields."""
-    return namedtuple(name if name.isidentifier() else "results", fields)
+    """A tuple type with these fields, whose values pickle by them: no module has the type itself."""
+    fit = name.isidentifier() and not iskeyword(name)
+    made = cast("Any", namedtuple(name if fit else "results", fields, rename=True))
+    made.__reduce__ = lambda self: (again, (type(self).__name__, self._fields, tuple(self)))
+    return made
+
+
+def again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """A tuple with these fields, from a pickle."""
+    return named(name, fields)(*values)
 
 
 # --- folds ---------------------------------------------------------------------------------------------------------

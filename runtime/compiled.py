@@ -53,6 +53,10 @@ class Compiled:
             f"kernels {kernels}; plan {plan_words(a.plan)}>"
         )
 
+    def __reduce__(self) -> tuple[type[Compiled], tuple[Artifact]]:
+        """Pickles as its artifact: what it remembers of calls is of this process."""
+        return Compiled, (self._artifact,)
+
     @property
     def artifact(self) -> Artifact:
         """What was compiled."""
