@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import wraps
 from operator import index, is_
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -36,6 +36,17 @@ OPTIONS = {
     "nan": (("propagate", "ignore", "raise"), "propagate"),
     "determinism": (("run", "portable", "none"), "run"),
 }
+
+
+@overload
+def reduce(x: Any, what: tuple[Any, ...], /, *, axis: Axis = None, **how: Any) -> tuple[Any, ...]: ...
+@overload
+def reduce(*xs: Any, what: tuple[Any, ...], axis: Axis = None, **how: Any) -> tuple[Any, ...]: ...
+@overload
+def reduce(
+    *xs: Any, what: Any = None, axis: Axis = None, keepdims: bool = False, out: Any = None, where: Any = None,
+    nan: str = "propagate", determinism: str = "run", device: str = "auto", plan: str = "", **params: Any,
+) -> Any: ...  # fmt: skip
 
 
 def reduce(
