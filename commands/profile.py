@@ -155,11 +155,15 @@ def _each(m: Metric, elements: int) -> str:
 
 
 def _hottest(one: Profile) -> None:
-    """The lines with the most sectors and conflicts beyond the ideal and divergent branches, then the busiest."""
+    """The lines with the most sectors and conflicts beyond the ideal and divergent branches, then the busiest.
 
-    def heat(pair: tuple[int, Line]) -> tuple[int, int]:
-        line = pair[1]
-        return line.sectors - line.ideal_sectors + line.conflicts + line.divergent, line.warp_instructions
+    Of those that are alike what moves most comes first, then what touches memory, and parameters last, as they stand.
+    """
+
+    def heat(pair: tuple[int, Line]) -> tuple[int, ...]:
+        number, line = pair
+        excess = line.sectors - line.ideal_sectors + line.conflicts + line.divergent
+        return excess, line.warp_instructions, line.sectors, _touches(line.text), -number
 
     columns = ["PTX line", "warps", "threads", "divergent", "sectors", "ideal", "conflicts", "instruction"]
     rows = [
@@ -167,6 +171,14 @@ def _hottest(one: Profile) -> None:
         for n, i in sorted(one.lines.items(), key=heat, reverse=True)[:HOTTEST]
     ]
     screen.table(columns, rows)
+
+
+def _touches(text: str) -> int:
+    """2 for an instruction that touches memory, 0 for one that reads a parameter, 1 for the others."""
+    opcode, *mods = text.split(" ")[1 if text.startswith("@") else 0].split(".")
+    if opcode in ("ld", "st") and "param" in mods:
+        return 0
+    return 2 if opcode in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix") else 1
 
 
 def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..compiler.errors import WarpfoldError
-from ..runtime.emulator.sanitizer import Finding, Sanitizer
+from ..runtime.emulator.sanitizer import Finding, Sanitizer, grouped
 from ..runtime.emulator.sanitizer.located import of_error
 from . import screen
 from .request import Request
@@ -29,20 +29,20 @@ def sanitize(work: Work, *, json: bool) -> bool:
             if not tool.launches:
                 raise
             of_error(tool.findings, e, tool.places.launch.memory)
+    found = grouped(tool.findings)
     if json:
-        screen.show(screen.as_json(_facts(title, tool)))
+        screen.show(screen.as_json(_facts(title, found, tool)))
     else:
-        _report(title, tool, work)
-    return not list(tool.findings)
+        _report(title, found, tool, work)
+    return not found
 
 
-def _facts(title: str, tool: Sanitizer) -> dict[str, Any]:
+def _facts(title: str, found: list[Finding], tool: Sanitizer) -> dict[str, Any]:
     checked = {"launches": tool.launches, "threads": tool.threads, "accesses": tool.accesses}
-    return {"title": title, "findings": [asdict(f) for f in tool.findings], "checked": checked}
+    return {"title": title, "findings": [asdict(f) for f in found], "checked": checked}
 
 
-def _report(title: str, tool: Sanitizer, work: Work) -> None:
-    found = list(tool.findings)
+def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work) -> None:
     screen.show(f"sanitize {title}")
     for number, finding in enumerate(found, 1):
         screen.show()

@@ -265,6 +265,25 @@ def test_profile_prints_counters_ideals_and_names(program: str) -> None:
     assert (used["count"], used["ideal"]) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (["sum", "--shape", "4096"], ["bra", "ld.global", "st.shared", "ld.shared"]),
+        (["max", "--shape", "2048", "--dtype", "i32"], ["bra", "ld.global", "st.shared", "ld.shared"]),
+        (["sum", "--shape", "64x64", "--axis", "1"], ["bra", "ld.global", "st.global"]),
+    ],
+    ids=lambda v: " ".join(v),
+)
+def test_the_lines_that_cost_most_come_first_of_those_alike_the_loads(words: list[str], first: list[str]) -> None:
+    shown = _warpfold("profile", *words, "--lines").stdout
+    lines = shown[shown.index("PTX line") :].splitlines()[1:]
+    found = [re.sub(r"^@!?%p\d+ ", "", line.split(None, 7)[7]) for line in lines]
+    names = [".".join(text.split()[0].split(".")[: 1 if text.startswith("bra") else 2]) for text in found]
+    assert [name for k, name in enumerate(names) if name not in names[:k]][: len(first)] == first
+    assert not any("param" in text for text in found)
+    assert shown == _warpfold("profile", *words, "--lines").stdout
+
+
 def test_profile_of_an_operation_moves_what_its_arrays_hold() -> None:
     plain = json.loads(_warpfold("profile", "sum", "--shape", "64x4096", "--axis", "1", "--json").stdout)
     moved = next(m for m in plain["total"]["metrics"] if m["name"] == "global bytes moved")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .findings import Finding, Place
+from .grouped import grouped
 from .sanitizer import Sanitizer, sanitize
 
-__all__ = ["Finding", "Place", "Sanitizer", "sanitize"]
+__all__ = ["Finding", "Place", "Sanitizer", "grouped", "sanitize"]

@@ -275,7 +275,7 @@ class Races:
         places = self.places.place(number, ins.line), self.places.place(other, there.line)
         did = "read" if reads else "write"
         words = f"nothing orders the {did} at line {there.line} by CTA {places[1].cta}, thread {places[1].thread} and "
-        words += f"this {_NOUN[event.verb]} at line {ins.line}: {self._missing(kind, number, other, ins, there)}"
+        words += f"this {_noun(ins, event.verb)} at line {ins.line}: {self._missing(kind, number, other, ins, there)}"
         self.findings.add(kind, ins, places, event.where(self.places, k), words, count)
 
     def _kind(self, home: Allocation | None, number: int, other: int) -> str:
@@ -320,6 +320,10 @@ class Races:
         )
         words += "before, whatever orders the two: load without .nc"
         self.findings.add("global-race", ins, places, event.where(self.places, k), words, event.cells.size)
+
+
+def _noun(ins: Instruction, verb: str) -> str:
+    return "copy" if ins.opcode == "cp" else _NOUN[verb]
 
 
 _NOUN = {"read": "load", "written": "store", "updated": "atomic"}

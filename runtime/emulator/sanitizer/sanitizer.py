@@ -11,6 +11,7 @@ from ..module import Module
 from ..tool import Tool, Touch, numbers
 from .barriers import Barriers
 from .findings import Finding, Findings
+from .flights import Flights
 from .located import of_error
 from .order import Order
 from .places import Places
@@ -48,11 +49,12 @@ class Sanitizer(Tool):
         self.races = Races(self.findings, self.places, self.order)
         self.warps = Warps(self.findings, self.places, self.order)
         self.barriers = Barriers(self.findings, self.places)
+        self.flights = Flights(self.findings, self.places)
 
     def batch(self, machine: Machine) -> None:
         """New CTAs: shared and local memory that nobody wrote, threads that know nothing."""
         self.places.batch(machine)
-        for part in (self.order, self.shadow, self.races, self.barriers):
+        for part in (self.order, self.shadow, self.races, self.barriers, self.flights):
             part.batch(machine)
 
     def touch(self, touch: Touch) -> None:
@@ -64,6 +66,8 @@ class Sanitizer(Tool):
         for piece in touch.pieces:
             home = piece.home
             if home is not None and (home.read_only or home.constant) and home.initialised:
+                continue
+            if self.flights.touch(touch, piece) and touch.access.verb == "read":
                 continue
             self.shadow.touch(touch, piece)
             if touch.access.space != "local":
@@ -78,6 +82,7 @@ class Sanitizer(Tool):
     def issue(self, touch: Touch) -> None:
         """A copy is under way."""
         for piece in touch.pieces:
+            self.flights.issue(touch, piece)
             self.races.issue(touch, piece)
 
     def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
@@ -140,7 +145,8 @@ def sanitize(
     """Launches kernel ``entry`` as ``launch`` does, and returns what it does wrong; none if nothing was found.
 
     ``module`` may be PTX text. Which bytes of ``memory`` have a value is remembered from launch to launch. A fault that
-    leaves nothing to go on with (an address outside all arrays, a deadlock) ends the launch.
+    leaves nothing to go on with (an address outside all arrays, a deadlock) ends the launch. Races are told for each
+    pair of lines; ``grouped`` joins those that one barrier would order.
 
     Raises:
         WarpfoldError: what is wrong with the text or the request (WF701 to WF709, WF718, WF733).
