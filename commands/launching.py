@@ -2,6 +2,7 @@
 
     [kernel]<<<grid, block[, dynamic_shared[, cluster]]>>>(argument, ...)
 
+A kernel may also be called as C++ spells it, or by the beginning of that: ``tools::sum<float, 256>``.
 A grid, block or cluster is ``132``, ``(16, 4)`` or ``dim3(16, 4, 1)``. One argument stands for each ``.param``:
 
     f32[4096x1024]  f32[1024]=0  f32[1024]=arange  f32[1024]=uninit  f32[1024]=data.npy  data.npy    new arrays
@@ -36,6 +37,8 @@ _AROUND = 120
 """Characters of a long launch on each side of what an error is about."""
 _DIGITS = 4000
 """Of a number."""
+_SPELLED = re.compile(r"\s*([A-Za-z_$%(][^;=]*?)\s*(?=<<<)")
+"""A kernel's name as C++ spells it."""
 _SCALARS = {f"{k}{n}": n // 8 for k in "usbi" for n in (8, 16, 32, 64)} | {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 """Types of a scalar, as PTX or warpfold spells them, and their bytes."""
 
@@ -147,6 +150,9 @@ class _Reader:
         self.tokens: list[Token] = []
         self.at = 0
         place = 0
+        if match := _SPELLED.match(text):
+            self.tokens.append(Token("name", match[1], match.start(1)))
+            place = match.end()
         while not self.tokens or self.tokens[-1].kind != "end":
             match = _TOKEN.match(text, place)
             if match is None or match.lastgroup is None:

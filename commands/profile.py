@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from ..compiler.errors import Location
+from ..runtime.emulator.demangle import demangle
 from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import artifact
@@ -72,7 +75,7 @@ def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
     least: list[Counts] | list[None] = [None] * len(profiles)
     if watched.outcome is not None:
         least = ideals(watched.outcome.ready, artifact(watched.outcome.ready))
-    found = [Seen(f"{p.kernel} {_launch(p)}", p, one) for p, one in zip(profiles, least, strict=True)]
+    found = [Seen(f"{demangle(p.kernel)} {_launch(p)}", p, one) for p, one in zip(profiles, least, strict=True)]
     if len(found) > 1:
         known = [one.ideal for one in found if one.ideal is not None]
         found.append(Seen("all launches", total(profiles), sum(known, Counter()) if known else None))
@@ -166,10 +169,14 @@ def _hottest(one: Profile) -> None:
         return excess, line.warp_instructions, line.sectors, _touches(line.text), -number
 
     columns = ["PTX line", "warps", "threads", "divergent", "sectors", "ideal", "conflicts", "instruction"]
-    rows = [
+    hottest = sorted(one.lines.items(), key=heat, reverse=True)[:HOTTEST]
+    rows: list[list[object]] = [
         [n, i.warp_instructions, i.thread_instructions, i.divergent, i.sectors, i.ideal_sectors, i.conflicts, i.text]
-        for n, i in sorted(one.lines.items(), key=heat, reverse=True)[:HOTTEST]
+        for n, i in hottest
     ]
+    if any(i.source for _, i in hottest):
+        columns.append("source")
+        rows = [[*row, _short(i.source)] for row, (_, i) in zip(rows, hottest, strict=True)]
     screen.table(columns, rows)
 
 
@@ -179,6 +186,11 @@ def _touches(text: str) -> int:
     if opcode in ("ld", "st") and "param" in mods:
         return 0
     return 2 if opcode in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix") else 1
+
+
+def _short(source: Location | None) -> str:
+    """A line of the user's without the folder of its file."""
+    return str(replace(source, file=Path(source.file).name)) if source else ""
 
 
 def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:

@@ -57,8 +57,10 @@ def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work) -> No
 
 
 def _lines(finding: Finding) -> list[tuple[str, str]]:
-    first, *rest = finding.threads
-    rows = [("thread", str(first)), *(("and", str(other)) for other in rest)]
+    rows: list[tuple[str, str]] = []
+    for name, place in zip(("thread", *("and",) * (len(finding.threads) - 1)), finding.threads, strict=True):
+        rows.append((name, str(place)))
+        rows += [("source", str(place.source))] if place.source else []
     if finding.where:
         rows.append(("at", finding.where))
     rows.append(("what", finding.words))

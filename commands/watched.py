@@ -20,10 +20,12 @@ import numpy as np
 
 from ..compiler import files
 from ..compiler.dtypes import DType, dtype
-from ..compiler.errors import error, near
+from ..compiler.errors import error
+from ..runtime.emulator.demangle import demangle
 from ..runtime.execute import Arrays
 from . import inputs, launching, made_up, run, screen
 from .files import Output
+from .kernels import called, unknown
 from .launching import Again, Launching, Made, Raw, Scalar
 from .request import Array, Request
 
@@ -280,16 +282,16 @@ def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str
     kernel = _kernel(path, module, one)
     params = [p for p in module.functions[kernel].params if isinstance(p, Variable)]
     if len(params) != len(one.arguments):
-        signature = f"({', '.join(f'.{p.type} {p.name}' for p in params)})"
+        signature = f"({', '.join(f'.{p.type} {_parameter(kernel, p)}' for p in params)})"
         at = one.arguments[len(params)].at if len(one.arguments) > len(params) else one.end
         facts = {"expected": len(params), "got": len(one.arguments), "signature": signature}
-        raise one.fail("WF823", at, kernel=kernel, **facts)
+        raise one.fail("WF823", at, kernel=demangle(kernel), **facts)
     values: list[int | bytes] = []
     for k, (param, argument) in enumerate(zip(params, one.arguments, strict=True)):
         expected, got = _misfit(param, argument)
         if expected:
-            facts = {"index": k, "kernel": kernel, "name": param.name, "expected": expected, "got": got}
-            raise one.fail("WF822", argument.at, **facts)
+            facts = {"index": k, "kernel": demangle(kernel), "expected": expected, "got": got}
+            raise one.fail("WF822", argument.at, name=_parameter(kernel, param), **facts)
         match argument:
             case Scalar():
                 values.append(_number(param, argument))
@@ -302,17 +304,21 @@ def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str
     return kernel, values
 
 
+def _parameter(kernel: str, param: Variable) -> str:
+    """What messages call a parameter: without the mangled name of its kernel."""
+    return param.name if demangle(kernel) == kernel else param.name.removeprefix(f"{kernel}_")
+
+
 def _kernel(path: str, module: Module, one: Launching) -> str:
     if not module.entries:
         raise error("WF829", path=path)
-    known = " ".join(module.entries)
     if not one.kernel and len(module.entries) == 1:
         return module.entries[0]
-    if one.kernel not in module.entries:
-        problem = f"no kernel is called {one.kernel!r}{near(one.kernel, module.entries)}"
-        problem = problem if one.kernel else "the launch names no kernel"
+    found = called(one.kernel, module.entries) if one.kernel else []
+    if len(found) != 1:
+        problem, known = unknown(one.kernel, found, module.entries)
         raise one.fail("WF821", 0, problem=problem, path=path, known=known)
-    return one.kernel
+    return found[0]
 
 
 def _number(param: Variable, scalar: Scalar) -> int | bytes:

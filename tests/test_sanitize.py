@@ -83,7 +83,7 @@ def test_json_has_all_of_it(without_barrier: str) -> None:
     assert report["checked"]["threads"] == 512
     race = next(f for f in report["findings"] if f["kind"] == "shared-race")
     assert set(race) == {"kind", "line", "text", "threads", "where", "words", "count"}
-    assert [set(place) for place in race["threads"]] == [{"cta", "thread", "line"}] * 2
+    assert [set(place) for place in race["threads"]] == [{"cta", "thread", "line", "source"}] * 2
 
 
 def test_an_address_outside_is_a_finding_too(ptx: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.lazy import lazy
 from ...compiler.target import DEFAULT
+from .demangle import demangle
 from .late import Late
 from .layout import POISON, align_up
 from .limits import LOCAL, PARAMETERS, too_large
@@ -174,14 +175,15 @@ class Launch:
         if near is None:
             return side
         variable, at = near
-        return f"{side}; nearest variable {variable.name!r} of {variable.size} bytes at {at:#x}"
+        return f"{side}; nearest variable {demangle(variable.name)!r} of {variable.size} bytes at {at:#x}"
 
     def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
         """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
         number, within = divmod(thread, machine.per_cta)
         cta, own = self.coordinates(int(machine.order[number]), within)
-        place = f"kernel {self.program.kernel.name!r}, PTX line {ins.line}: '{ins.text}', CTA {cta}, thread {own}"
-        return error(code, where=None, place=place, **facts)
+        kernel, origins = demangle(self.program.kernel.name), self.program.module.source.origins
+        place = f"kernel {kernel!r}, PTX line {ins.line}: '{ins.text}', CTA {cta}, thread {own}"
+        return error(code, where=origins.at(ins.line), place=place, **facts)
 
     def coordinates(self, order: int, within: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """CTA and thread (x, y, z) of thread ``within`` of the CTA whose place in cluster order is ``order``."""
@@ -210,7 +212,7 @@ def _zeros(name: str, size: int) -> Array:
 
 def _check_shape(launch: Launch) -> None:
     limits = launch.program.kernel.limits
-    name = launch.program.kernel.name
+    name = demangle(launch.program.kernel.name)
     for what, shape in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster)):
         sizes = list(shape)
         if len(sizes) != 3 or min(sizes) < 1:
@@ -255,7 +257,7 @@ def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes
     """The parameter bytes: each argument in the width of its parameter."""
     params = [p for p in kernel.params if isinstance(p, Variable)]
     if len(args) != len(params):
-        raise error("WF706", kernel=kernel.name, expected=len(params), got=len(args))
+        raise error("WF706", kernel=demangle(kernel.name), expected=len(params), got=len(args))
     out = bytearray(program.flat.params.size)
     for k, (param, value) in enumerate(zip(params, args, strict=True)):
         at = program.flat.params.at[param]
@@ -283,7 +285,9 @@ def _bytes_of(kernel: Function, k: int, param: Variable, value: object) -> bytes
     else:
         got = f"a {type(value).__name__}"
     size = param.size
-    raise error("WF707", kernel=kernel.name, index=k, name=param.name, type=param.type, size=size, got=got)
+    raise error(
+        "WF707", kernel=demangle(kernel.name), index=k, name=demangle(param.name), type=param.type, size=size, got=got
+    )
 
 
 def launch(

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...compiler.errors import error
+from .demangle import demangle
 from .layout import GLOBAL_FIRST, GLOBAL_LAST, POISON, align_up
 from .types import Array
 
@@ -138,7 +139,7 @@ class Memory:
 
     def place(self, variable: Any, data: Array, align: int, constant: bool) -> Allocation:
         """Memory for a module-level variable."""
-        found = self._insert(data, max(align, _PAGE), 0, constant, variable.name)
+        found = self._insert(data, max(align, _PAGE), 0, constant, demangle(variable.name))
         found.constant = constant
         return found
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.errors import Location
 from . import traffic
 from .lanes import WARP, Lanes
 from .layout import RANK_SHIFT
@@ -102,9 +103,10 @@ class Banks:
 
 @dataclass
 class Line:
-    """What one line of the PTX did; ``text`` is the instruction."""
+    """What one line of the PTX did; ``text`` is the instruction, ``source`` the line that it comes from."""
 
     text: str
+    source: Location | None = None
     warp_instructions: int = 0
     thread_instructions: int = 0
     branches: int = 0
@@ -305,6 +307,8 @@ class Profiler(Tool):
         for ins, verb, banks in self._shared.values():
             made.shared.setdefault(verb, Banks()).add(banks.requests, banks.wavefronts, banks.ideal)
             _line(made, ins).conflicts += banks.conflicts
+        for number, line in made.lines.items():
+            line.source = launch.program.module.source.origins.at(number)
         self.profiles.append(made)
 
     def _instructions(self, program: Program, made: Profile) -> None:

@@ -7,7 +7,9 @@ import struct
 from dataclasses import dataclass
 
 from ...compiler.errors import WarpfoldError, error
+from ...compiler.lazy import lazy
 from .limits import short
+from .origins import Origins
 from .types import Imm
 
 _TOKEN = re.compile(
@@ -40,6 +42,11 @@ class Source:
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = text.split("\n")
+
+    @lazy
+    def origins(self) -> Origins:
+        """The lines of other languages that these come from."""
+        return Origins(self.lines)
 
     def quote(self, line: int) -> str:
         """The text of 1-based ``line``, stripped."""

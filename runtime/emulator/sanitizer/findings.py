@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ....compiler.errors import Location
 from ..types import Instruction
 
 Index = tuple[int, ...]
@@ -12,11 +13,15 @@ Index = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line."""
+    """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line.
+
+    ``source`` is the line of CUDA or Python that the PTX line comes from, where the PTX says it.
+    """
 
     cta: Index
     thread: Index
     line: int
+    source: Location | None = None
 
     def __str__(self) -> str:
         at = f"CTA {self.cta}, thread {self.thread}"

@@ -41,7 +41,7 @@ def of_error(findings: Findings, error: WarpfoldError, memory: Memory) -> None:
     line, text, cta, thread = match.groups()
     if error.code == "WF722" and findings.has("uninitialised", int(line)):
         return
-    place = Place(_index(cta), _index(thread), int(line))
+    place = Place(_index(cta), _index(thread), int(line), error.location)
     what = error.message[: match.start()]
     words = what + (f"; {error.remedy}" if error.remedy else "")
     findings.add(kind, Instruction("", (), (), int(line), text), (place,), _where(what, text, memory), words)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..demangle import demangle
 from ..layout import align_up
 from .findings import Place
 
@@ -47,7 +48,8 @@ class Places:
 
     def place(self, number: int, line: int) -> Place:
         """A thread, by its number in the launch."""
-        return Place(*self.launch.coordinates(*divmod(number, self.per_cta)), line)
+        source = self.launch.program.module.source.origins.at(line)
+        return Place(*self.launch.coordinates(*divmod(number, self.per_cta)), line, source)
 
     def where(self, access: Access, offset: int, home: Allocation | None) -> str:
         """The array and element at byte ``offset`` of an allocation, or of the shared or local memory of its owner."""
@@ -58,7 +60,7 @@ class Places:
         stride = self.launch.shared_stride if access.space == "shared" else self.launch.local_stride
         flat = self.launch.program.flat
         near = (flat.shared if access.space == "shared" else flat.local).nearest(offset % stride)
-        name, start = (near[0].name, near[1]) if near else (f"{access.space} memory", 0)
+        name, start = (demangle(near[0].name), near[1]) if near else (f"{access.space} memory", 0)
         return f"{name}{element(offset % stride - start, size)} ({access.space})"
 
 
