@@ -19,7 +19,7 @@ from warpfold.passes import steps
 from warpfold.runtime import cache
 from warpfold.runtime.api import compile as compile_
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.prepare import artifact
+from warpfold.runtime.prepare import artifact, cached
 from warpfold.runtime.ptxas import assemble, find_ptxas
 
 PROGRAM = """\
@@ -128,7 +128,7 @@ def test_programs_that_share_a_kernel_each_show_their_own_lines(tmp_path: Path) 
             assert {Path(file).name for file, _ in found} == {f"{name}.py", "library.py"}
             cache.clear_memory()
     assert len(keys) == 1
-    kept = cache.get(keys.pop())
+    kept = cached(ready)
     assert kept is not None
     assert str(tmp_path) not in kept.ptx
 
