@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .lanes import Lanes
+from .lanes import WARP, Lanes
 from .op import broadcast
 from .program import Block
 from .types import Array
@@ -19,7 +19,8 @@ class Barriers:
     """The named barriers of every CTA of a batch.
 
     ``arrived`` counts threads per CTA for each barrier number, ``expected`` the number named by a count form (0: all
-    threads of the CTA that have not exited), ``held`` the sets that wait and the block each goes on to.
+    threads of the CTA that have not exited), ``held`` the sets that wait and the block each goes on to. ``here`` are
+    the threads that have come to a barrier with a count, which counts whole warps, with the lanes that have exited.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -27,6 +28,7 @@ class Barriers:
         self.arrived: dict[int, Array] = {}
         self.expected: dict[int, Array] = {}
         self.held: dict[int, list[tuple[Lanes, Block]]] = {}
+        self.here: dict[int, Array] = {}
         self.votes: Array = np.zeros(0, bool)
         self.popc: Array = np.zeros(0, np.int64)
         self.voters: Array = np.zeros(0, np.int64)
@@ -64,11 +66,20 @@ class Barriers:
             self.machine.launch.tool.arrive(self.machine, block, lanes, number)
         if count is not None:
             expected[lanes.ctas] = count
+            self.here.setdefault(number, np.zeros(self.machine.total, bool))[lanes.numbers] = True
         if block.last.op.end == "arrive":
             self.machine.go(block.next, lanes)
         else:
             self.held.setdefault(number, []).append((lanes, block))
         self._release(number)
+
+    def _absent(self, number: int) -> Array:
+        """By CTA, how many lanes have exited or never were in the warps of which all others have come."""
+        shape = self.machine.count, -1, WARP
+        here, alive = self.here[number].reshape(shape), self.machine.alive.reshape(shape)
+        come = here.any(axis=2) & (here | ~alive).all(axis=2)
+        result: Array = ((~here).sum(axis=2) * come).sum(axis=1)
+        return result
 
     def _living(self) -> Array:
         machine = self.machine
@@ -80,6 +91,8 @@ class Barriers:
         arrived, expected = self.arrived[number], self.expected[number]
         need = np.where(expected > 0, expected, self._living())
         done = (arrived >= need) & (arrived > 0)
+        if number in self.here and not done.all():
+            done = (arrived + self._absent(number) >= need) & (arrived > 0)
         if not done.any():
             return
         freed: list[tuple[Lanes, Block]] = []
@@ -96,8 +109,11 @@ class Barriers:
         self.held[number] = kept
         arrived[done] = 0
         expected[done] = 0
+        if number in self.here:
+            self.here[number].reshape(done.size, -1)[done] = False
         if not arrived.any():
             del self.arrived[number], self.expected[number], self.held[number]
+            self.here.pop(number, None)
         if self.machine.launch.tool is not None:
             self.machine.launch.tool.release(self.machine, number, np.flatnonzero(done), freed)
         self._tally([lanes for lanes, block in freed if "red" in block.last.op.detail])

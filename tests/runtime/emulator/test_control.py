@@ -263,3 +263,12 @@ def test_a_cluster_barrier_nobody_completes() -> None:
     body += "barrier.cluster.wait; bar.sync 0; B: bar.sync 0; "
     with pytest.raises(EmulatorError, match="WF714: deadlock"):
         run(body, ctas=2, cluster=(2, 1, 1))
+
+
+@pytest.mark.parametrize("threads", [64, 50, 33])
+@pytest.mark.parametrize("seed", [None, 1])
+def test_a_barrier_with_a_count_counts_whole_warps(threads: int, seed: int | None) -> None:
+    """With the lanes that have exited, and those that a CTA of no multiple of 32 threads lacks."""
+    text = "setp.lt.u32 p1, r0, 3; @p1 ret; setp.eq.u32 p1, r0, 40; @p1 ret; bar.sync 1, 64; st.global.u32 [d1], r0;"
+    out = run(text, threads=threads, seed=seed)
+    assert out.tolist() == [k if k >= 3 and k != 40 else 0 for k in range(threads)]

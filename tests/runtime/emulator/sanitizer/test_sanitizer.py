@@ -158,6 +158,12 @@ DIVERGED, RACED = "barrier-divergence", "shared-race"
         # whole warps, and barriers that are not aligned
         ("st.shared.u32 [r2], r0; setp.ge.u32 p1, r0, 32; @p1 ret; bar.sync 0; ld.shared.u32 r7, [r2];", []),
         (f"st.shared.u32 [r2], r0; {ODD} @p1 bra end; barrier.sync 1, 32; end: ret;", []),
+        # barriers with a count, which count whole warps
+        ("setp.ge.u32 p1, r0, 50; @p1 ret; bar.sync 1, 64;", []),
+        ("setp.ge.u32 p1, r0, 50; @p1 ret; setp.ge.u32 p1, r0, 32; @p1 bra out; bar.sync 1, 64; ret;"
+         " out: bar.arrive 1, 64;", []),
+        ("setp.ge.u32 p1, r0, 16; @p1 bra end; bar.sync 1, 32; end: st.shared.u32 [r2], r0;", [DIVERGED]),
+        ("setp.ge.u32 p1, r0, 16; @p1 bra end; bar.sync 1, 64; end: st.shared.u32 [r2], r0;", ["deadlock"]),
         # lanes that go around it and end, in every way that this can be written
         (f"{ODD} @p1 bra end; bar.sync 0; end: ret;", [DIVERGED]),
         (f"{ODD} @!p1 bar.sync 0;", [DIVERGED]),
