@@ -11,13 +11,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from .abi import Kernel
+from .abi import Facts, Kernel
 from .errors import Location
 from .graph import Expr, Program, walk
+from .kernels import kernels
+from .plan import Plan
 
 Places = tuple[Location | None, ...]
 """The place of each number; None where nobody knows."""
-_NUMBER = re.compile(r"^\t\.loc\t1 (\d+) 0\n", re.MULTILINE)
+_NUMBER = re.compile(r"^\t\.loc\t1 (\d{1,6}) 0\n", re.MULTILINE)
 _EMITTED = re.compile(
     r"^(?:\t\.loc\t\d+ \d+ (\d+)[^\n]*|\$L__(?:tmp|func_begin|func_end)\d+:|\t\.(?:section\t\.debug_|file\t)[^\n]*)\n",
     re.MULTILINE,
@@ -46,17 +48,17 @@ class Lines:
         return self.places[n - self.first], n
 
 
-def numbered(kernels: Iterable[Kernel]) -> list[Lines]:
+def numbered(several: Iterable[Kernel]) -> list[Lines]:
     """The places of each kernel; numbers are of them all."""
     found: list[Lines] = []
-    for k in kernels:
+    for k in several:
         found.append(Lines(k.program, found[-1].first + len(found[-1].places) if found else 0))
     return found
 
 
-def places(kernels: Iterable[Kernel]) -> Places:
+def places(several: Iterable[Kernel]) -> Places:
     """What ``filled_in`` puts in for the numbers of these kernels."""
-    return tuple(p for lines in numbered(kernels) for p in lines.places)
+    return tuple(p for lines in numbered(several) for p in lines.places)
 
 
 def with_numbers(ptx: str) -> str:
@@ -65,6 +67,11 @@ def with_numbers(ptx: str) -> str:
     LLVM counts columns in 16 bits. A number beyond these, or of two ops that became one, is 0, the first kernel itself.
     """
     return _EMITTED.sub(lambda m: f"\t.loc\t1 {m[1]} 0\n" if m[1] else "", ptx) + _NAMELESS
+
+
+def with_lines(ptx: str, program: Program, facts: Facts, plan: Plan) -> str:
+    """The PTX of a program's kernels with the lines of that program."""
+    return filled_in(ptx, places(kernel for _, kernel in kernels(program, facts, plan)))
 
 
 def filled_in(ptx: str, known: Sequence[Location | None]) -> str:

@@ -18,10 +18,9 @@ from ..compiler.dtypes import DType
 from ..compiler.errors import error
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
-from ..compiler.kernels import kernels as kernels_of
 from ..compiler.kernels import without_code
 from ..compiler.lazy import lazy
-from ..compiler.lines import filled_in, places
+from ..compiler.lines import with_lines
 from ..compiler.monoid import REDUCING, Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
@@ -116,9 +115,8 @@ class Prepared:
         """``found`` with the lines of this request's functions in its PTX; the same one for the same one."""
         known = self._lined
         if known is None or known[0] is not found:
-            kernels = kernels_of(self.program, self.choice.facts, self.choice.plan)
-            lines = places(kernel for _, kernel in kernels)
-            known = found, replace(found, ptx=filled_in(found.ptx, lines))
+            ptx = with_lines(found.ptx, self.program, self.choice.facts, self.choice.plan)
+            known = found, replace(found, ptx=ptx)
             object.__setattr__(self, "_lined", known)
         return known[1]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.artifact import Artifact
 from ..compiler.both import launched
+from ..compiler.lines import with_lines
 from ..compiler.task import Choice, Task
 from ..compiler.tree import unordered
 from . import cache, finds
@@ -62,8 +63,10 @@ class Trials:
         from ..compiler.driver import compile_program
         from ..passes import steps
 
-        parts = self.task.program, choice.facts, choice.plan, self.task.target
-        return compile_program(*parts, steps(self.task.target), cache.key(*parts))
+        what = self.task.program, choice.facts, choice.plan
+        target = self.task.target
+        made = compile_program(*what, target, steps(target), cache.key(*what, target))
+        return replace(made, ptx=with_lines(made.ptx, *what))  # the backend keeps it for the calls to come
 
     def time(self, choice: Choice, runs: int) -> Timing:
         """The device time of a choice."""

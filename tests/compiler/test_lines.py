@@ -6,7 +6,8 @@ import importlib.util
 import re
 import subprocess
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from warpfold.runtime.api import compile as compile_
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.prepare import artifact, cached
 from warpfold.runtime.ptxas import assemble, find_ptxas
+from warpfold.runtime.trials import Trials
 
 PROGRAM = """\
 import warpfold as wf
@@ -168,6 +170,20 @@ def test_a_number_that_nobody_knows_is_the_kernel() -> None:
     text = filled_in(ptx, [Location("a.py", 9)])
     assert text == '\t.loc\t1 9 0\n\tret;\n\tret;\n\tret;\n\t.file\t1 "a.py"\n'
     assert filled_in(ptx, []) == filled_in(ptx, [None]) == "\tret;\n\tret;\n\tret;\n"
+
+
+@pytest.mark.parametrize("number", ["999999", "9" * 5000])
+def test_a_number_of_any_length_is_read(number: str) -> None:
+    """A file of the cache may hold anything."""
+    found = filled_in(with_numbers(f"\t.loc\t1 7 {number}\n\tret;\n"), [Location("a.py", 9)])
+    assert "\tret;\n" in found
+
+
+def test_what_is_tried_has_the_lines_of_what_is_run(tmp_path: Path) -> None:
+    """The backend keeps the kernels of the autotuner's trials for the calls to come."""
+    ready = plan_for(module(tmp_path, "mine", PROGRAM).rms, (64, 4096), axis=1)
+    arrays: Any = SimpleNamespace(backend=None)
+    assert Trials(ready.task, arrays)._compiled(ready.choice).ptx == artifact(ready).ptx
 
 
 def test_what_llvm_writes_for_debuggers_is_gone() -> None:
