@@ -105,11 +105,19 @@ class Tool:
 
     def _process(self, text: str, show: Callable[[Diagnostic], None]) -> str | None:
         """The printed IR after the pipeline, or None after diagnostics that say why there is none."""
-        handler = self.context.attach_diagnostic_handler(lambda d: _report(d, show))
+        shown = list[Diagnostic]()
+
+        def report(d: Diagnostic) -> None:
+            shown.append(d)
+            show(d)
+
+        handler = self.context.attach_diagnostic_handler(lambda d: _report(d, report))
         try:
             module = ir.Module.parse(text)
             self._build().run(module.operation)
-        except ir.MLIRError:  # its diagnostics went through the handler
+        except ir.MLIRError as problem:  # its diagnostics went through the handler, but for a few of the parser's
+            if not shown:
+                show(Diagnostic("error", None, 0, str(problem)))
             return None
         except WarpfoldError as problem:
             place = problem.location

@@ -118,7 +118,7 @@ def kernel_module(op: Any) -> Any:
     """The gpu.module that holds ``op``.
 
     Raises:
-        CompileError: WF310 when there is none.
+        CompileError: WF324 when there is none.
     """
     return enclosing(op, "gpu.module")
 
@@ -127,12 +127,12 @@ def enclosing(op: Any, *names: str) -> Any:
     """The innermost op of one of these names around ``op``.
 
     Raises:
-        CompileError: WF310 when there is none.
+        CompileError: WF324 when there is none.
     """
     outer = op.operation
     while outer.name not in names:
         if outer.parent is None:
-            raise error("WF310", op=op.operation.name, expected=f"a {' or '.join(names)} around it", found="none")
+            raise error("WF324", op=op.operation.name, expected=" or ".join(names))
         outer = outer.parent.operation  # the view of a gpu.func has a name of its own: its symbol
     return outer
 

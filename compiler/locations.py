@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .errors import Location
 from .mlir import ir
 
 
@@ -32,3 +33,9 @@ def position(location: Any) -> Position | None:
     if isinstance(location, ir.FusedLoc):
         return next((found for part in location.locations if (found := position(part))), None)
     return None
+
+
+def place_of(op: Any) -> Location | None:
+    """Where an op stands in the text or the user's file, for a message."""
+    found = position(op.location)
+    return Location(found.file, found.line) if found else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import CompileError, error
+from .errors import CompileError, WarpfoldError, error
 from .mlir import ir, passmanager
 
 
@@ -56,9 +56,15 @@ def run_pass(step: Pass, module: Any) -> None:
     """Runs one of our passes and checks its promise.
 
     Raises:
-        CompileError: what the pass itself raises, or WF330 when ops it eliminates are left.
+        CompileError: what the pass itself raises, WF319 where it fails over IR that no pass of ours makes, or WF330
+            when ops it eliminates are left.
     """
-    step.run(module.operation)
+    try:
+        step.run(module.operation)
+    except (WarpfoldError, ir.MLIRError):
+        raise
+    except Exception as e:
+        raise error("WF319", name=step.name, reason=(str(e) or type(e).__name__).splitlines()[0]) from e
     if step.eliminates:
         counts = op_names(module.operation)
         for name in step.eliminates:

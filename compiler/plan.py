@@ -250,10 +250,23 @@ def _extent(key: str, value: str) -> int:
 
 def _check_extent(key: str, extent: int, shown: object) -> None:
     """WF403 for what the field ``key`` cannot be."""
-    may_be_zero, most = key in _MAY_BE_ZERO, LARGEST[key]
-    if extent & (extent - 1) or not (0 if may_be_zero else 1) <= extent <= most:
-        expected = "0, or " * may_be_zero + f"a power of two from 1 to {most}"
-        raise error("WF403", key=key, value=shown, expected=expected)
+    if not fits(key, extent):
+        raise error("WF403", key=key, value=shown, expected=expected_of(key))
+
+
+def fits(key: str, value: object) -> bool:
+    """Whether the field ``key`` of a plan may have this value, whatever the others have."""
+    if key in LARGEST:
+        least = 0 if key in _MAY_BE_ZERO else 1
+        return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
+    return value in _CHOICES[key] if key in _CHOICES else isinstance(value, str)
+
+
+def expected_of(key: str) -> str:
+    """What the field ``key`` of a plan may be, in words."""
+    if key in LARGEST:
+        return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
+    return "one of " + " ".join(_CHOICES[key]) if key in _CHOICES else "a name"
 
 
 @lru_cache(maxsize=4096)
@@ -338,9 +351,9 @@ def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
 
 def _check_fields(plan: Plan) -> None:
     """Each field by itself; WF403."""
-    for key, choices in _CHOICES.items():
-        if getattr(plan, key) not in choices:
-            raise error("WF403", key=key, value=repr(getattr(plan, key)), expected="one of " + " ".join(choices))
+    for key in _CHOICES:
+        if not fits(key, getattr(plan, key)):
+            raise error("WF403", key=key, value=repr(getattr(plan, key)), expected=expected_of(key))
     for key in LARGEST:
         extent = getattr(plan, key)
         _check_extent(key, extent, extent)

@@ -7,8 +7,9 @@ from typing import Any
 from ..compiler import attributes
 from ..compiler.abi import Param
 from ..compiler.combine import clone_block, pack, unpack, with_shape
-from ..compiler.dialect.base import element, values
-from ..compiler.errors import error
+from ..compiler.dialect.base import element, is_constant, values
+from ..compiler.errors import WarpfoldError, error
+from ..compiler.locations import place_of
 from ..compiler.mlir import arith, ir
 from ..compiler.plan import Plan
 
@@ -34,15 +35,12 @@ class Kernel:
         ops = [o.operation for o in self.block.operations]
         reduces = [o for o in ops if o.name == "fold.reduce"]
         if len(reduces) != 1:
-            raise error("WF320", expected="exactly one fold.reduce", found=len(reduces))
+            raise self.refused("exactly one fold.reduce", len(reduces))
         self.reduce, self.results = reduces[0], list(ops[-1].operands)
         ranks = self.facts.kept_rank + self.facts.reduced_rank
         if any(t.rank != ranks for t in values(self.reduce.operands[0].type)):
-            raise error(
-                "WF320",
-                expected=f"tensors of kept_rank + reduced_rank = {ranks} dims",
-                found=self.reduce.operands[0].type,
-            )
+            found = self.reduce.operands[0].type
+            raise self.refused(f"tensors of kept_rank + reduced_rank = {ranks} dims", found)
         self.reduced = self._reduced()
         self._check_ragged()
         self.indexed, self.counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
@@ -50,14 +48,20 @@ class Kernel:
         self.sources = unpack(self.reduce.operands[0])
         self.states = [element(v.type) for v in self.sources]
         self.identity, self.combine = self.reduce.regions
+        for region in self.reduce.regions:
+            own_constants(region)
         self.args: dict[Param, Any] = {}
+
+    def refused(self, expected: str, found: object) -> WarpfoldError:
+        """The error of a function that is no program."""
+        return error("WF320", expected=expected, found=found, where=place_of(self.function))
 
     def _check_ragged(self) -> None:
         """Ragged rows begin anywhere and are no longer than a CTA can take."""
         names = ("vector", "tile_bytes", "cluster", "finish")
         wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), self.plan))
         if self.facts.ragged and wanted != found:
-            raise error("WF320", expected=f"{wanted} for ragged rows", found=found)
+            raise self.refused(f"{wanted} for ragged rows", found)
 
     def _reduced(self) -> list[Any]:
         """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
@@ -66,7 +70,7 @@ class Kernel:
             return [result]
         for use in result.uses:
             return list(use.owner.results)
-        raise error("WF320", expected="a use of the fold.reduce", found="none")
+        raise self.refused("a use of the fold.reduce", "none")
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
@@ -125,3 +129,17 @@ class Kernel:
             plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
             made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
         return ir.Operation.create(name, types, operands, made, regions=regions)
+
+
+def own_constants(region: Any) -> None:
+    """Gives the code of ``region`` constants of its own in place of those around it: it is copied into the kernel."""
+    (block,) = region.blocks
+    inside = {r for o in block.operations for r in o.operation.results}
+    copies: dict[Any, Any] = {}
+    for op in [o.operation for o in block.operations]:
+        for i, v in enumerate(op.operands):
+            if v not in inside and is_constant(v):
+                if v not in copies:
+                    with ir.InsertionPoint.at_block_begin(block):
+                        copies[v] = v.owner.operation.clone().operation.results[0]
+                op.operands[i] = copies[v]

@@ -88,7 +88,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler import attributes
-from ..compiler.pipeline import Pass
+from ..compiler.pipeline import Pass, op_names
 from ._distributor import Distributor
 from ._padded import PaddedDistributor
 from ._period import PeriodDistributor
@@ -103,14 +103,21 @@ WALKS = {
 """Walks with a way of their own."""
 
 
+PROGRAM = ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count")
+"""The ops of a tensor program."""
+
+
 def _run(module: Any) -> None:
-    for op in list(module.regions[0].blocks[0].operations):
-        if op.operation.name == "func.func" and attributes.PLAN in op.operation.attributes:
-            plan, _ = attributes.read(op.operation)
-            WALKS.get(plan.walk, Distributor)(op.operation).run(module)
-            op.operation.erase()
+    for op in [o.operation for o in module.regions[0].blocks[0].operations]:
+        if op.name == "func.func" and (attributes.PLAN in op.attributes or _is_program(op)):
+            plan, _ = attributes.read(op)
+            WALKS.get(plan.walk, Distributor)(op).run(module)
+            op.erase()
 
 
-PASS = Pass(
-    "distribute", _run, ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count"), "hand elements out to threads"
-)
+def _is_program(function: Any) -> bool:
+    """Whether a function has what distribute is to remove: then its plan is missing."""
+    return not op_names(function).keys().isdisjoint(PROGRAM)
+
+
+PASS = Pass("distribute", _run, PROGRAM, "hand elements out to threads")

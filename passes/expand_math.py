@@ -71,14 +71,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.attributes import TARGET
+from ..compiler.attributes import target_of
 from ..compiler.build import before, replace, word_type
 from ..compiler.combine import elements, fragment, width, with_shape
 from ..compiler.dialect.base import element
 from ..compiler.errors import error
 from ..compiler.mlir import arith, ir, llvm, vector
 from ..compiler.pipeline import Pass
-from ..compiler.target import DEFAULT, target
 from ..compiler.uniform import known
 from ._arithmetic import Builder, intrinsic
 from ._error_function import erf
@@ -150,9 +149,7 @@ def _is_fast(op: Any) -> bool:
 
 def _has_tanh(op: Any) -> bool:
     """Whether the target has the instruction that approximates tanh, which came with PTX 7.0."""
-    attributes = module_around(op).attributes
-    t = target(ir.StringAttr(attributes[TARGET]).value) if TARGET in attributes else DEFAULT
-    return t.ptx >= 70
+    return target_of(module_around(op)).ptx >= 70
 
 
 def _approximated(op: Any) -> Any:

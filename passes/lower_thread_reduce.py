@@ -76,8 +76,8 @@ def _run(module: Any) -> None:
 def _lower(op: Any) -> None:
     init = op.operands[2]
     body, region = op.regions
-    lanes, even = width(unpack(init)[0].type), _even(op)
     with before(op):
+        lanes, even = width(unpack(init)[0].type), _even(op)
         if state := lower_bytes(op) or lower_extremes(op) or lower_ranked(op):
             return replace(op, state)
         found = anchored(region)

@@ -16,6 +16,7 @@ from .base import (
     SHARED,
     Fold,
     boolean,
+    check_fragment,
     check_index,
     check_pointer,
     coded,
@@ -75,6 +76,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         check_index(op, 1, 2)
         _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         string(op, "axis", AXES)
+        check_fragment(op, op.results[0].type)
 
 
 class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
@@ -98,6 +100,7 @@ class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
         kinds = {str(r.type) for r in op.results}
         expect(len(kinds) == 1, op, "accesses of one type", ", ".join(sorted(kinds)) or "none")
         t = op.results[0].type
+        check_fragment(op, t)
         nbytes = width(t) * bytes_of(memory_type(element(t)))
         expect(nbytes == ACCESS_BYTES, op, f"accesses of {ACCESS_BYTES} bytes", str(t))
 
@@ -233,3 +236,4 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
         expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
         _layout(op, 4 + ("bounded" in op.attributes), 1)
         boolean(op, "vector")
+        check_fragment(op, op.operands[0].type)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import error
 from ..mlir import ext, ir
-from .base import Fold, boolean, check_combine, check_yield, coded, element, expect, state_type, values
+from .base import Fold, boolean, check_combine, check_isolated, check_yield, coded, element, expect, state_type, values
 
 
 class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # type: ignore[misc]
@@ -49,6 +49,7 @@ class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         state = op.operands[0].type
         check_yield(op, op.regions[0], [str(state_type([element(t) for t in values(state)]))])
+        check_isolated(op, op.regions[0])
         check_combine(op, op.regions[1], state)
 
 

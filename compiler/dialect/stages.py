@@ -16,8 +16,10 @@ from .base import (
     Fold,
     boolean,
     check_combine,
+    check_fragment,
     check_index,
     check_pointer,
+    check_straight,
     check_yield,
     coded,
     element,
@@ -77,6 +79,7 @@ class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc
     @coded
     def verify_region_invariants(op: Any) -> None:  # noqa: N805
         check_yield(op, op.regions[0], [str(op.operands[2].type)])
+        check_straight(op, op.regions[0])
         check_combine(op, op.regions[1], op.operands[2].type)
 
 
@@ -158,6 +161,8 @@ class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
         expect(str(op.operands[2].type) == "i1", op, "an i1 as operand 2", str(op.operands[2].type))
         power_of_two(op, "rows", 32)
         integer(op, "slots")
+        for t in values(op.operands[3].type):
+            check_fragment(op, t)
         wanted = [SHARED] * len(values(op.operands[3].type))
         found = [str(r.type) for r in op.results]
         expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")

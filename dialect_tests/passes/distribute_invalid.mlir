@@ -2,7 +2,7 @@
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(distribute)'
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts, got none}}
+// expected-error @below {{WF320: distribute expects a function with the attribute fold.facts, a dictionary, got none}}
 func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -19,7 +19,7 @@ func.func @no_facts(%x: tensor<?xf32>) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with exactly one fold.reduce, got 0}}
+// expected-error @below {{WF320: distribute expects a function with exactly one fold.reduce, got 0}}
 func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -32,12 +32,12 @@ func.func @no_reduction(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 // -----
 
 // A state of two values whose results nobody reads.
-// expected-error @unknown {{WF320: distribute expects a function with a use of the fold.reduce, got none}}
+// expected-error @below {{WF320: distribute expects a function with a use of the fold.reduce, got none}}
 func.func @unused(%x: tuple<tensor<?xf32>, tensor<?xf32>>, %y: tensor<f32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "cta", tree = "tree-v7"},
-    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
+    fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["strided", "strided"], store_vector = false,
                   ragged = false}} {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
@@ -80,7 +80,7 @@ func.func @not_elementwise(%n: index) -> tensor<f32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.facts of {kept_rank: int, reduced_rank: int, index_bits: int, access: array, store_vector: bool, ragged: bool, repeats: bool, flat: bool, by_row: bool, gapped: bool, pieces: bool, block: array, places: bool, numbers: str, once: bool}, got {index_bits = 32}}
+// expected-error @below {{WF322: fold.facts of @no_access expects access = an array of one of aligned shifted unaligned period staggered strided tile tile_strided whole, got none}}
 func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -92,7 +92,7 @@ func.func @no_access(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of {fast: str, walk: str, vector: int, unroll: int, lanes: int}}
+// expected-error @below {{WF323: fold.plan of @another_field has no field cache: it has fast walk vector unroll lanes warps warps_kept tile_bytes cluster cta exchange coarsening finish tree}}
 func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {cache = 1, fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -104,7 +104,7 @@ func.func @another_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
+// expected-error @below {{WF322: fold.plan of @another_type expects warps = a power of two from 1 to 32, got "a"}}
 func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = "a",
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -116,8 +116,8 @@ func.func @another_type(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with the attribute fold.plan of}}
-func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+// expected-error @below {{WF322: fold.plan of @no_field expects fast = one of reduced kept both, got 1.000000e+00 : f64}}
+func.func @no_field(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = 1.0},
     fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
@@ -126,7 +126,7 @@ func.func @no_dictionary(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
 
 // -----
 
-// expected-error @unknown {{WF320: distribute expects a function with tensors of kept_rank + reduced_rank = 3 dims, got tensor<?xf32>}}
+// expected-error @below {{WF320: distribute expects a function with tensors of kept_rank + reduced_rank = 3 dims, got tensor<?xf32>}}
 func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
@@ -147,13 +147,76 @@ func.func @another_rank(%x: tensor<?xf32>) -> tensor<f32> attributes {
 // -----
 
 // Ragged rows begin between boundaries of vectors, and long ones are cut before the kernel.
-// expected-error @unknown {{WF320: distribute expects a function with vector = 1, tile_bytes = 0, cluster = 1, finish = cta for ragged rows, got vector = 4, tile_bytes = 0, cluster = 1, finish = last_block}}
+// expected-error @below {{WF320: distribute expects a function with vector = 1, tile_bytes = 0, cluster = 1, finish = cta for ragged rows, got vector = 4, tile_bytes = 0, cluster = 1, finish = last_block}}
 func.func @shared_segments(%x: tensor<?xf32>) -> tensor<f32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 4, unroll = 1, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
                  finish = "last_block", tree = "tree-v7"},
     fold.facts = {kept_rank = 0, reduced_rank = 1, index_bits = 32, access = ["aligned"], store_vector = false,
                   ragged = true}} {
+  %r = "fold.reduce"(%x) ({
+    %zero = arith.constant 0.0 : f32
+    "fold.yield"(%zero) : (f32) -> ()
+  }, {
+  ^bb0(%a: f32, %b: f32):
+    "fold.yield"(%a) : (f32) -> ()
+  }) {dims = array<i64: 0>, commutative = true} : (tensor<?xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{WF322: fold.plan of @too_many_lanes expects lanes = a power of two from 1 to 32, got 33 : i64}}
+func.func @too_many_lanes(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 33, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{WF323: fold.plan of @misspelt has no field warp (did you mean warps?): it has}}
+func.func @misspelt(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warp = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{WF322: fold.facts of @another_width expects index_bits = one of 32 64, got 16 : i64}}
+func.func @another_width(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 16, access = ["strided"], store_vector = false,
+                  ragged = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{WF322: fold.facts of @accesses_of_two expects access = an access for each of 1 tensor(s), got 2 of them}}
+func.func @accesses_of_two(%x: tensor<?xf32>) -> tensor<?xf32> attributes {
+    fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 1, lanes = 32, warps = 1,
+                 warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
+                 finish = "cta", tree = "tree-v7"},
+    fold.facts = {kept_rank = 1, reduced_rank = 0, index_bits = 32, access = ["strided", "strided"], store_vector = false,
+                  ragged = false}} {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// A program without a plan was not written by warpfold.
+// expected-error @below {{WF320: distribute expects a function with the attribute fold.plan, a dictionary, got none}}
+func.func @no_plan(%x: tensor<?xf32>) -> tensor<f32> {
   %r = "fold.reduce"(%x) ({
     %zero = arith.constant 0.0 : f32
     "fold.yield"(%zero) : (f32) -> ()

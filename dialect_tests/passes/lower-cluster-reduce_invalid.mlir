@@ -2,7 +2,7 @@
 
 // RUN: warpfold-opt %s --verify-diagnostics --pass-pipeline='builtin.module(lower-cluster-reduce)'
 
-// expected-error @unknown {{WF310: fold.cluster_reduce expects a gpu.module around it, got none}}
+// expected-error @unknown {{WF324: fold.cluster_reduce expects a gpu.module around it, got none}}
 func.func @outside(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
   %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
   ^bb0(%a: f32, %b: f32):

@@ -2,7 +2,7 @@
 
 // RUN: warpfold-opt %s --verify-diagnostics --pass-pipeline='builtin.module(lower-cta-reduce)'
 
-// expected-error @unknown {{WF310: fold.cta_reduce expects a gpu.module around it, got none}}
+// expected-error @unknown {{WF324: fold.cta_reduce expects a gpu.module around it, got none}}
 func.func @outside(%position: i32, %slot: i32, %x: f32) -> f32 {
   %ours = "fold.cta_reduce"(%position, %slot, %x) ({
   ^bb0(%a: f32, %b: f32):

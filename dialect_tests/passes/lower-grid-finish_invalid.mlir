@@ -32,7 +32,7 @@ func.func @several_operations(%part: i32, %on: i1, %x: i32, %cells: !llvm.ptr<1>
 // -----
 
 // The ticket lies in shared memory, beside the kernel.
-// expected-error @unknown {{WF310: fold.grid_finish expects a gpu.module around it, got none}}
+// expected-error @unknown {{WF324: fold.grid_finish expects a gpu.module around it, got none}}
 func.func @outside(%part: i32, %on: i1, %x: f32, %partials: !llvm.ptr<1>, %counter: !llvm.ptr<1>) {
   "fold.grid_finish"(%part, %part, %part, %part, %on, %x, %partials, %counter) ({
   ^bb0(%a: f32, %b: f32):

@@ -3,7 +3,7 @@
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(lower-warp-shuffle)'
 
 // The target is an attribute of the gpu.module; outside one nothing says whether redux.sync is there.
-// expected-error @unknown {{WF310: fold.warp_reduce expects a gpu.module around it, got none}}
+// expected-error @unknown {{WF324: fold.warp_reduce expects a gpu.module around it, got none}}
 func.func @outside(%x: i32) -> i32 {
   %r = "fold.warp_reduce"(%x) ({
   ^bb0(%a: i32, %b: i32):
