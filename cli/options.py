@@ -38,7 +38,10 @@ of_arrays = _together(
         "--input", "files", multiple=True, metavar="FILE", help="A .npy file; repeat it for several inputs."
     ),
     click.option("--shape", metavar="4096x1024", help="Shape of made-up input, 1024x1024 without --input."),
-    click.option("--dtype", metavar="f32", help="Its element type, f32 by default; f32,i64 for two inputs."),
+    click.option(
+        "--dtype", metavar="f32",
+        help="Its element type, f32 by default; f32,i64 for two inputs. Also that of a FILE that names none (bf16).",
+    ),
     click.option("--axis", metavar="1", help="Axis to reduce, or several: 0,2. All by default."),
     click.option(
         "--param", "param_texts", multiple=True, metavar="KEY=VALUE",

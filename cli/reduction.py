@@ -27,7 +27,8 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
 @click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
 @click.option(
     "--output", metavar="FILE",
-    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array.",
+    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array. "
+    "Elements of bf16 are written as 2 bytes without a name, as NumPy writes them.",
 )  # fmt: skip
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,

@@ -19,6 +19,8 @@ MOST_SIZES = 64
 """Sizes of a NumPy array at most."""
 MOST_DIGITS = 19
 """Digits of the greatest number below 2^63; ``int`` refuses to read some thousands."""
+UNNAMED = {1: "f8e4m3fn or f8e5m2", 2: "bf16"}
+"""By their bytes, types that a .npy file has no name for: it says only how many bytes an element has."""
 Array = np.ndarray[Any, Any]
 
 
@@ -85,24 +87,48 @@ def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
     return found * count if len(found) == 1 else found
 
 
-def from_files(paths: tuple[str, ...], what: What) -> list[Array]:
-    """The arrays of ``--input``.
+def from_files(paths: tuple[str, ...], what: What, types: str | None = None) -> list[Array]:
+    """The arrays of ``--input``, of the ``types`` of ``--dtype`` where files do not say theirs.
 
     Raises:
         FileError: WF506 to WF509.
-        ArgumentError: WF819 too few or too many files, WF809 arrays of different shapes.
+        ArgumentError: WF819 too few or too many files, WF809 arrays of different shapes, WF808, WF838 and WF839 as
+            ``dtypes_of`` and ``typed``.
     """
     from ..runtime.arrays import load_npy
 
     count = input_count(what, len(paths))
     if len(paths) != count:
         raise error("WF819", name=label(what), expected=count, found=len(paths))
-    found = [_native(load_npy(p)) for p in paths]
+    asked = (None,) * count if types is None else dtypes_of(types, count)
+    found = [typed(p, _native(load_npy(p)), t) for p, t in zip(paths, asked, strict=True)]
     for path, x in zip(paths, found, strict=True):
-        dtype(x.dtype)
         if x.shape != found[0].shape:
             raise error("WF809", path=path, found=x.shape, first=paths[0], expected=found[0].shape)
     return found
+
+
+def typed(path: str, x: Array, asked: DType | None) -> Array:
+    """The array of a file, as the type that was asked for if the file has bytes only, as it has of bf16.
+
+    Raises:
+        DTypeError: WF105 for elements of other types.
+        ArgumentError: WF838 for bytes when no type was asked for, WF839 when another one was than the file's.
+    """
+    size = x.dtype.itemsize
+    if x.dtype.type is not np.void or x.dtype.names is not None or size not in UNNAMED:
+        own = dtype(x.dtype)
+        if asked not in (None, own):
+            raise error(
+                "WF839", path=path, held=own.name, asked=asked, remedy="leave --dtype out: the file says its type"
+            )
+        return x
+    if asked is None:
+        raise error("WF838", path=path, size=size, types=UNNAMED[size])
+    if asked.itemsize != size or asked.kind == "bool":
+        raise error("WF839", path=path, held=f"elements of {size} byte(s) without a type", asked=asked,
+                    remedy=f"give one of so many bytes, such as {UNNAMED[size]}")  # fmt: skip
+    return x.view(asked.numpy)
 
 
 def _native(x: Array) -> Array:

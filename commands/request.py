@@ -22,7 +22,8 @@ class Request:
 
     Attributes:
         op: a built-in name or ``file.py:function``.
-        files: the arrays of ``--input``; when there are none, ``shape``, ``dtype`` and ``seed`` describe them.
+        files: the arrays of ``--input``, whose ``dtype`` may be given; when there are none, ``shape``, ``dtype`` and
+            ``seed`` describe them.
         axis_text: the axes, None for all.
         plan: ``key=value,...``.
         param_texts: ``key=value`` each, keyword parameters of the operation.
@@ -38,9 +39,8 @@ class Request:
     param_texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for option, value in (("--shape", self.shape), ("--dtype", self.dtype)):
-            if self.files and value is not None:
-                raise error("WF814", first="--input", option=option, remedy="the file says its shape and type")
+        if self.files and self.shape is not None:
+            raise error("WF814", first="--input", option="--shape", remedy="the file says its shape")
 
     @cached_property
     def what(self) -> operation.What:
@@ -70,7 +70,7 @@ class Request:
     def arrays(self) -> list[Array]:
         """The input arrays themselves."""
         if self.files:
-            return inputs.from_files(self.files, self.what)
+            return inputs.from_files(self.files, self.what, self.dtype)
         shape, types, _ = self.kind()
         return made_up.from_seed(shape, types, self.seed, self.what, self.axis)
 

@@ -165,7 +165,7 @@ def _depth(ready: Prepared) -> int:
 
 def _save(f: Any, outcome: Outcome) -> None:
     """One result as an array, several as the fields of one: no type but its own holds every value of a result."""
-    found = [exact(r) for r in outcome.results]
+    found = outcome.results
     np.save(f, found[0] if len(found) == 1 else _fields(_labels(outcome), found), allow_pickle=False)
 
 
@@ -180,11 +180,6 @@ def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
 def _labels(outcome: Outcome) -> list[str]:
     """What each result is called; nothing for a single one."""
     return names(outcome.ready.traced.structure)
-
-
-def exact(result: Array) -> Array:
-    """The same numbers in a type that .npy has: bf16 as f32."""
-    return result.astype(np.float32) if result.dtype.kind not in "fiubc" else result
 
 
 def why(outcome: Outcome, device: str) -> str:

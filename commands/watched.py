@@ -122,7 +122,7 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
     if output is not None and (target is None or name not in watched.named):
         raise error("WF828", text=output, known=" ".join(watched.named) or "none, since no array has a name")
     if target is not None:
-        target.write(lambda f: np.save(f, run.exact(watched.arrays[name]), allow_pickle=False))
+        target.write(lambda f: np.save(f, watched.arrays[name], allow_pickle=False))
     if json:
         facts = {"title": watched.title, "arrays": [_plain(n, x) for n, x in watched.arrays.items()]}
         screen.show(screen.as_json(facts))
@@ -235,6 +235,12 @@ class _Arena:
 
         if isinstance(made.fill, str) and made.fill not in launching.FILLS:
             found = load_npy(made.fill)
+            if found.dtype.type is np.void and found.dtype.names is None:
+                if made.dtype is None:
+                    known = " or ".join(inputs.UNNAMED.values())
+                    problem = f"{made.fill} does not name the type of its elements: write it before, as of {known}"
+                    raise one.fail("WF825", made.at, problem=problem)
+                found = inputs.typed(made.fill, found, made.dtype)
             problem = f"{made.fill} has {found.dtype} elements of shape {found.shape}"
             if made.dtype is not None and (found.dtype, found.shape) != (made.dtype.numpy, made.shape):
                 raise one.fail("WF825", made.at, problem=problem)

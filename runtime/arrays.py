@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler import files
-from ..compiler.dtypes import DType
+from ..compiler.dtypes import F8E5M2, DType
 from ..compiler.errors import error
 from .backend import Device, View
 from .libraries import library_of
@@ -18,6 +18,9 @@ from .memory import as_array, overlaps_itself, share
 MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
 _MAGIC = b"\x93NUMPY"
 _PICKLE = b"\x80"
+_HEADER = 128
+"""Bytes in which a header without fields names the type of the elements."""
+_E5M2, _BYTES = b"'descr': '<f1'", b"'descr': '|V1'"
 
 
 def view(x: object) -> View:
@@ -156,12 +159,15 @@ def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
     try:
         with files.opened(path) as f:
             head = f.read(len(_MAGIC))
+            named = f.read(_HEADER)
             size = f.seek(0, os.SEEK_END)
     except OSError as e:
         raise error("WF506", path=path, reason=e.strerror or e) from e
     if head != _MAGIC:
         raise _foreign(path, head)
     try:
+        if _E5M2 in named:
+            return _five_and_two(path)
         # Mapping checks that the file is as long as its header says, before memory is asked for.
         return np.load(path, mmap_mode="r" if size > MAP_FROM_BYTES else None, allow_pickle=False)  # type: ignore[no-any-return]
     except OSError as e:
@@ -170,6 +176,16 @@ def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
         if "Object arrays" in str(e) or "Python objects" in str(e):
             raise error("WF508", path=path) from e
         raise error("WF507", path=path, reason=e) from e
+
+
+def _five_and_two(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
+    """An array of 8-bit floats, as ml_dtypes has NumPy write them: as a type that NumPy does not read again."""
+    import io
+
+    with files.opened(path) as f:
+        held = io.BytesIO(f.read().replace(_E5M2, _BYTES, 1))
+    found: np.ndarray[Any, Any] = np.load(held, allow_pickle=False).view(F8E5M2.numpy)
+    return found
 
 
 def _foreign(path: str | os.PathLike[str], head: bytes) -> Exception:

@@ -135,9 +135,69 @@ def test_results_of_permuted_arrays_are_written_as_arrays_are_read(tmp_path: Pat
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["max"], x.max(1))
 
 
-def test_bf16_results_are_written_as_f32(tmp_path: Path) -> None:
-    call("run", "max", *SMALL, "--dtype", "bf16", "--output", tmp_path / "out.npy")
-    assert np.load(tmp_path / "out.npy").dtype == np.float32
+def test_results_keep_their_type(tmp_path: Path) -> None:
+    """bf16 as NumPy writes it, as two bytes without a name; ``--dtype`` reads them."""
+    call("run", "max", *SMALL, "--dtype", "bf16", "--axis", "1", "--output", tmp_path / "out.npy")
+    found = np.load(tmp_path / "out.npy")
+    assert found.dtype == "V2"
+    x = made_up.from_seed((8, 40), (dtype("bf16"),), 0, "max", (1,))[0]
+    np.testing.assert_array_equal(found.view(x.dtype).astype(np.float32), x.astype(np.float32).max(axis=1))
+    shown = call("run", "max", "--input", tmp_path / "out.npy", "--dtype", "bf16", "--device", "emulator").stdout
+    assert f"value    {x.max()}" in shown
+    assert "max of bf16 8 over all axes" in shown
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f8e5m2", "f8e4m3fn"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_files_that_do_not_name_their_type(tmp_path: Path, kind: str, order: Any) -> None:
+    t = dtype(kind).numpy
+    x = np.random.default_rng(0).standard_normal((6, 10)).astype(np.float32).astype(t).copy(order)
+    path = tmp_path / "x.npy"
+    np.save(path, x)
+    asked = () if kind == "f8e5m2" else ("--dtype", kind)  # which NumPy writes by a name, though it cannot read it
+    words = ("--input", path, *asked, "--device", "emulator", "--axis", "1")
+    found = json.loads(call("run", "max", *words, "--json").stdout)
+    assert (found["dtypes"], found["passed"]) == ([kind], True)
+    assert found["results"][0]["value"] == x.astype(np.float32).max(axis=1).tolist()
+    assert f"max of {kind}" in call("explain", "max", *words[:-4], "--axis", "1").stdout
+    assert ".entry max" in call("compile", "max", *words[:-4]).stdout
+    for command in ("profile", "sanitize"):
+        assert call(command, "max", *words[:-4]).exit_code == 0
+    wrong = "f32" if kind != "f8e5m2" else "bf16"
+    held = "f8e5m2" if kind == "f8e5m2" else f"elements of {t.itemsize} byte(s) without a type"
+    assert f"WF839: {path} holds {held}: --dtype says {wrong}" in fails("run", "max", "--input", path, "--dtype", wrong)
+    if asked:
+        named = "bf16" if kind == "bf16" else "f8e4m3fn or f8e5m2"
+        shown = fails("run", "max", "--input", path)
+        assert shown == (
+            f"WF838: {path} holds elements of {t.itemsize} byte(s) and no name of their type, which .npy has not for "
+            f"{named}\n  help: say it: --dtype {named}\n"
+        )
+
+
+def test_the_type_of_each_file_may_be_said(tmp_path: Path) -> None:
+    x, y = np.arange(4, dtype=np.float32), np.arange(4).astype(dtype("bf16").numpy)
+    for name, a in (("x", x), ("y", y)):
+        np.save(tmp_path / f"{name}.npy", a)
+    words = ("--input", tmp_path / "x.npy", "--input", tmp_path / "y.npy", "--device", "emulator")
+    assert "value    14." in call("run", "dot", *words, "--dtype", "f32,bf16").stdout
+    assert "WF839" in fails("run", "dot", *words, "--dtype", "bf16")
+    assert "WF838" in fails("run", "dot", *words)
+    assert "leave --dtype out" in fails("run", "max", "--input", tmp_path / "x.npy", "--dtype", "f64")
+    assert "max of f32 4" in call("run", "max", "--input", tmp_path / "x.npy", "--dtype", "f32").stdout
+
+
+def test_bytes_without_a_type_may_be_an_array_of_a_launch(tmp_path: Path) -> None:
+    call("compile", "max", "--shape", "64", "--dtype", "bf16", "-o", tmp_path / "max.ptx")
+    np.save(tmp_path / "x.npy", np.zeros(64, dtype("bf16").numpy))
+    rest = f"out:bf16[1], {', '.join(['1'] * 7)}"
+    path = tmp_path / "x.npy"
+    shown = fails("run", tmp_path / "max.ptx", "--launch", f"max<<<1, 32>>>({path}, {rest})")
+    assert "does not name the type of its elements: write it before, as of f8e4m3fn or f8e5m2 or bf16" in shown
+    read = CliRunner().invoke(
+        cli, ["run", str(tmp_path / "max.ptx"), "--launch", f"max<<<1, 32>>>(x:bf16[64]={path}, {rest})"]
+    )
+    assert "WF825" not in read.output
 
 
 def test_several_results_are_written_as_fields_of_their_own_types(tmp_path: Path) -> None:
@@ -156,9 +216,10 @@ def test_results_of_one_type_are_fields_with_the_names_on_the_screen(tmp_path: P
     shown = call("run", "minmax", *words).stdout
     found = np.load(tmp_path / "out.npy")
     assert re.findall(r"^result (\S+)", shown, re.MULTILINE) == list(found.dtype.names)
-    assert (found.shape, found.dtype) == ((8, 1), [("min", "<f4"), ("max", "<f4")])
+    assert (found.shape, found.dtype) == ((8, 1), [("min", "V2"), ("max", "V2")])
     x = made_up.from_seed((8, 40), (dtype("bf16"),), 0, "minmax", (1,))[0].astype(np.float32)
-    np.testing.assert_array_equal(found["max"], x.max(axis=1, keepdims=True))
+    greatest = found["max"].view(dtype("bf16").numpy).astype(np.float32)
+    np.testing.assert_array_equal(greatest, x.max(axis=1, keepdims=True))
 
 
 def test_a_wrong_result_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

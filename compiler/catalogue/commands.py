@@ -75,6 +75,11 @@ ROWS: Rows = {
         "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30 (--seconds 30)"),
         "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
         "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
+        "WF838": (
+            "{path} holds elements of {size} byte(s) and no name of their type, which .npy has not for {types}",
+            "say it: --dtype {types}",
+        ),
+        "WF839": ("{path} holds {held}: --dtype says {asked}", "{remedy}"),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
         "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
         "WF893": (
