@@ -34,6 +34,7 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
     """Run OP under the named plans, from one thread to warpfold's own, and show what makes each faster.
 
     Times are a GPU's; what the profiler counts is counted on the emulator, of at most 4194304 elements beside a GPU.
+    Counts give reasons, and no order: one thread alone takes few instructions an element, and is the slowest.
     Every result is checked against NumPy: exits with 1 when one is wrong, with 2 when the request is.
     """
     from ..commands.ladder import ladder as command
@@ -46,7 +47,7 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
     short_help="Say how far answers lie apart: under schedules, and orders.",
     epilog=examples(
         "warpfold spread sum --shape 65536",
-        "warpfold spread sum --shape 65536 --plan finish=atomic --determinism none",
+        "warpfold spread sum --shape 65536 --plan finish=atomic,cluster=1 --determinism none",
         "warpfold spread argmax --shape 64x1000 --axis 1 --seeds 8 --json",
     ),
 )

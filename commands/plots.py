@@ -92,13 +92,17 @@ def _panels(report: Row) -> list[Panel]:
     """Speed on a GPU, where there was one, else work; and what the profiler says of the reasons."""
     timed = any(row["gbs"] for row in report["rungs"])
     return [
-        Panel("gbs", "GB/s of input read, and time", _speed, True, report["memory_gbs"])
+        Panel("gbs", "GB/s of input read (more is better), and time", _speed, True, report["memory_gbs"])
         if timed
         else Panel(
-            "instructions_per_element", "instructions an element", lambda row: f"{row['instructions_per_element']:.1f}"
+            "instructions_per_element",
+            "instructions an element, all threads (less is better; not a time)",
+            lambda row: f"{row['instructions_per_element']:.1f}",
         ),
-        Panel("branch_efficiency", "branches, uniform in a warp", lambda row: f"{row['branch_efficiency']:.1f} %"),
-        Panel("sectors_per_request", "sectors a load request, bytes used", _sectors),
+        Panel(
+            "branch_efficiency", "uniform branches (more is better)", lambda row: f"{row['branch_efficiency']:.1f} %"
+        ),
+        Panel("sectors_per_request", "sectors a request, bytes used", _sectors),
     ]
 
 

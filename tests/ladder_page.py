@@ -154,10 +154,14 @@ def drawings() -> Any:
 
 
 def report(data: dict[str, Any]) -> dict[str, Any]:
-    """What ``warpfold ladder --plot`` would draw."""
-    title = _sum(SIZE).title()
+    """What ``warpfold ladder --plot`` would draw: times of the large array, and counts of the small one."""
     device, memory = data["times"]["gpu"], BANDWIDTH["sm_90a"][0]
-    return {"title": title, "device": device, "memory_gbs": memory, "profiled": title, "rungs": rows(data)}
+    times = data["times"]["microseconds"][str(LARGE)]
+    large = [
+        {**row, "microseconds": times[row["rung"]], "gbs": 4 * LARGE / times[row["rung"]] / 1e3} for row in rows(data)
+    ]
+    profiled = _sum(SIZE).title()
+    return {"title": _sum(LARGE).title(), "device": device, "memory_gbs": memory, "profiled": profiled, "rungs": large}
 
 
 def main() -> None:

@@ -256,6 +256,23 @@ def test_the_counts_are_what_the_profiler_counts() -> None:
     assert ladder_page.profiled(ladder_page.TAUGHT, tuple(taught)) == taught
 
 
+def test_a_picture_says_which_way_is_better() -> None:
+    """Without a GPU, too, where a thread alone has the second fewest instructions, and is the slowest."""
+    report = ladder_page.report(DATA)
+    untimed = {**report, "rungs": [{**row, "gbs": None, "microseconds": None} for row in report["rungs"]]}
+    for found, expected in ((report, "(more is better), and time"), (untimed, "(less is better; not a time)")):
+        titles = [ax.get_title(loc="left") for ax in plots.draw(found).axes]
+        assert titles[0].endswith(expected)
+        assert titles[1] == "uniform branches (more is better)"
+
+
+def test_the_picture_of_times_is_of_the_size_of_the_lesson() -> None:
+    report = ladder_page.report(DATA)
+    assert "268435456" in report["title"]
+    assert "4194304" in report["profiled"]
+    assert report["rungs"][-1]["microseconds"] == DATA["times"]["microseconds"][str(1 << 28)]["default"]
+
+
 def test_the_pictures_are_what_the_emulator_does(tmp_path: Path) -> None:
     ladder_page.drawings().main(str(tmp_path))
     plots.Picture(str(tmp_path / "times.svg")).write(ladder_page.report(DATA))

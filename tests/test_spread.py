@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import islice
 from math import inf, nan
 from typing import Any
 
@@ -149,6 +150,15 @@ def test_atomics_promise_no_bits() -> None:
     assert "depends on the order of the atomics: finish=atomic promises no bits" in call(*asked).stdout
     exact = facts("sum", "--shape", "40000", "--plan", plan, "--dtype", "i32", "--seeds", "4")
     assert (exact["promised"], exact["results"][0]["schedule"]["answers"]) == (True, 1)
+
+
+def test_the_example_of_atomics_has_a_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = CliRunner().invoke(cli, ["spread", "--help"], prog_name="warpfold").output
+    (line,) = re.findall(r"^ *warpfold spread (.*finish=atomic.*)$", shown, re.MULTILINE)
+    every = command.Trials.orders
+    monkeypatch.setattr(command.Trials, "orders", lambda self: islice(every(self), 1))
+    (result,) = facts(*line.split(), "--seeds", "12")["results"]
+    assert result["schedule"]["ulps"] > 0
 
 
 def test_a_race_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
