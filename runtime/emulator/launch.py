@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from .limits import memory as machine_memory
 from .machine import Machine
 from .memory import Memory
 from .module import Function, Module
+from .origins import Origins
 from .parser import read_module
 from .printing import Printed
 from .program import Program
@@ -35,6 +37,7 @@ SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
 (CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
 LOCAL_BYTES = 1 << 28
 """Local memory of the threads of a batch."""
+_PTX_LINE = re.compile(r"PTX line (\d{1,9}): ")
 _WORKSPACE = 64  # bytes
 _WATCHED = 64
 """Bytes that tools keep of each CTA."""
@@ -59,7 +62,15 @@ class LaunchStats:
 @lru_cache(maxsize=512)
 def parse(text: str) -> Module:
     """The module of a PTX text; every kernel in it is built, so an unknown instruction is found here."""
-    module = read_module(text)
+    try:
+        return _built(read_module(text))
+    except WarpfoldError as e:
+        if e.location is None and (match := _PTX_LINE.match(e.message)):
+            e.locate(Origins(text.split("\n")).at(int(match[1])))
+        raise
+
+
+def _built(module: Module) -> Module:
     for function in module.functions.values():
         if function.entry:
             try:

@@ -131,6 +131,18 @@ def test_errors_show_lines_of_cuda_and_names_of_cpp(wanted: str) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("instruction", "code"), [("ld.globe.f32", "WF703"), ("lod.global.f32", "WF702"), ("ld.global.f32 %f1 =", "WF701")]
+)
+def test_what_is_no_instruction_is_shown_with_its_line(instruction: str, code: str, tmp_path: Path) -> None:
+    bad = re.sub(r"ld\.global\.nc\.f32", instruction, (DATA / "lines.ptx").read_text(), count=1)
+    (tmp_path / "bad.ptx").write_text(bad)
+    found = run("run", str(tmp_path / "bad.ptx"), "--launch", LAUNCH)
+    assert found.exit_code == 2
+    assert found.output.startswith(f"{code}: PTX line ")
+    assert f"\n  at lines.cu:{line('lines.cu', 'x[mine]')}: states.cells[mine] = " in found.output
+
+
 def test_findings_of_a_fault_that_ends_a_launch_show_lines() -> None:
     found = run("sanitize", "lines.ptx", "--launch", "block_sum<float<<<1, 128>>>(f32[90], out:f32[1]=uninit, 100)")
     assert found.exit_code == 1
