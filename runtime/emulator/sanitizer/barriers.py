@@ -1,4 +1,4 @@
-"""Barrier divergence: a barrier of the CTA that the threads of a warp do not reach together.
+"""Barrier divergence: a barrier of the CTA or the cluster that the threads of a warp do not reach together.
 
 Judged when the barrier is complete, so that it does not depend on the schedule. A thread that ends before it did
 anything need not come: ``if (i >= n) return;`` in front of all work is no fault. One that has written to memory, met a
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..tool import Touch
     from ..types import Array
 
+_CLUSTER = (-1, -2)
 _WENT_ON, _WROTE, _MET = 1, 2, 3
 _DID = {
     _WENT_ON: "for it went around it and on",
@@ -33,8 +34,10 @@ _DID = {
 class Barriers:
     """``at`` holds for each barrier number the block at which each thread of the batch stands; -1: it does not.
 
-    ``did`` is the most that each thread did of ``_DID``, 0 for nothing; ``ended`` are those that have exited since the
-    last barrier of their warp; ``behind`` the blocks that threads come to from a barrier.
+    The barrier of the cluster has the numbers ``_CLUSTER`` in turn, since lanes may arrive at the next one while others
+    of their warp have not gone on from the last; ``turn`` says which is a thread's. ``did`` is the most that each
+    thread did of ``_DID``, 0 for nothing; ``ended`` are those that have exited since the last barrier of their warp;
+    ``behind`` the blocks that threads come to from a barrier.
     """
 
     def __init__(self, findings: Findings, places: Places) -> None:
@@ -45,12 +48,13 @@ class Barriers:
         self.machine = machine
         self.at: dict[int, Array] = {}
         blocks = machine.program.blocks
-        ends = [b for b in blocks if b.end in ("barrier", "arrive")]
+        ends = [b for b in blocks if b.end in ("barrier", "arrive", "cluster_wait")]
         self.behind = {b.next for b in ends if len(b.items) == 1 or not _only_ends(blocks[b.next])}
         self.counts = bool(ends)
         size = machine.total if self.counts else 0
         self.did, self.ended = np.zeros(size, np.int8), np.zeros(size, bool)
         self.some_ended = False
+        self.turn = np.zeros(size, np.int8)
 
     def step(self, block: Block, lanes: Lanes) -> None:
         """Threads run a block: one behind a barrier, which they may have gone around."""
@@ -96,6 +100,23 @@ class Barriers:
         if not (at >= 0).any():
             del self.at[number]
 
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+        """Notes where the threads come to the barrier of their cluster."""
+        if not self.counts:
+            return
+        threads = lanes.numbers
+        self.turn[threads] ^= 1
+        for turn in np.unique(self.turn[threads]):
+            self.arrive(machine, block, lanes.select(self.turn[threads] == turn), _CLUSTER[turn])
+
+    def cluster_release(self, machine: Machine, lanes: Lanes) -> None:
+        """All threads of the cluster have arrived: judged with the first of a CTA that go on."""
+        if not self.counts:
+            return
+        turns = self.turn[lanes.numbers]
+        for turn in np.unique(turns):
+            self.release(machine, _CLUSTER[turn], np.unique(lanes.ctas[turns == turn]))
+
     def _note(self, threads: Array | None, what: int) -> None:
         where = slice(None) if threads is None else threads
         self.did[where] = np.maximum(self.did[where], what)
@@ -124,8 +145,9 @@ class Barriers:
         threads = self.places.place(base + here, item.ins.line), self.places.place(base + lane, line)
         thread = 32 * warp + lane + int(ctas[cta]) * self.places.per_cta
         what = f"stands at the one in line {line}" if line else self._without(thread)
+        name = f"barrier {number}" if number >= 0 else "the barrier of the cluster"
         words = (
-            f"barrier {number} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all "
+            f"{name} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all "
             "threads of a warp must reach the same barrier instruction, unless they return before all work: "
             "move it out of the branch or the loop"
         )

@@ -113,12 +113,14 @@ class Sanitizer(Tool):
         self.barriers.release(machine, number, ctas)
         self.order.release(number, ctas, sets)
 
-    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:
         """Threads come to the barrier of their cluster."""
+        self.barriers.cluster_arrive(machine, block, lanes)
         self.order.cluster_arrive(block, lanes)
 
     def cluster_release(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
         """It lets them go."""
+        self.barriers.cluster_release(machine, lanes)
         self.order.cluster_release(lanes)
 
     def exit(self, machine: Machine, lanes: Lanes) -> None:

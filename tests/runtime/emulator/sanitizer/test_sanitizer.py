@@ -292,3 +292,26 @@ def test_the_verdict_does_not_depend_on_the_schedule(seed: int) -> None:
     assert kinds(watched(last(after="fence.acq_rel.gpu;"), ctas=4, seed=seed)) == ["global-race"]
     reset = fenced.replace("done:", "st.global.u32 [d0], 0;\ndone:")
     assert watched(reset, ctas=4, seed=seed) == []
+
+
+WHOLE = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+ANY = WHOLE.replace(".aligned", "")
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"{WHOLE} {WHOLE} {WHOLE}", []),
+        (f"{FROM_33} @p1 ret; {WHOLE} st.shared.u32 [r2], r0; {WHOLE}", []),
+        (f"setp.ge.u32 p1, r0, 32; st.shared.u32 [r2], r0; @p1 ret; {WHOLE} {WHOLE}", []),
+        (f"{ODD} @p1 bra even; {WHOLE} bra end; even: {WHOLE} end: ret;", [DIVERGED]),
+        (f"{ODD} @p1 bra even; {ANY} bra end; even: {ANY} end: ret;", []),
+        (f"st.shared.u32 [r2], r0; {FROM_33} @p1 ret; {WHOLE}", [DIVERGED]),
+        (f"{WHOLE} {FROM_33} @p1 ret; {WHOLE}", [DIVERGED]),
+        (f"st.shared.u32 [r2], r0; {FROM_33} @p1 ret; {ANY}", []),
+        (f"{ODD} @p1 bra end; {WHOLE} end: st.shared.u32 [r2], r0;", [DIVERGED]),
+    ],
+)
+def test_the_barrier_of_the_cluster(body: str, expected: list[str], seed: int | None) -> None:
+    assert kinds(watched(body, ctas=4, cluster=(2, 1, 1), seed=seed)) == expected
