@@ -26,6 +26,7 @@ from .arrays import from_numpy, view
 from .compiled import Compiled, load
 from .dlpack import contiguous
 from .execute import Arrays, prepared, run
+from .opaque import opaque
 from .prepare import Request, Shape, all_parts, artifact, prepare, traced
 from .recall import Memo, arrays_of, asked, named
 from .recipe import MISS
@@ -49,6 +50,7 @@ def reduce(
 ) -> Any: ...  # fmt: skip
 
 
+@opaque
 def reduce(
     *xs: Any,
     what: Any = None,
@@ -188,7 +190,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
     call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
+    return opaque(call)
 
 
 def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
@@ -251,6 +253,7 @@ nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
 allclose = _PUBLIC["allclose"]
 
 
+@opaque
 def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
     """The sum over one axis of the products of two arrays, the first's elements conjugated where they are complex."""
     return reduce(x, y, what="vecdot", axis=axis, **how)
@@ -260,6 +263,7 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     """``slow``, a function of two arrays that looks at their shapes, with its calls remembered."""
     memo, name = Memo(), slow.__name__
 
+    @opaque
     @wraps(slow)
     def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
         if rest:
@@ -294,6 +298,7 @@ def array_equal(x: Any, y: Any, **how: Any) -> Any:
     return _reduced((x, y), "array_equal", **how)
 
 
+@opaque
 @outermost
 def compile(
     what: Any,

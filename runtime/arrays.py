@@ -12,6 +12,7 @@ from ..compiler import files
 from ..compiler.dtypes import F8E5M2, DType
 from ..compiler.errors import error
 from .backend import Device, View
+from .dlpack import no_memory
 from .libraries import library_of
 from .memory import as_array, overlaps_itself, share
 
@@ -31,9 +32,12 @@ def view(x: object) -> View:
 
     Raises:
         DTypeError: WF105 for elements without a rule, WF114 for what is no dense array (sparse, masked, traced).
-        ArgumentError: WF106 when elements are not aligned.
+        ArgumentError: WF106 when elements are not aligned, WF165 when gradients would be lost, WF166 when there is no
+            memory that holds the elements.
     """
     v = library_of(x).read(x)
+    if not v.address and 0 not in v.shape:
+        raise no_memory(x, "its address is 0")
     t = v.dtype
     offset = v.address % (t.itemsize // 2 if t.kind == "complex" else t.itemsize)
     if offset and 0 not in v.shape:
@@ -116,7 +120,7 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequenc
         raise error("WF109", found=v.dtype, expected=dtype)
     if inputs and v.device != inputs[0].device:
         raise error("WF112", found=v.device, expected=inputs[0].device)
-    if v.read_only or getattr(out, "requires_grad", False):
+    if v.read_only:
         raise error("WF113", reason=_why_read_only(out))
     if overlaps_itself(v):
         raise error("WF110", strides=v.strides, shape=shape)
@@ -145,7 +149,7 @@ def _why_read_only(out: object) -> str:
     if library in ("jax", "jaxlib"):
         return "a JAX array, which never changes"
     if library == "torch":
-        return "part of PyTorch's gradients" if out.requires_grad else "a lazy view (negated or conjugated)"  # type: ignore[attr-defined]
+        return "a lazy view (negated or conjugated)"
     return f"a {type(out).__qualname__}, not a writable array"
 
 

@@ -25,6 +25,7 @@ from . import finds
 from .execute import Arrays, prepared
 from .measure import Timing
 from .neighbours import neighbours
+from .opaque import opaque
 from .prepare import Request, forget
 from .trials import Trials
 from .what import params_of
@@ -77,6 +78,7 @@ class Tuned:
         return times[0] / times[1] if len(times) == 2 and times[1] else 1.0
 
 
+@opaque
 @outermost
 def autotune(
     *xs: Any,

@@ -28,6 +28,11 @@ class Device:
         return self.kind if self.kind == "cpu" else f"cuda:{self.number}"
 
 
+CPU = Device("cpu")
+DEVICES = tuple(Device("cuda", number) for number in range(64))
+"""The CUDA devices by their numbers."""
+
+
 @dataclass(frozen=True)
 class View:
     """An array of any library, reduced to what a kernel needs.

@@ -23,6 +23,7 @@ from ..compiler.target import target
 from ..compiler.task import Task
 from .execute import Arrays, run
 from .finds import words as plan_words
+from .opaque import opaque
 from .recall import Memo, arrays_of, asked
 from .recipe import MISS
 
@@ -98,6 +99,7 @@ class Compiled:
             made[arch] = assemble(self.artifact.ptx, arch).cubin
         replace(self.artifact, cubins=made).save(path)
 
+    @opaque
     def __call__(
         self, *xs: object, out: Any = None, keepdims: bool = False, where: Any = None, device: str = "auto"
     ) -> Any:
@@ -213,6 +215,7 @@ def _serves(own: Facts, needed: Facts) -> bool:
     )
 
 
+@opaque
 @outermost
 def load(path: str | os.PathLike[str]) -> Compiled:
     """A compiled reduction from a file that ``save`` wrote. Imports no MLIR.

@@ -68,7 +68,7 @@ def view(x: Any, *, read_only: bool = False) -> View:
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else contiguous(shape)
     device = _device(x, tensor.device_type, tensor.device_id)
-    address = (tensor.data or 0) + tensor.byte_offset
+    address = tensor.data + tensor.byte_offset if tensor.data else 0
     return View(address, shape, strides, _dtype(tensor), device, read_only or bool(flags & _READ_ONLY), (x, capsule))
 
 
@@ -102,8 +102,16 @@ def refusal(
     x: object, reason: object, remedy: str = "convert it to a dense array on the CPU or a GPU"
 ) -> WarpfoldError:
     """The error for an object that looks like an array but cannot be read as one."""
-    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
-    return error("WF114", kind=kind, reason=reason, remedy=remedy)
+    return error("WF114", kind=_kind(x), reason=reason, remedy=remedy)
+
+
+def no_memory(x: object, reason: str, remedy: str = "pass an array whose elements are in memory") -> WarpfoldError:
+    """The error for an array with elements that has no memory for them."""
+    return error("WF166", kind=_kind(x), reason=reason, remedy=remedy)
+
+
+def _kind(x: object) -> str:
+    return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
 
 
 def _device(x: object, kind: int, number: int) -> Device:

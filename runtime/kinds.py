@@ -68,9 +68,11 @@ def _torch() -> Reader:
 
 
 def _torch_kind(x: Any) -> Hashable:
-    return (
-        x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), x.requires_grad,
-    )  # fmt: skip
+    torch = sys.modules["torch"]
+    if torch.autograd.forward_ad._current_level >= 0:
+        raise RuntimeError("it may carry a tangent")
+    tracked = x.requires_grad and torch.is_grad_enabled()
+    return x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), tracked
 
 
 def _torch_stream(x: Any) -> Callable[[], int]:
@@ -112,16 +114,18 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
         return None
     sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
     alike, tensor = guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check, type(xs[0])
+    dual = sys.modules["torch"].autograd.forward_ad  # inside a level of it tensors may carry tangents
 
     # A nested tensor has no strides to compare, and the guard ends the process over that.
     def one(x: Any) -> bool:
-        return type(x) is tensor and not x.is_nested and alike(x)
+        return type(x) is tensor and not x.is_nested and alike(x) and dual._current_level < 0
 
     def two(x: Any, y: Any) -> bool:
-        return type(x) is type(y) is tensor and not x.is_nested and not y.is_nested and alike(x, y)
+        same = type(x) is type(y) is tensor and not x.is_nested and not y.is_nested and alike(x, y)
+        return same and dual._current_level < 0
 
     def several(*ys: Any) -> bool:
-        return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
+        return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys) and dual._current_level < 0
 
     if len(xs) == 1:
         return one

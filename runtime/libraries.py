@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,14 +17,13 @@ import numpy as np
 from ..compiler.dtypes import BOOL, DType, dtype
 from ..compiler.errors import error
 from ..compiler.trace import Sym, caller, foreign
-from . import dlpack
-from .backend import Device, View
+from . import dlpack, pytorch
+from .backend import CPU, DEVICES, Device, View
 from .dlpack import refusal
 
 Shape = tuple[int, ...]
 Order = tuple[int, ...]
 Allocation = tuple[View, Callable[[], Any]]
-CPU = Device("cpu")
 
 
 @dataclass(frozen=True)
@@ -115,57 +114,10 @@ def _copied(x: np.ndarray[Any, Any]) -> View:
     return read_numpy(x)
 
 
-# --- PyTorch -----------------------------------------------------------------------------------------------------
-_TORCH_TYPES: dict[Any, DType] = {}
-_DEVICES = tuple(Device("cuda", number) for number in range(64))
-
-
-def _read_torch(x: Any) -> View:
-    t = _TORCH_TYPES.get(x.dtype)
-    if t is None:
-        t = _TORCH_TYPES[x.dtype] = dtype(str(x.dtype).removeprefix("torch."))
-    if x.is_cuda:
-        device = _DEVICES[x.get_device()]
-    elif x.device.type == "cpu":
-        device = CPU
-    else:
-        raise refusal(x, f"it lies on device {x.device}")
-    if getattr(x, "is_nested", False):  # its layout says strided, but it has no sizes
-        raise refusal(x, "it is nested", "reduce its values by segments: wf.segment_reduce")
-    if x.layout is not sys.modules["torch"].strided:
-        raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
-    if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value
-        return _torch_resolved(x)
-    try:
-        address = x.data_ptr()
-    except RuntimeError as e:  # a tensor that torch.func or torch.compile passes through a function
-        raise refusal(x, str(e).partition("\n")[0], "call warpfold outside of torch.func and torch.compile") from e
-    return View(address, tuple(x.shape), x.stride(), t, device, False, x)
-
-
-def _torch_resolved(x: Any) -> View:
-    return replace(_read_torch(x.detach().resolve_conj().resolve_neg()), read_only=True)
-
-
-def _allocate_torch(like: Any, shape: Shape, t: DType, order: Order) -> Allocation:
-    torch = sys.modules["torch"]
-    kind = getattr(torch, t.numpy_name, None)
-    if kind is None:
-        raise error("WF115", library="torch", dtype=t)
-    made = torch.empty_strided(shape, dlpack.dense(shape, order), dtype=kind, device=like.device)
-    return _read_torch(made), lambda: made
-
-
-def _torch_stream(x: Any) -> int:
-    if not x.is_cuda:
-        return 0
-    return int(sys.modules["torch"].cuda.current_stream(x.device).cuda_stream)
-
-
 # --- CuPy --------------------------------------------------------------------------------------------------------
 def _read_cupy(x: Any) -> View:
     t = dtype(x.dtype)
-    return View(x.data.ptr, x.shape, in_elements(x.strides, x.shape, t), t, _DEVICES[x.device.id], False, x)
+    return View(x.data.ptr, x.shape, in_elements(x.strides, x.shape, t), t, DEVICES[x.device.id], False, x)
 
 
 def _allocate_cupy(like: Any, shape: Shape, t: DType, order: Order) -> Allocation:
@@ -256,7 +208,7 @@ def _read_other(x: Any) -> View:
         return dlpack.view(x)
     try:
         converted = np.asarray(x)
-    except (TypeError, ValueError) as e:
+    except (RuntimeError, TypeError, ValueError) as e:  # the first for tensors of gradients in a list
         raise refusal(x, e) from e
     if converted.dtype.hasobject and not hasattr(x, "dtype"):
         raise error("WF105", dtype=f"{type(x).__name__} (as an array: object)", known="numbers and bools")
@@ -281,12 +233,12 @@ def _read_cuda_interface(x: Any) -> View:
 def _interface_device(x: Any, address: int | None) -> Device:
     """The interface names no device: asks DLPack, else the driver, which knows every address."""
     if hasattr(x, "__dlpack_device__"):
-        return _DEVICES[int(x.__dlpack_device__()[1])]
+        return DEVICES[int(x.__dlpack_device__()[1])]
     if not address:
-        return _DEVICES[0]
+        return DEVICES[0]
     from .cuda_backend import ordinal
 
-    return _DEVICES[ordinal(address)]
+    return DEVICES[ordinal(address)]
 
 
 def _interface_stream(x: Any) -> int:
@@ -295,7 +247,7 @@ def _interface_stream(x: Any) -> int:
 
 
 NUMPY = Library(read_numpy, allocate_numpy, no_stream)
-TORCH = Library(_read_torch, _allocate_torch, _torch_stream)
+TORCH = Library(pytorch.read, pytorch.allocate, pytorch.stream)
 CUPY = Library(_read_cupy, _allocate_cupy, _cupy_stream)
 JAX = Library(_read_jax, _allocate_jax, no_stream)
 OTHER = Library(_read_other, allocate_numpy, _interface_stream)

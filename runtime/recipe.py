@@ -25,6 +25,8 @@ MISS: Any = object()
 """What a recipe gives when it does not apply: addresses of another alignment, or that overlap, or a captured graph."""
 WRONG_CONTEXT = (201, 400)
 """``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: a launch in a thread without a context, or in another one."""
+LOW = 1 << 32
+"""No device has memory below: there lie the addresses of arrays that have none, which the long way tells apart."""
 Recipe = Callable[..., Any]
 Places = list[tuple[int, int, int]]
 
@@ -84,8 +86,9 @@ def recipe_of(call: Call, arrays: tuple[Any, ...], guard: Guard) -> Recipe | Non
     shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in places)
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(v.address % 16 == 0 for v in views)
+    held = tuple(0 not in v.shape for v in views[: len(arrays)])
     asks = tuple(question for question in ("check", "same") if question in guard)
-    text = _text(len(arrays), aligned, pairs, shape, captures, result, asks)
+    text = _text(held, aligned, pairs, shape, captures, result, asks)
     return _compiled(text, tuple(values))(**values)
 
 
@@ -157,13 +160,13 @@ Writes = tuple[tuple[int, int, bool], ...]
 
 @lru_cache(maxsize=256)
 def _text(
-    given: int, aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
+    held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
     captures: bool, result: str, asks: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
     """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
 
     Args:
-        given: arrays of the call.
+        held: whether each array of the call has elements, and so an address that is not near 0.
         aligned: whether each of them, and of the results that the call allocates, begins at a multiple of 16 bytes.
         spans: pairs of an array that takes a result and one that it must not meet.
         kernels: for each, the words of its arguments that are addresses: which, of what array, whether bytes are added.
@@ -171,10 +174,12 @@ def _text(
         result: what the caller gets.
         asks: the questions that come first, ``check`` and ``same``; none without a guard.
     """
-    names, every = ", ".join(f"x{i}" for i in range(given)), range(len(aligned))
+    given, every = len(held), range(len(aligned))
+    names = ", ".join(f"x{i}" for i in range(given))
     lines = _guarding(asks, names) if asks else []
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
-    met = _moved(aligned, every[:given]) + [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
+    met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
+    met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
     lines.append(f"if {' or '.join(met)}: return MISS")
     lines += [f"x{i} = empty{i}(); a{i} = address{i}(x{i})" for i in every[given:]]
     if every[given:]:

@@ -20,11 +20,13 @@ from .api import check_options, plan_text
 from .backend import View
 from .execute import Arrays, bound, collect
 from .offsets import bounds
+from .opaque import opaque
 from .pieces import Pipeline
 from .prepare import Request, traced
 from .what import params_of
 
 
+@opaque
 @outermost
 def segment_reduce(
     x: Any,

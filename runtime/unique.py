@@ -15,11 +15,13 @@ from ..compiler.functions import bitcast, where
 from ..compiler.trace import Sym, cast
 from .api import reduce
 from .arrays import from_numpy, to_numpy, view
+from .opaque import opaque
 
 WORDS = 8
 """32-bit words of a state: sets of 256 codes."""
 
 
+@opaque
 @outermost
 def unique(x: Any, *, device: str = "auto") -> Any:
     """The distinct elements, in ascending order; waits for the device, since their number depends on the data.

@@ -137,6 +137,11 @@ ROWS: Rows = {
             "a {kind} in the place of the {name}: expected integers",
             "write wf.segment_reduce(x, offsets, what)",
         ),
+        "WF165": (
+            "a tensor {reason}: warpfold does not differentiate, and its results would have no gradients",
+            "{remedy}",
+        ),
+        "WF166": ("a {kind} has elements and no memory that holds them: {reason}", "{remedy}"),
     },
     MissingNameError: {
         "WF175": ("warpfold has no {name}{near}", "{remedy}"),

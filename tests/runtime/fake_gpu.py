@@ -99,10 +99,12 @@ class Tensor:
     """Enough of ``torch.Tensor``: a NumPy array in the memory of a device."""
 
     __module__ = "torch"
+    __torch_dispatch__ = None
     on_device: Any = None
 
     def __init__(self, a: np.ndarray[Any, Any], device: int = 0, *, neg: bool = False) -> None:
         self.a, self.number, self.neg, self.requires_grad = a, device, neg, False
+        self.freed: int | None = None  # the address that is left of one without memory
         self.is_cuda, self.layout, self.is_nested = True, "strided", False
         self.device = types.SimpleNamespace(type="cuda", index=device)
         self.dtype = DTYPES[a.dtype.name]
@@ -112,7 +114,12 @@ class Tensor:
         return tuple(s // self.a.itemsize for s in self.a.strides)
 
     def data_ptr(self) -> int:
-        return int(self.a.ctypes.data)
+        return int(self.a.ctypes.data) if self.freed is None else self.freed
+
+    def untyped_storage(self) -> Any:
+        """All memory, so that any view of it is inside; or none."""
+        held = self.freed is None
+        return types.SimpleNamespace(data_ptr=lambda: int(held), nbytes=lambda: held << 60)
 
     def get_device(self) -> int:
         return self.number
@@ -215,6 +222,8 @@ class Gpu:
             setattr(torch, name, dtype)
         torch.cuda = types.SimpleNamespace(current_stream=lambda _: types.SimpleNamespace(cuda_stream=self.stream()))
         torch._C = types.SimpleNamespace()
+        torch.is_grad_enabled = lambda: True
+        torch.autograd = types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1))
         if guards:
             torch._C._cuda_getCurrentRawStream = self.stream
         return torch

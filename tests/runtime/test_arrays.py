@@ -22,7 +22,7 @@ import warpfold as wf
 from warpfold.compiler import dtypes
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I32, I64, STORED, U32, DType
 from warpfold.compiler.errors import ArgumentError, DTypeError, FileError, WarpfoldError
-from warpfold.runtime import arrays, dlpack, libraries
+from warpfold.runtime import arrays, dlpack, pytorch
 from warpfold.runtime.backend import Device, View
 
 CPU = Device("cpu")
@@ -382,15 +382,21 @@ class FakeTorch:
 
     strided, float32, int64 = "torch.strided", "torch.float32", "torch.int64"
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=100 + device.index))
+    autograd = SimpleNamespace(forward_ad=SimpleNamespace(_current_level=-1))
 
     def __init__(self) -> None:
         self.Tensor = type("Tensor", (FakeTensor,), {"__module__": "torch"})
+
+    def is_grad_enabled(self) -> bool:
+        return True
 
     def empty_strided(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, device: Any) -> Any:
         return self.Tensor(shape=shape, steps=strides, dtype=dtype, device=device)
 
 
 class FakeTensor:
+    __torch_dispatch__ = None
+
     def __init__(self, **facts: Any) -> None:
         self.shape, self.steps, self.dtype, self.layout = (4, 6), (6, 1), "torch.float32", "torch.strided"
         self.negative = self.conjugate = self.requires_grad = False
@@ -407,6 +413,9 @@ class FakeTensor:
 
     def data_ptr(self) -> int:
         return 4096
+
+    def untyped_storage(self) -> Any:
+        return SimpleNamespace(data_ptr=lambda: 4096, nbytes=lambda: 1 << 20)
 
     def is_neg(self) -> bool:
         return bool(self.negative)
@@ -428,7 +437,7 @@ class FakeTensor:
 def fake_torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
     torch = FakeTorch()
     monkeypatch.setitem(sys.modules, "torch", torch)  # type: ignore[arg-type]
-    monkeypatch.setattr(libraries, "_TORCH_TYPES", {})
+    monkeypatch.setattr(pytorch, "_TYPES", {})
     return torch
 
 
@@ -465,13 +474,13 @@ def test_torch_refusals(fake_torch: FakeTorch) -> None:
         arrays.view(fake_torch.Tensor(device=SimpleNamespace(type="mps")))
     with expect("WF113", "a lazy view"):
         arrays.check_out(fake_torch.Tensor(negative=True), (4, 6), F32, [])
-    with expect("WF113", "part of PyTorch's gradients"):
+    with expect("WF165", "x.detach"):
         arrays.check_out(fake_torch.Tensor(requires_grad=True), (4, 6), F32, [])
 
 
 def test_torch_on_the_cpu() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    x = torch.arange(12.0).reshape(3, 4).t().requires_grad_()
+    x = torch.arange(12.0).reshape(3, 4).t()
     v = arrays.view(x)
     assert (v.address, v.shape, v.strides, v.dtype, v.device) == (x.data_ptr(), (4, 3), (1, 4), F32, CPU)
     _, finish = arrays.allocate(x, (4,), BF16)

@@ -213,8 +213,8 @@ def test_gpu_torch_views_and_dtypes(torch: Any) -> None:
     from warpfold.runtime import api
 
     x = torch.arange(600, device="cuda", dtype=torch.float32).reshape(20, 30)
-    for view in (x.t(), x[:, ::3], x[1:, 2:], x[:1].expand(5, 30), x.requires_grad_()):
-        assert torch.equal(api.sum(view, 0), view.detach().sum(0))
+    for view in (x.t(), x[:, ::3], x[1:, 2:], x[:1].expand(5, 30)):
+        assert torch.equal(api.sum(view, 0), view.sum(0))
     half = torch.ones(1000, device="cuda", dtype=torch.bfloat16)
     assert api.sum(half).dtype == torch.bfloat16
     out = torch.empty(30, device="cuda")

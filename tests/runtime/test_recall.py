@@ -255,9 +255,11 @@ def test_errors_come_as_before_after_a_warm_call(gpu: Gpu) -> None:
     for code, other in wrong.items():
         with pytest.raises((ArgumentError, DTypeError), match=code):
             wf.sum(x, 1, out=other)
-    out.requires_grad = True
-    with pytest.raises(ArgumentError, match="WF113"):
-        wf.sum(x, 1, out=out)
+    for tensor in (x, out):
+        tensor.requires_grad = True
+        with pytest.raises(ArgumentError, match="WF165"):
+            wf.sum(x, 1, out=out)
+        tensor.requires_grad = False
     with pytest.raises(ArgumentError, match="WF139"):
         wf.sum(x, 1, where=x)
     with pytest.raises(ArgumentError, match="WF101"):
@@ -268,6 +270,23 @@ def test_errors_come_as_before_after_a_warm_call(gpu: Gpu) -> None:
         wf.sum(x, 1, plan=["no hash"])
     with pytest.raises(ArgumentError, match="WF122"):
         wf.sum(x, 1, device="emulator")
+
+
+def test_no_launch_reads_near_address_0(gpu: Gpu) -> None:
+    """The address of a freed tensor is 0, or that of its first element from there on."""
+    x, out = gpu.tensor(ROWS), gpu.tensor(np.zeros(5, np.float32))
+    for _ in range(3):
+        wf.sum(x, 1)
+        wf.sum(x, 1, out=out)
+    for array, calls in ((x, ({}, {"out": out})), (out, ({"out": out},))):
+        for array.freed in (0, 48, 1 << 20):
+            for how in calls:
+                before = len(gpu.driver.launches)
+                with pytest.raises(ArgumentError, match="WF166"):
+                    wf.sum(x, 1, **how)
+                assert len(gpu.driver.launches) == before
+        array.freed = None
+    assert wf.sum(x, 1, out=out) is out
 
 
 def test_an_out_that_moves_onto_the_input_is_refused(gpu: Gpu) -> None:
@@ -506,7 +525,11 @@ def test_gpu_what_has_no_kind_goes_the_long_way(torch: Any) -> None:
     for _ in range(3):
         assert wf.sum(x).item() == 32
         assert k(x, out=out) is out
-        assert wf.sum(torch.nn.Parameter(x)).item() == 32
+        with torch.no_grad():
+            assert wf.sum(torch.nn.Parameter(x)).item() == 32
+        for tracked in (torch.nn.Parameter(x), x.clone().requires_grad_()):
+            with pytest.raises(ArgumentError, match="WF165"):
+                wf.sum(tracked)
         assert wf.sum(torch._neg_view(x)).item() == -32
         with torch.inference_mode():
             assert wf.sum(x).item() == 32
@@ -518,8 +541,12 @@ def test_gpu_what_has_no_kind_goes_the_long_way(torch: Any) -> None:
             wf.sum(torch.nested.nested_tensor([x[0], x[1]]))
         with pytest.raises(DTypeError, match="WF114"):
             torch.func.grad(lambda v: wf.sum(v))(x)
-        with pytest.raises(ArgumentError, match="WF113"):
+        with pytest.raises(ArgumentError, match="WF165"):
             k(x, out=torch.zeros(4, device="cuda", requires_grad=True))
+        freed = x.clone()[1:]
+        freed.untyped_storage().resize_(0)
+        with pytest.raises(ArgumentError, match="WF166"):
+            wf.sum(freed)
         with pytest.raises(ArgumentError, match="WF111"):
             k(x, out=x.view(-1)[4:8])
         with pytest.raises(ArgumentError, match="WF108"):

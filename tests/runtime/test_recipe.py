@@ -23,11 +23,11 @@ ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 
 def test_the_source_of_the_simplest() -> None:
-    text = recipe._text(1, (False, True), (), (((0, 0, False), (1, 1, False)),), captures=False, result="x1")
+    text = recipe._text((True,), (False, True), (), (((0, 0, False), (1, 1, False)),), captures=False, result="x1")
     assert text.splitlines() == [
         "def recipe(x0, known=False):",
         "    a0 = address0(x0)",
-        "    if a0 & 15 != offset0: return MISS",
+        "    if a0 & 15 != offset0 or a0 < 4294967296: return MISS",
         "    x1 = empty1(); a1 = address1(x1)",
         "    if (a1) & 15: return MISS",
         "    try: launch0, words0 = held = pop()",
@@ -42,9 +42,9 @@ def test_the_source_of_the_simplest() -> None:
 
 def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -> None:
     kernels = (((0, 0, True),), ((2, 1, False),))
-    text = recipe._text(2, (True, False), ((1, 0),), kernels, captures=True, result="x1")
+    text = recipe._text((True, False), (True, False), ((1, 0),), kernels, captures=True, result="x1")
     for line in (
-        "if (a0) & 15 or a1 & 15 != offset1 or low1_0 < a1 - a0 < high1_0: return MISS",
+        "if (a0) & 15 or a1 & 15 != offset1 or a0 < 4294967296 or low1_0 < a1 - a0 < high1_0: return MISS",
         "if capturing(stream_argument, flag_argument) or flag.value:",
         "    return MISS",
         "words0[0] = a0 + added0_0",
@@ -56,14 +56,14 @@ def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -
 
 def test_the_source_that_asks_first_which_arrays_and_which_stream() -> None:
     kernels = (((0, 0, False), (1, 1, False)),)
-    text = recipe._text(2, (True, True), (), kernels, captures=False, result="x1", asks=("check", "same"))
+    text = recipe._text((True, True), (True, True), (), kernels, captures=False, result="x1", asks=("check", "same"))
     assert text.splitlines()[1:7] == [
         "    if not known:",
         "        if not check(x0, x1) or not same(): return MISS",
         "        if stream() != number: return elsewhere(x0, x1)",
         "    a0 = address0(x0)",
         "    a1 = address1(x1)",
-        "    if (a0 | a1) & 15: return MISS",
+        "    if (a0 | a1) & 15 or a0 < 4294967296 or a1 < 4294967296: return MISS",
     ]
 
 

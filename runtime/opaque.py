@@ -1,0 +1,48 @@
+"""Functions that ``torch.compile`` calls and does not look into: until there are custom ops, it breaks its graph there.
+
+PyTorch is not imported for that. Its tracer reads the attributes of a function, and its hook on Python's frames reads
+a mark of their code, which is set as soon as the tracer is there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import CodeType, ModuleType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+_TRACER = "torch._dynamo"
+_REASON = "warpfold has no custom ops yet, so its functions run outside of the graph"
+_codes: set[CodeType] = set()
+
+
+def opaque(function: F) -> F:
+    """``function``, for ``torch.compile`` to leave alone with all that it calls; it costs a call nothing."""
+    function._torchdynamo_disable = True  # type: ignore[attr-defined]
+    function._torchdynamo_disable_msg = _REASON  # type: ignore[attr-defined]
+    _codes.add(function.__code__)
+    if _TRACER in sys.modules:
+        _mark()
+    elif not any(isinstance(finder, _Watch) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Watch())
+    return function
+
+
+class _Watch:
+    """Finds no module, and marks the code of our functions when the tracer is imported."""
+
+    def find_spec(self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None) -> None:
+        if name == _TRACER:
+            sys.meta_path.remove(self)
+            _mark()
+
+
+def _mark() -> None:
+    try:
+        hook = sys.modules["torch"]._C._dynamo.eval_frame
+        skip = hook._FrameExecStrategy(hook._FrameAction.SKIP, hook._FrameAction.SKIP)
+        for code in _codes:
+            hook.set_code_exec_strategy(code, skip)
+    except (AttributeError, KeyError):  # another PyTorch, in which the attributes must do
+        return
