@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..compiler import files
 from ..compiler.dtypes import F8E5M2, DType
-from ..compiler.errors import error
+from ..compiler.errors import WarpfoldError, error
 from .backend import Device, View
 from .dlpack import no_memory
 from .libraries import library_of
@@ -36,8 +37,8 @@ def view(x: object) -> View:
             memory that holds the elements.
     """
     v = library_of(x).read(x)
-    if not v.address and 0 not in v.shape:
-        raise no_memory(x, "its address is 0")
+    if v.address <= 0 and 0 not in v.shape:
+        raise no_memory(x, f"its address is {v.address}")
     t = v.dtype
     offset = v.address % (t.itemsize // 2 if t.kind == "complex" else t.itemsize)
     if offset and 0 not in v.shape:
@@ -58,8 +59,16 @@ def allocate(
 
     Raises:
         DTypeError: WF115 when the library has no such element type.
+        ArgumentError: WF167 when there is no memory for the result. Of a GPU's the library says so itself, by an error
+            that programs catch.
     """
-    return library_of(like).allocate(like, shape, dtype, tuple(range(len(shape))) if order is None else order)
+    order = tuple(range(len(shape))) if order is None else order
+    try:
+        return library_of(like).allocate(like, shape, dtype, order)
+    except (MemoryError, OverflowError, RuntimeError, ValueError) as e:
+        if isinstance(e, WarpfoldError) or type(e).__name__ == "OutOfMemoryError":
+            raise
+        raise error("WF167", shape=shape, dtype=dtype, bytes=prod(shape) * dtype.itemsize) from e
 
 
 def from_numpy(like: object, a: np.ndarray[Any, Any]) -> Any:

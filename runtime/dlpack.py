@@ -60,6 +60,8 @@ def view(x: Any, *, read_only: bool = False) -> View:
         DTypeError: WF114 when the producer refuses or lies on a device of another kind, WF105 for its element type.
     """
     capsule = _export(x)
+    if not any(_is_valid(capsule, name) for name in (b"dltensor_versioned", b"dltensor")):
+        raise refusal(x, f"its DLPack export is no fresh capsule: {capsule!r}")
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned") or 0)
         tensor, flags = managed.tensor, managed.flags
@@ -87,9 +89,9 @@ def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _export(x: Any) -> Any:
-    kind, _ = x.__dlpack_device__()
-    stream = {"stream": LEGACY_STREAM} if int(kind) in (CUDA, CUDA_MANAGED) else {}
     try:
+        kind, _ = x.__dlpack_device__()
+        stream = {"stream": LEGACY_STREAM} if int(kind) in (CUDA, CUDA_MANAGED) else {}
         try:
             return x.__dlpack__(max_version=(1, 0), **stream)
         except TypeError:  # a producer from before versions

@@ -10,14 +10,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..compiler.dtypes import BOOL, DType, dtype
-from ..compiler.errors import error
+from ..compiler.errors import WarpfoldError, error
 from ..compiler.trace import Sym, caller, foreign
-from . import dlpack, pytorch
+from . import dlpack, pytorch, values
 from .backend import CPU, DEVICES, Device, View
 from .dlpack import refusal
 
@@ -140,6 +141,10 @@ def _read_jax(x: Any) -> View:
         raise refusal(x, "it stands for values that are not there yet", "call warpfold outside jax.jit, grad and vmap")
     if x.is_deleted():
         raise refusal(x, "it was deleted, or donated to a function", "pass an array that still has its memory")
+    if len(x.devices()) > 1:
+        how = "replicated" if x.is_fully_replicated else "sharded"
+        remedy = "gather it first: jax.device_get(x), or reduce a part: x.addressable_shards[0].data"
+        raise refusal(x, f"it is {how} over {len(x.devices())} devices", remedy)
     t = dtype(x.dtype)  # first, since JAX's own message for foreign types does not name them
     if x.__dlpack_device__()[0] == dlpack.CPU:
         x.block_until_ready()  # on a GPU the export makes our stream wait instead
@@ -200,19 +205,38 @@ def _read_other(x: Any) -> View:
         )
         reason = "it is a value of a program that is being traced"
         raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
-    if hasattr(x, "__cuda_array_interface__"):
-        return _read_cuda_interface(x)
-    if hasattr(x, "__array_interface__"):
-        return read_numpy(np.asarray(x))
-    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+    values.check(x)
+    if getattr(x, "__cuda_array_interface__", None) is not None:  # None says that there is none
+        return _sound(_read_cuda_interface, x)
+    if getattr(x, "__array_interface__", None) is not None:
+        return _sound(_read_interface, x)
+    if getattr(x, "__dlpack__", None) is not None and getattr(x, "__dlpack_device__", None) is not None:
         return dlpack.view(x)
     try:
-        converted = np.asarray(x)
+        converted = np.asanyarray(x)  # what a mask of an array that an object makes of itself would be lost in
     except (RuntimeError, TypeError, ValueError) as e:  # the first for tensors of gradients in a list
         raise refusal(x, e) from e
     if converted.dtype.hasobject and not hasattr(x, "dtype"):
-        raise error("WF105", dtype=f"{type(x).__name__} (as an array: object)", known="numbers and bools")
+        raise error("WF105", dtype=values.odd(x), known="numbers and bools")
+    values.check_digits(x, converted)
     return _copied(converted.view())
+
+
+def _sound(read: Callable[[Any], View], x: Any) -> View:
+    """The view that an array interface describes; WF114 where it is none."""
+    try:
+        return read(x)
+    except WarpfoldError:
+        raise
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as e:
+        raise refusal(x, f"its array interface is not sound: {e}") from e
+
+
+def _read_interface(x: Any) -> View:
+    data, shape = x.__array_interface__.get("data"), x.__array_interface__["shape"]
+    if isinstance(data, tuple) and data[0] <= 0 and 0 not in shape:
+        raise dlpack.no_memory(x, f"its address is {data[0]}")
+    return read_numpy(np.asarray(x))
 
 
 def _read_cuda_interface(x: Any) -> View:
@@ -224,7 +248,9 @@ def _read_cuda_interface(x: Any) -> View:
         raise refusal(x, f"its elements of type {kind} are in foreign byte order", "convert it to native byte order")
     t = BOOL if kind == np.bool_ else dtype(kind)
     address, read_only = facts["data"]
-    shape = tuple(facts["shape"])
+    shape = tuple(map(index, facts["shape"]))
+    if any(n < 0 for n in shape):
+        raise ValueError(f"its shape is {shape}")
     strides = facts.get("strides")
     strides = dlpack.contiguous(shape) if strides is None else in_elements(tuple(strides), shape, t)
     return View(address or 0, shape, strides, t, _interface_device(x, address), bool(read_only), x)
@@ -242,7 +268,7 @@ def _interface_device(x: Any, address: int | None) -> Device:
 
 
 def _interface_stream(x: Any) -> int:
-    stream = getattr(x, "__cuda_array_interface__", {}).get("stream")
+    stream = (getattr(x, "__cuda_array_interface__", None) or {}).get("stream")
     return 0 if stream in (None, dlpack.LEGACY_STREAM) else int(stream)
 
 

@@ -150,6 +150,36 @@ def test_python_numbers() -> None:
         assert got.dtype == wanted.dtype
 
 
+def test_lists_that_lose_digits() -> None:
+    for value in ([2**63, -1], [2**53 + 1, 0.5]):
+        with pytest.raises(wf.WarpfoldError, match="WF114"):
+            total(value)
+    assert total([2**53, 0.5]) == 2.0**53
+
+
+def test_missing_values() -> None:
+    for value in (np.ma.array([1, 2], mask=[0, 1]), [np.ma.masked, 1]):
+        with pytest.raises(wf.WarpfoldError, match="WF114"):
+            total(value)
+    assert np.isnan(total([1, np.nan]))
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    for value in (pandas.Series([1, None], dtype="Int64"), pandas.Categorical([1, 2])):
+        with pytest.raises(wf.WarpfoldError, match="WF114"):
+            total(value)
+    assert total(pandas.Series([1, 2], dtype="Int64")) == 3
+
+
+def test_arrays_without_memory() -> None:
+    x = np.ones(2, np.float32)
+    nothing = {"data": (0, False), "shape": (2,), "typestr": "<f4", "version": 3}
+    holder = type("Holder", (), {"__array_interface__": nothing})()
+    for call in (lambda: total(holder), lambda: total(x, (), out=holder), lambda: total(x, where=holder)):
+        with pytest.raises(wf.WarpfoldError, match="WF166"):
+            call()
+    empty = type("Empty", (), {"__array_interface__": nothing | {"shape": (0,)}})()
+    assert total(empty) == 0
+
+
 class Settings:
     scale = 2.0
 
@@ -1122,6 +1152,21 @@ def test_results_are_of_the_inputs_library() -> None:
     assert isinstance(got, torch.Tensor)
     assert got.tolist() == [3, 3]
     assert isinstance(total(np.ones((2, 3)), 1), np.ndarray)
+
+
+def test_gradients() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(wf.WarpfoldError, match="WF165"):
+        total(x)
+    assert total(x.detach()).item() == 3
+    with torch.no_grad():
+        assert total(x).item() == 3
+
+
+def test_torch_compile() -> None:
+    for function in (wf.sum, wf.reduce, wf.dot, wf.segment_reduce, wf.Compiled.__call__):
+        assert function._torchdynamo_disable  # in ``runtime/test_opaque`` for real, which takes a while
 
 
 def test_pytorch_correction() -> None:

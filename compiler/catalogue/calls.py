@@ -142,6 +142,10 @@ ROWS: Rows = {
             "{remedy}",
         ),
         "WF166": ("a {kind} has elements and no memory that holds them: {reason}", "{remedy}"),
+        "WF167": (
+            "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
+            "reduce more axes, or a part of the array at a time",
+        ),
     },
     MissingNameError: {
         "WF175": ("warpfold has no {name}{near}", "{remedy}"),
