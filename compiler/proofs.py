@@ -23,7 +23,7 @@ def proof(graph: MonoidGraph, law: str) -> Proof | None:
     """How far the graph proves a law; None where it does not tell."""
     if law == "commutativity":
         return "exact" if _mirrored(graph) else None
-    ops = [_operation(graph, i) for i in range(len(graph.state))]
+    ops = [operation_of(graph, i) for i in range(len(graph.state))]
     if law == "associativity":
         if any(op not in _ASSOCIATIVE for op in ops):
             return None
@@ -34,7 +34,7 @@ def proof(graph: MonoidGraph, law: str) -> Proof | None:
     return "exact" if all(_neutral(graph, i, op) for i, op in enumerate(ops)) else None
 
 
-def _operation(graph: MonoidGraph, position: int) -> str:
+def operation_of(graph: MonoidGraph, position: int) -> str:
     """The operation that combines a value with its counterpart and is all there is; else nothing."""
     e = graph.combine[position]
     params = sorted(a.value for a in e.args if a.op == "param")  # type: ignore[type-var]

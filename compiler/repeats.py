@@ -30,7 +30,7 @@ def taken_out(g: Geometry, inputs: int, *, ordered: bool, indexed: bool) -> Geom
         g: the geometry of so many ``inputs``, and outputs.
         inputs: operands that are read; a mask is one of them.
         ordered: the elements stay in order: (abc)(abc) is a repeated state then, (aa)(bb)(cc) is none.
-        indexed: elements are numbered, so none of them is repeated.
+        indexed: the numbers of elements tell more than which of equals is the first, so none of them is repeated.
     """
 
     def stands(d: Dim) -> bool:

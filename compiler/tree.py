@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from .dtypes import DType
-from .graph import MonoidGraph, Program
+from .graph import Program
 from .library import ARGMAX, ARGMIN
 from .monoid import Monoid
 from .ownership import Launch
@@ -39,13 +39,13 @@ def same_bits(program: Program, n_reduced: int, a: Choice, b: Choice) -> bool:
 def unordered(program: Program) -> bool:
     """Whether the states of a program give the same bits in any order: this is proved of the graph, not tried."""
     exact = all(proof(program.monoid, law) == "exact" for law in ("associativity", "commutativity"))
-    return exact or (program.uses_index and _takes_the_first(program.monoid))
+    state = [e.digest for e in program.monoid.combine], program.monoid.state
+    return exact or (program.uses_index and takes_the_first(*state))
 
 
-def _takes_the_first(monoid: MonoidGraph) -> bool:
-    """Whether it is the one of ``argmin`` or ``argmax``: of equals that of the lowest number, which no other has."""
-    combine = [e.digest for e in monoid.combine]
-    return len(monoid.state) == 2 and any(combine == _digests(m, monoid.state) for m in (ARGMIN, ARGMAX))
+def takes_the_first(combine: list[str], state: tuple[DType, ...]) -> bool:
+    """Whether they are digests of ``argmin`` or ``argmax``: of equals that of the lowest number, which no other has."""
+    return len(state) == 2 and any(combine == _digests(m, state) for m in (ARGMIN, ARGMAX))
 
 
 @lru_cache(maxsize=64)
