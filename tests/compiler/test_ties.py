@@ -26,12 +26,12 @@ FIRST: dict[str, Any] = {
     "sum": "sum",
 }
 ALL: dict[str, Callable[[Any], Any]] = {
-    "a sum of numbers": lambda x: wf.fold(wf.SUM, wf.index()),
-    "the greatest number": lambda x: wf.fold(wf.MAX, wf.cast(wf.index(), "i64")),
+    "a sum of numbers": lambda _: wf.fold(wf.SUM, wf.index()),
+    "the greatest number": lambda _: wf.fold(wf.MAX, wf.cast(wf.index(), "i64")),
     "the last of equals": lambda x: wf.fold(wf.ARGMAX, x, 0 - wf.index())[1],
     "a number in the value": lambda x: wf.fold(wf.ARGMAX, x + wf.cast(wf.index(), "f32"), wf.index())[1],
     "a mask of numbers": lambda x: wf.fold(wf.ARGMAX, wf.where(wf.index() > 3, x, 0.0), wf.index())[1],
-    "numbers above": lambda x: wf.fold(wf.MIN, (wf.cast(wf.index(), "i64") << 32) | wf.cast(wf.index(), "i64")),
+    "numbers above": lambda _: wf.fold(wf.MIN, (wf.cast(wf.index(), "i64") << 32) | wf.cast(wf.index(), "i64")),
     "a number with a bit turned": lambda x: wf.fold(wf.MIN, wf.cast(x, "i32") << 8 | (wf.index() ^ 1)),
 }  # fmt: skip
 
