@@ -8,7 +8,7 @@ import numpy as np
 
 from .findings import Findings
 from .places import Places
-from .strength import verb_of
+from .strength import strength, verb_of
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -52,6 +52,9 @@ class Flights:
         if touch.access.ins.opcode == "cp":
             rows[piece.index] = 0
             return False
+        verb = verb_of(touch.access)
+        if verb == "read" and strength(touch.access.ins, verb).level:
+            return False  # a volatile load looks at what is there now
         met = (rows[piece.index] != 0).any(axis=1)
         if met.any():
             self._report(touch, piece, np.flatnonzero(met))

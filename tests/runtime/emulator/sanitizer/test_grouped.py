@@ -68,6 +68,7 @@ ALL = "cp.async.wait_all;\n"
         (COPY + "st.shared.u32 [r2], r0;\n" + ALL, "a wait for it"),
         (COPY + "cp.async.commit_group; cp.async.wait_group 1;\nld.shared.u32 r5, [r2];\n", "a wait for it"),
         (COPY + ALL + "ld.shared.u32 r5, [r2];\n", ""),
+        ("st.shared.u32 [r2], 0;\n" + COPY + "ld.volatile.shared.u32 r5, [r2];\n" + ALL, ""),
         (COPY + "cp.async.commit_group; cp.async.wait_group 0;\nld.shared.u32 r5, [r2];\n", ""),
         (COPY + "bar.sync 0;\n" + PAIR + LOAD, "by the thread that asked, and a barrier (bar.sync) behind it"),
         (COPY + ALL + PAIR + LOAD, "a barrier (bar.sync) between"),
