@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -101,7 +100,7 @@ def reduce(
             raise error("WF130", kind="nothing", expected=REDUCING)
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
-    usual = not params and builtins.all(map(is_, how.values(), _USUAL))
+    usual = not params and all(map(is_, how.values(), _USUAL))
     try:
         ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
         return _reductions(
@@ -133,7 +132,7 @@ def _reduced(
 ) -> Any:
     """``reduce`` from the arguments to the launch, whatever was seen before."""
     check_options(nan=nan, determinism=determinism)
-    if builtins.any(isinstance(x, str | Monoid) for x in xs):
+    if any(isinstance(x, str | Monoid) for x in xs):
         raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
     arrays = Arrays.of(xs, device, where)
     axes = normalize_axes(axis, len(arrays.shape))
@@ -165,7 +164,7 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
         full = tuple(index(n) for n in shape)
     except TypeError:
         raise error("WF129", shape="an array" if hasattr(shape, "shape") else shape) from None
-    if builtins.any(n < 0 for n in full):
+    if any(n < 0 for n in full):
         raise error("WF129", shape=full)
     return full
 
@@ -242,15 +241,13 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
 
 
 _PUBLIC = {name: _named(name, f) for name, f in library.FUNCTIONS.items()}
-sum, prod, min, max, minmax, ptp = (_PUBLIC[n] for n in ("sum", "prod", "min", "max", "minmax", "ptp"))
-argmin, argmax, any, all, count_nonzero = (_PUBLIC[n] for n in ("argmin", "argmax", "any", "all", "count_nonzero"))
-mean, var, std, mean_var, norm, logsumexp, describe = (
-    _PUBLIC[n] for n in ("mean", "var", "std", "mean_var", "norm", "logsumexp", "describe")
-)
-nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
-    _PUBLIC[f"nan{n}"] for n in ("sum", "prod", "min", "max", "mean", "argmin", "argmax")
-)
-allclose = _PUBLIC["allclose"]
+
+
+def __getattr__(name: str) -> Any:
+    """A named reduction; the package's ``__init__.py`` says which are public."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _PUBLIC[name]
 
 
 @opaque

@@ -63,7 +63,7 @@ def reduction(name: str) -> Iterator[str]:
 
 def text() -> str:
     """The whole file."""
-    made = [t for name in FUNCTIONS if name not in UNNAMED for t in reduction(name)]
+    made = [t for name in FUNCTIONS if name in wf.__all__ and name not in UNNAMED for t in reduction(name)]
     return HEAD + "".join(imports()) + "\n__version__: str\n\n" + "\n".join(made)
 
 

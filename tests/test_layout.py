@@ -8,10 +8,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpys
 import pytest
 
+import warpfold as wf
 from warpfold.compiler.catalogue import CATALOGUE
 from warpfold.compiler.dialect import OPS
+from warpfold.compiler.library import FUNCTIONS
 from warpfold.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
@@ -38,27 +41,30 @@ def codes_in(paths: list[Path]) -> set[str]:
 @pytest.mark.parametrize("op", OP_NAMES)
 def test_every_op_has_a_round_trip_and_an_invalid_file(op: str) -> None:
     folder = ROOT / "dialect_tests" / "dialect"
-    assert (folder / f"{op}.mlir").is_file()
-    assert (folder / f"{op}_invalid.mlir").is_file()
+    for file in (f"{op}.mlir", f"{op}_invalid.mlir"):
+        assert (folder / file).is_file(), f"op fold.{op} lacks dialect_tests/dialect/{file}"
 
 
 @pytest.mark.parametrize("name", PASS_NAMES)
 def test_every_pass_has_its_file_and_its_lit_file(name: str) -> None:
-    assert (ROOT / "passes" / f"{snake(name)}.py").is_file()
-    assert (ROOT / "dialect_tests" / "passes" / f"{name}.mlir").is_file()
+    for file in (f"passes/{snake(name)}.py", f"dialect_tests/passes/{name}.mlir"):
+        assert (ROOT / file).is_file(), f"pass {name} lacks {file}"
 
 
 @pytest.mark.parametrize("name", PASS_NAMES)
 def test_every_pass_shows_one_before_and_one_after(name: str) -> None:
     text = importlib.import_module(f"warpfold.passes.{snake(name)}").__doc__ or ""
-    assert text.count("```mlir before\n") == 1
-    assert text.count("```mlir after\n") == 1
-    assert text.count("```") == 4
+    blocks = re.findall(r"```([^\n]+)\n", text)
+    assert blocks == ["mlir before", "mlir after"], f"the docstring of passes/{snake(name)}.py has the blocks {blocks}"
+    assert text.count("```") == 4, f"the docstring of passes/{snake(name)}.py leaves a block open"
 
 
 def test_every_pass_is_in_the_table_once_and_every_file_is_a_pass() -> None:
     files = {path.stem for path in (ROOT / "passes").glob("*.py")} - {"__init__"}
-    assert sorted(snake(name) for name in PASS_NAMES) == sorted(n for n in files if not n.startswith("_"))
+    own, listed = {n for n in files if not n.startswith("_")}, [snake(name) for name in PASS_NAMES]
+    assert len(set(listed)) == len(listed), f"PASSES of passes/__init__.py has one twice: {listed}"
+    assert own <= set(listed), f"PASSES of passes/__init__.py lacks {sorted(own - set(listed))}"
+    assert set(listed) <= own, f"passes/ lacks the files of {sorted(set(listed) - own)}"
 
 
 def test_every_lit_file_mirrors_something() -> None:
@@ -66,33 +72,49 @@ def test_every_lit_file_mirrors_something() -> None:
     mirrored["passes"] = {*PASS_NAMES, *(f"{name}_invalid" for name in PASS_NAMES)}
     for folder, names in mirrored.items():
         found = {path.stem for path in LIT_FILES if path.parent.name == folder}
-        assert found <= names, f"dialect_tests/{folder} holds files that mirror nothing"
+        assert found <= names, f"dialect_tests/{folder} holds files that mirror no op or pass: {sorted(found - names)}"
 
 
 def test_every_code_raised_is_in_the_catalogue() -> None:
-    assert codes_in(SOURCES) <= set(CATALOGUE)
+    unknown = codes_in(SOURCES) - set(CATALOGUE)
+    assert not unknown, f"compiler/catalogue/ lacks rows for {sorted(unknown)}"
 
 
 @pytest.mark.parametrize("code", sorted(CATALOGUE))
 def test_every_code_is_raised_and_tested(code: str) -> None:
     catalogue = ROOT / "compiler" / "catalogue"
-    assert code in codes_in([path for path in SOURCES if path.parent != catalogue]), "nothing raises it"
+    raised = codes_in([path for path in SOURCES if path.parent != catalogue])
+    assert code in raised, f"nothing raises {code}: use it, or delete its row in compiler/catalogue/"
     tests = sorted((ROOT / "tests").rglob("*.py")) + LIT_FILES
-    assert code in codes_in(tests), "no test shows it"
+    assert code in codes_in(tests), f"no test names {code}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_built_in_has_its_entries(name: str) -> None:
+    missing = numpys.lacking(name)
+    assert not missing, f"{name} of compiler/library.py lacks:" + "".join(f"\n  {entry}" for entry in missing)
+
+
+def test_no_name_is_public_that_nothing_is() -> None:
+    public = {name for name, home in wf._HOME.items() if home == ".runtime.api"} - {"reduce", "compile"}
+    assert public <= set(FUNCTIONS), f"_FUNCTIONS of __init__.py names what compiler/library.py has not: {public}"
+    lost = [n for n, home in wf._HOME.items() if not hasattr(importlib.import_module("warpfold" + home), n)]
+    assert not lost, f"_HOME of __init__.py names what is not there: {lost}"
 
 
 def test_every_package_is_listed_for_the_wheel() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = sorted({path.parent for path in SOURCES if path.name == "__init__.py"})
-    assert sorted(settings["packages"]) == sorted(
-        ".".join(("warpfold", *folder.relative_to(ROOT).parts)) for folder in folders
-    )
+    there = {".".join(("warpfold", *folder.relative_to(ROOT).parts)) for folder in folders}
+    listed = set(settings["packages"])
+    assert listed == there, f"packages in pyproject.toml lacks {there - listed}, and names {listed - there} in vain"
 
 
 def test_the_package_has_one_name() -> None:
     """Pytest at the root must not import the root's ``__init__.py`` again under the checkout folder's name."""
     init = str(ROOT / "__init__.py")
-    assert [name for name, module in sys.modules.items() if getattr(module, "__file__", None) == init] == ["warpfold"]
+    names = [name for name, module in sys.modules.items() if getattr(module, "__file__", None) == init]
+    assert names == ["warpfold"], f"{init} was imported as {names}"
 
 
 @pytest.mark.parametrize("path", LIT_FILES, ids=lambda p: f"{p.parent.name}/{p.name}")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpys import COMPLETE
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
@@ -90,7 +91,7 @@ def takes_one_array(function: Callable[..., Any]) -> bool:
     return len(needed) == 1 and needed[0].kind is not needed[0].KEYWORD_ONLY
 
 
-NAMES = [name for name, function in FUNCTIONS.items() if takes_one_array(function)]
+NAMES = [name for name in COMPLETE if takes_one_array(FUNCTIONS[name])]
 
 
 def reduce(x: Any, name: str, axis: Any = None, **how: Any) -> tuple[Any, ...]:
