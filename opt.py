@@ -18,6 +18,7 @@ from .compiler.errors import FileError, WarpfoldError, error
 from .compiler.expected import Diagnostic, expectations, mismatches
 from .compiler.locations import position
 from .compiler.mlir import ir
+from .compiler.pipeline import printed
 from .compiler.textual import build
 from .passes import PASSES
 
@@ -126,11 +127,11 @@ class Tool:
             return None
         finally:
             handler.detach()
-        printed = module.operation.get_asm(
+        return printed(
+            module.operation,
             print_generic_op_form=self.options.mlir_print_op_generic,
             enable_debug_info=self.options.mlir_print_debuginfo,
         )
-        return str(printed).rstrip("\n") + "\n"
 
     def _build(self) -> Any:
         manager = build(self.options.pass_pipeline, PASSES)

@@ -75,7 +75,8 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to compile for.")
 @click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
 @click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
-def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> None:
+@click.option("--changes", is_flag=True, help="With --emit stages: what each pass changes, line by line.")
+def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, **what: Any) -> None:
     """Compile OP and write one form of it; needs no GPU.
 
     \b
@@ -89,7 +90,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, **what: Any) -> 
     """  # noqa: D301 - click wants the backspace itself
     from ..commands.emit import emit
 
-    emit(request_of(**what), form, arch, path, json=json)
+    emit(request_of(**what), form, arch, path, json=json, changes=changes)
 
 
 @click.command(

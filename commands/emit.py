@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..compiler.errors import error
 from ..runtime import api
@@ -12,11 +15,14 @@ from . import levels, screen
 from .files import Output
 from .request import Request
 
+if TYPE_CHECKING:
+    from ..compiler.pipeline import Stage
+
 FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
 
 
-def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool) -> None:
-    """Compiles, and writes ``form`` to ``path`` or standard output.
+def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool, changes: bool = False) -> None:
+    """Compiles, and writes ``form`` to ``path`` or standard output; of stages, if asked for, the ``changes`` alone.
 
     Raises:
         ArgumentError: WF812 for an artifact without a path, WF813 for JSON of another form than the plan.
@@ -32,7 +38,7 @@ def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool
         if form == "plan":
             text = screen.as_json(plan_facts(request.planned(arch)))
         else:
-            text = _text(_compiled(request, arch), form, arch, output)
+            text = _text(_compiled(request, arch), form, arch, output, changes=changes)
     if output is None:
         screen.show(text.rstrip("\n"))
     elif form != "artifact":
@@ -47,7 +53,7 @@ def _compiled(request: Request, arch: str) -> Any:
         return api.compile(request.what, shape, types, **how)
 
 
-def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:
+def _text(compiled: Any, form: str, arch: str, output: Output | None, *, changes: bool) -> str:
     """The text of a form; an artifact is saved as it is, and has none."""
     if form == "program":
         return str(compiled.artifact.source)
@@ -64,12 +70,44 @@ def _text(compiled: Any, form: str, arch: str, output: Output | None) -> str:
     found = compiled.stages
     if form == "llvm":
         return str(next(s.ir for s in found if s.name == "to-nvvm"))
-    return "\n".join(f"// ===== after {s.name} =====\n{_in_lines(s.ir)}" for s in found)
+    return _SEPARATOR.join(f"// ===== after {s.name} =====\n{text}" for s, text in _shown(found, changes=changes))
+
+
+_SEPARATOR = "\n// -----\n"
+"""What stands between modules in a file of MLIR: ``warpfold-opt --split-input-file`` takes the stages apart."""
+
+
+def _shown(stages: Sequence[Stage], *, changes: bool) -> Iterator[tuple[Stage, str]]:
+    """Each stage with what is shown of it: its IR, or what ``changes`` in it, and a word where nothing does."""
+    before = ""
+    for stage in stages:
+        if stage.ir == before:
+            yield stage, "// (unchanged)"
+        elif stage.name == "ptx":
+            yield stage, _in_lines(stage.ir)
+        elif changes and before:
+            yield stage, "\n".join(_changes(before.splitlines(), stage.ir.splitlines()))
+        else:
+            yield stage, stage.ir.rstrip("\n")
+        before = stage.ir
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """The lines that went and came, with dots for the others; values that only have new numbers are the same."""
+    old, new = ([re.sub(r"%[\w#]+", "%", line) for line in lines] for lines in (before, after))
+    for kind, i, j, k, n in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield "  ..."
+        else:
+            yield from (f"- {line}" for line in before[i:j])
+            yield from (f"+ {line}" for line in after[k:n])
 
 
 def _in_lines(module: str) -> str:
-    """A module to be read: the PTX that the last holds as a string is broken where its lines end."""
-    return module.replace("\\0A", "\n").replace("\\09", "\t")
+    """The PTX that the last module holds as a string, to be read: as comments, since its lines are no IR."""
+    (text,) = re.findall(r'assembly = "(.*?)(?:\\00)?">', module)[:1] or [""]
+    ptx = text.replace("\\0A", "\n").replace("\\09", "\t").replace("\\22", '"')
+    return "\n".join(f"// {line}".rstrip() for line in ptx.splitlines())
 
 
 def table(ready: Prepared) -> None:

@@ -72,6 +72,24 @@ def run_pass(step: Pass, module: Any) -> None:
                 raise error("WF330", name=step.name, count=counts[name], op=name)
 
 
+def printed(operation: Any, **options: bool) -> str:
+    """The text of ``operation``, which parses again; ``options`` are those of MLIR's ``get_asm``.
+
+    Upstream marks a function that was a kernel twice as one, which its own parser refuses; so one mark goes.
+    """
+
+    def visit(op: Any) -> Any:
+        if op.name == "llvm.func" and list(op.attributes).count(_MARK) > 1:
+            del op.attributes[_MARK]
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return str(operation.get_asm(**options)).rstrip("\n") + "\n"
+
+
+_MARK = "gpu.kernel"
+
+
 def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = False) -> list[Stage]:
     """Runs ``steps`` on ``module`` in place.
 
@@ -104,7 +122,7 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
             e.add_note(f"  the IR before {label} is in {path}; reproduce with: {command}")
             raise
         if snapshots:
-            stages.append(Stage(label, str(module)))
+            stages.append(Stage(label, printed(module.operation)))
     return stages
 
 
@@ -150,7 +168,7 @@ def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
     """Saves the IR that a step was given; its path, and the command that fails in the same way."""
     try:
         with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
-            f.write(str(operation))
+            f.write(printed(operation))
     except OSError as e:  # which must not hide what failed
         return f"no file ({e.strerror or e})", "the same call"
     text = step.name if isinstance(step, Pass) else step

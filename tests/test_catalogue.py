@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from catalogue import CATALOGUE, Case
 
-from warpfold.compiler.driver import compile_program
+import warpfold as wf
+from warpfold.compiler.driver import compile_program, session
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.ladder import RUNGS, Rung
+from warpfold.compiler.mlir import ir
+from warpfold.compiler.pipeline import printed
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
 from warpfold.runtime import api
@@ -96,3 +99,12 @@ def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
     text = disassemble(assemble(ptx(Case("sum", (1 << 22,)), "sm_90a"), "sm_90a").cubin)
     assert text.count("LDG.E.128") >= 8
     assert "SHFL.BFLY" in text
+
+
+@pytest.mark.parametrize("case", CATALOGUE[::12], ids=lambda c: c.name)
+def test_every_stage_parses_again(case: Case) -> None:
+    """What is printed as IR is IR: MLIR reads it, and prints the same once more."""
+    compiled = wf.compile(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
+    for stage in compiled.stages:
+        with session():
+            assert printed(ir.Module.parse(stage.ir).operation) == stage.ir.rstrip("\n") + "\n", stage.name

@@ -307,9 +307,42 @@ def test_compile_emits(form: str, marks: Sequence[str]) -> None:
 
 def test_the_ptx_of_the_last_stage_has_its_lines() -> None:
     text = call("compile", "sum", *SMALL[:2], "--emit", "stages").stdout
-    assert "\n.visible .entry sum(" in text
+    assert "\n// .visible .entry sum(" in text
     assert "\\0A" not in text
     assert max(map(len, text.splitlines())) < 1000
+
+
+def test_stages_parse_again_one_by_one() -> None:
+    """What a pass leaves as it was is said in a word; the last stage is PTX, as comments."""
+    text = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages").stdout
+    assert "// ===== after lower-tile-copy =====\n// (unchanged)\n" in text
+    parts = re.split(r"^// -----\n", text, flags=re.MULTILINE)
+    assert [p.startswith("// ===== after ") for p in parts] == [True] * len(parts)
+    for part in parts:
+        assert parsed(part) == parsed(parsed(part))
+    assert "llvm.func @sum" in parsed(parts[-2])
+    llvm = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "llvm").stdout
+    assert parsed(llvm) == parsed(parts[-2])
+
+
+def parsed(text: str) -> str:
+    """A module that was parsed, as text."""
+    from warpfold.compiler.driver import session
+    from warpfold.compiler.mlir import ir
+    from warpfold.compiler.pipeline import printed
+
+    with session():
+        return printed(ir.Module.parse(text).operation)
+
+
+def test_changes_are_those_of_each_pass() -> None:
+    text = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages", "--changes").stdout
+    whole = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages").stdout
+    assert len(text) < len(whole)
+    (shuffles,) = re.findall(r"after lower-warp-shuffle =====\n(.*?)// -----", text, re.DOTALL)
+    assert re.search(r'^- .*"fold.warp_reduce"', shuffles, re.MULTILINE)
+    assert re.search(r"^\+ .*gpu.shuffle", shuffles, re.MULTILINE)
+    assert "after lower-tile-copy =====\n// (unchanged)\n" in text
 
 
 def test_compile_for_another_architecture() -> None:
