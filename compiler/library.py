@@ -96,10 +96,12 @@ def WELFORD(a: Any, b: Any) -> Any:
     """State (count, mean, sum of squared deviations from the mean)."""
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
-    weight = where(n == 0, 0.0, nb / n)
-    delta = mb - ma
-    # The weight comes first: beside an empty state it is 0, and the square of a great mean alone would overflow.
-    return n, fma(delta, weight, ma), fma(delta * (na * weight), delta, sa + sb)
+    twice = where(n == 0, 0.0, nb / n) * 2.0
+    # Half the difference of two numbers does not overflow: so the mean of numbers is one, and only an infinity or NaN
+    # among the elements makes another. The weight comes first: beside an empty state it is 0, and the square of a great
+    # mean alone would overflow.
+    half = fma(mb, 0.5, ma * -0.5)
+    return n, fma(half, twice, ma), fma(half * (na * twice * 2.0), half, sa + sb)
 
 
 @monoid(identity=(-math.inf, 0))
@@ -328,20 +330,23 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
     """(count, mean, squares) in the type of accumulation, and the type of the results.
 
-    Welford's update subtracts means: beside an infinity its mean and squares are infinite or NaN, as the tree has it.
-    So the mean is a sum over the count, and the squares are then NaN.
+    Beside an infinity the mean of Welford's update is infinite or NaN, as the tree has it, and nowhere else. The squares
+    are then NaN, and the mean is the sum over the count, as everywhere but where the sum of finite elements overflows.
     """
     _plain(name, accumulate)
     result = _kind(dtype, floating(_real(x, name).dtype))
     wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
     n = count(wide.dtype)
     _, m, squares = fold(WELFORD, 1, wide, 0)
-    return n, fold(SUM, wide) / n, where(abs(m) < math.inf, squares, math.nan), result
+    average, finite = fold(SUM, wide) / n, abs(m) < math.inf
+    overflows = finite & ~(abs(average) < math.inf) & (n > 0)
+    return n, where(overflows, m, average), where(finite, squares, math.nan), result
 
 
 def _variance(n: Any, squares: Any, correction: float) -> Any:
-    divisor = n - correction
-    return where(divisor > 0, squares / divisor, math.nan)
+    """The squares over the divisor, which a negative correction leaves positive where there are no elements."""
+    least = correction if correction > 0 else 0.0
+    return where(n > least, squares / (n - correction), math.nan)
 
 
 def var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable
@@ -443,6 +444,14 @@ def test_moments_of_infinity() -> None:
     assert on_emulator("norm")(f32(-INF, 1)) == INF
 
 
+def test_variance_of_great_elements() -> None:
+    for name in ("var", "std"):
+        assert on_emulator(name)(f32(2e38, -2.5e38)) == INF
+        assert on_emulator(name)(f32(*[3e38, -3e38] * 50)) == INF
+        assert on_emulator(name)(f32(*[3e38] * 50)) == 0
+    assert on_emulator("var")(f64(-1.5e308, 1.5e308)) == INF
+
+
 def test_logsumexp_of_infinity() -> None:
     assert on_emulator("logsumexp")(f32(INF, -INF, 1)) == INF
     assert on_emulator("logsumexp")(f32(-INF, -INF)) == -INF
@@ -481,6 +490,12 @@ def test_dtype_keeps_low_bits() -> None:
 def test_mean_overflows() -> None:
     assert on_emulator("mean")(f32(3e38, 3e38)) == INF
     assert on_emulator("mean")(f32(3e38, 3e38), accumulate="f64") == F32(3e38)
+
+
+def test_mean_beside_a_variance() -> None:
+    for x in (f32(3e38, 3e38), f32(3e38, 3e38, 3e38, -3e38)):
+        for name in ("mean_var", "describe"):
+            assert on_emulator(name)(x).mean == pytest.approx(x.mean(dtype=F64))
 
 
 def test_norm_squares() -> None:
@@ -535,6 +550,13 @@ def test_nothing_has_no_mean() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert all(np.isnan(on_emulator(n)(f32())).all() for n in ("mean", "var", "std", "mean_var"))
+        for name, correction in itertools.product(("var", "std", "mean_var"), (-2.5, -INF)):
+            var = partial(on_emulator(name), correction=correction)
+            assert np.isnan(var(f32())).all()
+            assert np.isnan(var(f32(1, 2), where=mask(0, 0))).all()
+            assert np.isnan(var(f32(NAN, NAN), nan="ignore")).all()
+            segments = wf.segment_reduce(f32(1, 2), [0, 0, 2], name, device="emulator", correction=correction)
+            assert np.isnan(np.reshape(segments, (-1, 2))[-1, 0])
 
 
 @pytest.mark.parametrize("name", ["min", "max", "minmax", "ptp", "argmin", "argmax", "describe", "norm"])
@@ -782,6 +804,52 @@ def test_indices_count_everything() -> None:
 
 
 # --- comparisons and counts ----------------------------------------------------------------------------------------
+def compared(a: Array, b: Any, what: Callable[..., Any]) -> Any:
+    """``what`` of two arrays, or of an array and a Python number, for each element."""
+    if isinstance(b, np.ndarray):
+        return reduce(a, b, what=lambda x, y: wf.fold(wf.ANY, what(x, y)), axis=())
+    return reduce(a, what=lambda x: wf.fold(wf.ANY, what(x, b)), axis=())
+
+
+COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+
+@pytest.mark.parametrize("signed", [np.int8, np.int32, np.int64])
+def test_integers_compare_exactly(signed: Any) -> None:
+    info = np.iinfo(signed)
+    u = np.array([0, 1, 127, 2**31, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
+    i = np.array([0, 1, -1, info.max, info.min, info.max - 1, info.min + 1], signed)
+    x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(u[:, None], i))
+    for compare in COMPARISONS:
+        np.testing.assert_array_equal(compared(x, y, compare), compare(x, y))
+        np.testing.assert_array_equal(compared(y, x, compare), compare(y, x))
+        for number in (info.min - 1, info.max + 1, -(2**70), 2**70, 0, info.max):
+            np.testing.assert_array_equal(compared(i, number, compare), compare(i, number))
+    assert not on_emulator("array_equal")(np.uint64([2**63]), np.int64([2**63 - 1]))
+    assert on_emulator("array_equal")(np.uint64([2**63 - 1]), np.int64([2**63 - 1]))
+
+
+def test_integers_meet_floats() -> None:
+    i, u, s = np.int64([2**53, 2**53 + 1]), np.uint64([2**64 - 1, 2**63]), np.int16([2049, -32768])
+    for x, y in ((i, f64(2**53, 2**53)), (u, f64(2**64, 2**63)), (i, f32(2**53, 1)), (s, F16([2048, -32768])), (s, 0.5)):
+        for compare in COMPARISONS:
+            np.testing.assert_array_equal(compared(x, y, compare), compare(x, y))
+    for number in (2**24 + 1, 70000, 0.1):
+        for x in (f32(2**24, 0.1), F16([INF, 0.1])):
+            with np.errstate(over="ignore"):
+                np.testing.assert_array_equal(compared(x, number, operator.eq), x == number)
+
+
+def test_selections_of_two_types() -> None:
+    u, i = np.uint64([2**63, 3]), np.int64([-1, 5])
+    for ours, numpy in ((wf.maximum, np.maximum), (wf.minimum, np.minimum)):
+        got = reduce(u, i, what=lambda x, y, f=ours: wf.fold(wf.MAX, f(x, y)), axis=())
+        np.testing.assert_array_equal(got, numpy(u, i))
+        assert got.dtype == np.maximum(u, i).dtype == F64
+    chosen = reduce(u, i, what=lambda x, y: wf.fold(wf.MAX, wf.where(x > y, x, y)), axis=())
+    np.testing.assert_array_equal(chosen, np.where(u > i, u, i))
+
+
 def test_allclose_is_not_symmetric() -> None:
     x, y = f64(1.0), f64(1.1)
     close = partial(on_emulator("allclose"), atol=0.0, rtol=0.095)
