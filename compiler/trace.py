@@ -392,11 +392,36 @@ def _bitwise(op: str, a: Any, b: Any) -> Sym:
     return node(op, x.dtype, x, y)
 
 
-def _compare(op: str, a: Any, b: Any) -> Sym:
-    if foreign(a, b):
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+"""What ``b`` is to ``a`` where ``a`` is this to ``b``."""
+
+
+def _compare(op: str, a: Sym, b: Any) -> Sym:
+    """The comparison of two values: exact where both are integers, and else in their common type."""
+    if foreign(b):
         return NotImplemented  # type: ignore[no-any-return]
-    x, y = pair(a, b)
+    if _beyond(b, a.dtype):
+        return constant(op in (("lt", "le", "ne") if b > 0 else ("gt", "ge", "ne")), BOOL)
+    x, y = a, sym(b, a.dtype)
+    if {x.dtype.kind, y.dtype.kind} == {"int", "uint"} and promote(x.dtype, y.dtype).is_float:
+        return _compare_signs(op, x, y) if x.dtype.kind == "uint" else _compare_signs(_MIRRORED[op], y, x)
+    x, y = pair(x, y)
     return node(op, BOOL, x, y)
+
+
+def _beyond(value: Any, t: DType) -> bool:
+    """Whether ``value`` is a Python integer that no element of the integer type ``t`` is equal to."""
+    low, high = (I64.lowest, I64.highest) if t == BOOL else (t.lowest, t.highest)
+    return type(value) is int and not t.is_float and not low <= value <= high
+
+
+def _compare_signs(op: str, x: Sym, y: Sym) -> Sym:
+    """The comparison of u64 with signed integers, which no integer type holds both: below 0 there is no unsigned one."""
+    same = node(op, BOOL, x, cast(y, x.dtype))
+    negative = node("lt", BOOL, y, constant(0, y.dtype))
+    return negative | same if op in ("gt", "ge", "ne") else ~negative & same
+
+
 
 
 _ROUNDED = (F16, BF16, F32)
