@@ -28,7 +28,8 @@ _FUNCTIONS = (
     "norm", "prod", "ptp", "std", "sum", "var", "vecdot",
 )  # fmt: skip
 _HOME = {
-    **dict.fromkeys(("Sym", "cast"), ".compiler.trace"),
+    **dict.fromkeys(("Sym",), ".compiler.trace"),
+    **dict.fromkeys(("cast", "fold"), ".compiler.accumulation"),
     **dict.fromkeys(_ELEMENTWISE, ".compiler.functions"),
     **dict.fromkeys(_COMPOSITIONS, ".compiler.compositions"),
     **dict.fromkeys(_MONOIDS, ".compiler.library"),
@@ -40,8 +41,9 @@ _HOME = {
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
     **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
     **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws"),
-    **dict.fromkeys(("count", "fold", "index"), ".compiler.fold"),
-    **dict.fromkeys(("DType", "dtype"), ".compiler.dtypes"),
+    **dict.fromkeys(("count", "index"), ".compiler.fold"),
+    "DType": ".compiler.dtypes",
+    "dtype": ".compiler.names",
     **dict.fromkeys(("Plan",), ".compiler.plan"),
     **dict.fromkeys(("WarpfoldError", "WarpfoldWarning"), ".compiler.errors"),
 }

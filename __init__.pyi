@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .compiler.accumulation import (
+    cast as cast,
+    fold as fold,
+)
 from .compiler.compositions import (
     abs as abs,
     clip as clip,
@@ -14,7 +18,6 @@ from .compiler.compositions import (
 )
 from .compiler.dtypes import (
     DType as DType,
-    dtype as dtype,
 )
 from .compiler.errors import (
     WarpfoldError as WarpfoldError,
@@ -22,7 +25,6 @@ from .compiler.errors import (
 )
 from .compiler.fold import (
     count as count,
-    fold as fold,
     index as index,
 )
 from .compiler.functions import (
@@ -79,12 +81,14 @@ from .compiler.monoid import (
     Monoid as Monoid,
     monoid as monoid,
 )
+from .compiler.names import (
+    dtype as dtype,
+)
 from .compiler.plan import (
     Plan as Plan,
 )
 from .compiler.trace import (
     Sym as Sym,
-    cast as cast,
 )
 from .runtime.api import (
     array_equal as array_equal,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.dtypes import DType, dtype
+from ..compiler.dtypes import BY_NAME, DType, dtype
 from ..compiler.errors import error
 from ..runtime.launch import ALIGN
 from .made_up import places
@@ -55,7 +55,7 @@ def axis_of(text: str | None) -> tuple[int, ...] | None:
 
 
 def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
-    """``key=value`` each: values are Python literals, or else the words themselves.
+    """``key=value`` each: values are Python literals, element types as ``--dtype`` has them, or the words themselves.
 
     Raises:
         ArgumentError: WF815 when there is no key, WF817 for a key that came before.
@@ -70,7 +70,7 @@ def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
         try:
             found[key] = float(value) if value in ("inf", "-inf") else ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[key] = value
+            found[key] = BY_NAME.get(value, value) if key in ("dtype", "accumulate") else value
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from .formulas import needed
-from .graph import MonoidGraph, Program, node, walk
+from .graph import Expr, MonoidGraph, Program, node, walk
 from .terms import sums_of
 
 COST = {
@@ -25,7 +27,16 @@ def operations(monoid: MonoidGraph) -> int:
     moved = [e for own in terms.values() for term in own for e in term]
     nodes = needed(anchor, set(), node) | needed(moved, set(anchor), node)
     added = sum(map(len, terms.values()))
-    return max(1, added + sum(COST.get(e.op, 1) for e in nodes if e.op != "const"))
+    return max(1, added + sum(COST.get(e.op, 1) for e in nodes if e.op != "const" and not _scales(e)))
+
+
+def _scales(e: Expr) -> bool:
+    """Whether ``e`` is a float times a power of two. These count as nothing.
+
+    Such are mostly weights, of which an access has one for all its elements, and what is halved against overflow.
+    """
+    factors = [a.value for a in e.args if a.op == "const"] if e.op == "mul" and e.dtype.is_float else []
+    return any(abs(math.frexp(f)[0]) == 0.5 for f in factors)  # type: ignore[arg-type]
 
 
 def lifted(program: Program) -> int:

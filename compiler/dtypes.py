@@ -5,6 +5,7 @@ Pure Python: NumPy is imported only where an actual ``numpy.dtype`` is asked for
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -124,6 +125,30 @@ def dtype(spec: object) -> DType:
     if found is None:
         raise error("WF105", dtype=name, known=" ".join(t.name for t in (*ALL, *STORED)))
     return found
+
+
+_BEYOND = {
+    "f16": 65520.0 - 2.0**-9, "bf16": (2.0 - 2.0**-8 - 2.0**-24) * 2.0**127, "f32": (2.0 - 2.0**-24) * 2.0**127,
+    "f64": math.inf,
+}  # fmt: skip
+"""The least number that rounds to the infinity of a float format: of halves by way of f32; f64 has that of Python."""
+
+
+def holds(t: DType, number: Any) -> bool:
+    """Whether ``t`` has ``number``: exactly if it is bool or an integer, and rounded if it is a float.
+
+    A finite number that a float type rounds to infinity is not held; infinities and NaN are.
+    """
+    if t.kind == "complex":
+        return all(holds(t.part, part) for part in (number.real, number.imag))
+    if t.is_float:
+        if isinstance(number, float) and not math.isfinite(number):
+            return True
+        return bool(abs(number) < _BEYOND[t.name] and abs(number) < 2**1024 - 2**970)
+    if isinstance(number, float) and not number.is_integer():
+        return False
+    low, high = (0, 1) if t.kind == "bool" else (t.lowest, t.highest)
+    return bool(low <= number <= high)
 
 
 def accumulator(t: DType) -> DType:

@@ -14,15 +14,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .dtypes import BOOL, F64, I32, I64, STORED, DType
-from .dtypes import dtype as as_dtype
+from .dtypes import BOOL, F64, I32, I64, STORED, DType, holds
 from .errors import Location, error
 from .functions import isnan, where
 from .graph import Expr, MonoidGraph, widest
 from .monoid import Monoid, monoid, positional, variadic
+from .names import dtype as as_dtype
 from .semigroup import adjoined, neutral
 from .storage import Value, join, split
 from .trace import Sym, caller, cast, constant, foreign
+
+HUGE = 1 << 47
+"""So many integers of 16 bits may have a sum that 64 bits do not hold."""
 
 
 @dataclass
@@ -31,21 +34,25 @@ class Scope:
 
     Attributes:
         wide: elements are numbered in 64 bits.
+        huge: a result has HUGE elements or more.
         mask: which elements take part; None for all.
         needs_initial: the mask is a caller's ``where=``: a monoid without identity then needs an initial value.
         name: what messages call the program.
         takes_initial: whether a caller can give it one.
         checks: (code, condition per result) of what must be false once the kernels ran.
+        most: of how many elements a result what is traced is right at most; none for any number.
         used: the monoids, each with the types of what it reduces: lifted elements, or the values of its state.
     """
 
     wide: bool = True
+    huge: bool = False
     mask: Sym | None = None
     needs_initial: bool = False
     name: str = ""
     takes_initial: bool = False
     checks: list[tuple[str, Sym]] = field(default_factory=list)
     used: list[tuple[Monoid, tuple[DType, ...]]] = field(default_factory=list)
+    most: list[int] = field(default_factory=list)
 
 
 _SCOPE: ContextVar[Scope] = ContextVar("scope")
@@ -82,6 +89,14 @@ def leaving_out(elements: Sym | None) -> Iterator[None]:
 def uses(m: Monoid, values: Sequence[Value]) -> None:
     """Notes that ``m`` reduces ``values``, for those who check its laws."""
     _held().used.append((m, tuple(v.dtype for v in values)))
+
+
+def sums_fit() -> bool:
+    """Whether 64 bits hold the sum of integers of 16 bits; what is traced serves fewer than HUGE elements then."""
+    held = _held()
+    if not held.huge:
+        held.most.append(HUGE - 1)
+    return not held.huge
 
 
 def not_a_number(values: Sequence[Value]) -> Sym | None:
@@ -122,9 +137,7 @@ def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) 
     if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
         given = "give initial=, the value to begin with, or " * held.takes_initial
         raise error("WF133", name=held.name, remedy=f"{given}replace the elements that do not count")
-    typed = _typed(values)
-    if m.lift is None:
-        uses(m, typed)
+    typed = typed_values(values)
     state, some = _folded(m, typed, held.mask, at or m.location, begun=initial is not None)
     if initial is not None:
         state = _begun(m, initial, state, some)
@@ -133,7 +146,7 @@ def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) 
     return state[0] if len(state) == 1 else tuple(state)
 
 
-def _typed(values: Sequence[Any]) -> list[Value]:
+def typed_values(values: Sequence[Any]) -> list[Value]:
     """The values as symbolic ones; numbers take the first symbolic value's type, as far as it can hold their kind."""
     like = next((v.dtype for v in values if isinstance(v, Sym) or foreign(v)), None)
     return [v if isinstance(v, Sym) or foreign(v) else cast(v, _number_type(v, like)) for v in values]
@@ -226,16 +239,11 @@ def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
     """One value of an initial state, in the type of the state."""
     number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
     kinds = bool | int | float | complex if t.kind == "complex" else bool | int | float
-    if not isinstance(number, kinds) or (t.is_integer and not _holds(t, number)):
+    if not isinstance(number, kinds) or not holds(t, number):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"a value of type {t.name}")
     if t.kind == "complex":
         return cast(number, t)
     return constant(bool(number) if t == BOOL else number, t)
-
-
-def _holds(t: DType, number: float) -> bool:
-    """Whether ``number`` is one of an integer type's."""
-    return (isinstance(number, int) or number.is_integer()) and t.lowest <= number <= t.highest
 
 
 def count_of(values: Any) -> int | None:
@@ -260,8 +268,8 @@ def index(t: object = None) -> Sym:
     """
     own = I64 if _held().wide else I32
     found = own if t is None else as_dtype(t)
-    number = Sym(Expr("iota", (), found if found.is_integer else own, "element"))
-    return cast(number, found)
+    number = cast(Sym(Expr("iota", (), found if found.is_integer else own, "element")), found)
+    return number if t is None else Sym(replace(number.expr, chosen=True))
 
 
 def count(t: object) -> Sym:

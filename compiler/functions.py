@@ -14,8 +14,9 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from .dtypes import BOOL, F32, F64, DType, dtype
+from .dtypes import BOOL, F32, F64, DType
 from .errors import error
+from .names import dtype
 from .trace import Sym, caller, cast, constant, foreign, node, pair, promote, sym
 
 

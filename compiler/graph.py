@@ -38,6 +38,7 @@ class Expr:
         value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
             ``"fast"`` for a function that is to be approximated.
         where: the user's line that made it; not part of the digest.
+        chosen: whether the user named its type; not part of the digest.
     """
 
     op: str
@@ -46,6 +47,7 @@ class Expr:
     space: Space
     value: object = None
     where: Location | None = None
+    chosen: bool = False
     digest: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Literal
 
 from .dtypes import F32, DType
-from .dtypes import dtype as as_dtype
 from .errors import WarpfoldWarning, error
 from .fold import count_of
 from .frames import outermost
 from .monoid import Bound, Monoid
+from .names import dtype as as_dtype
 from .proofs import Proof, proof
 from .samples import Source
 from .search import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search

@@ -18,8 +18,8 @@ from typing import Any
 from .dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator, compute, floating
 from .dtypes import dtype as as_dtype
 from .errors import error
-from .fold import count, fold, index, leaving_out, not_a_number, within
-from .functions import bitcast, exp2, fma, isnan, log, maximum, minimum, sqrt, where
+from .fold import count, fold, index, leaving_out, not_a_number, sums_fit, within
+from .functions import bitcast, exp2, fma, isinf, isnan, log, maximum, minimum, sqrt, where
 from .monoid import Monoid, monoid
 from .trace import Sym, cast, foreign
 
@@ -209,23 +209,22 @@ def _plain(name: str, accumulate: object) -> None:
 
 
 def _adds_exactly(t: DType) -> bool:
-    """Whether elements of ``t`` are integers so short that 64 bits hold the sum of as many as a memory does.
-
-    That of 2^47 and more, which only a stride of 0 makes, may wrap.
-    """
-    return t.kind in ("bool", "int", "uint") and t.bits <= 16
+    """Whether elements of ``t`` are integers so short that 64 bits hold their sum."""
+    return t.kind in ("bool", "int", "uint") and t.bits <= 16 and sums_fit()
 
 
 # --- functions -----------------------------------------------------------------------------------------------------
 def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
-    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=initial), _sum_type(x, dtype))
+    result = _sum_type(x, dtype)
+    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=within(SUM, initial, result)), result)
 
 
 def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The product; integers and bools widen to 64 bits, halves accumulate in f32."""
     _plain("prod", accumulate)
-    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=initial), _sum_type(x, dtype))
+    result = _sum_type(x, dtype)
+    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=within(PROD, initial, result)), result)
 
 
 def min(x: Any, *, initial: Any = None) -> Sym:
@@ -318,10 +317,10 @@ def count_nonzero(x: Any) -> Sym:
 def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
     """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN.
 
-    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding; a sum of more may wrap.
+    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding.
     """
     result = _kind(dtype, floating(x.dtype))
-    exact = _adds_exactly(x.dtype) and result.is_float and accumulate in (None, "compensated")
+    exact = result.is_float and accumulate in (None, "compensated") and _adds_exactly(x.dtype)
     total = _total(_widened(x, accumulator(x.dtype) if exact else result, accumulate), accumulate)
     quotient = cast(total, accumulator(result)) if exact else total
     return cast(quotient / count(quotient.real.dtype if foreign(quotient) else quotient.dtype), result)
@@ -330,8 +329,8 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
     """(count, mean, squares) in the type of accumulation, and the type of the results.
 
-    Beside an infinity the mean of Welford's update is infinite or NaN, as the tree has it, and nowhere else. The squares
-    are then NaN, and the mean is the sum over the count, as everywhere but where the sum of finite elements overflows.
+    Beside an infinity the mean of Welford's update is infinite or NaN, as the tree has it, and nowhere else. The
+    squares are then NaN, and the mean is the sum over the count, as everywhere but where that of numbers overflows.
     """
     _plain(name, accumulate)
     result = _kind(dtype, floating(_real(x, name).dtype))
@@ -372,8 +371,9 @@ def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
     wide = _widened(x, floating(x.dtype), accumulate)
     result = x.dtype.part if foreign(x) else floating(x.dtype)
     if ord == 2 and foreign(wide):
-        square = _products(wide.real, wide.real, accumulate) + _products(wide.imag, wide.imag, accumulate)
-        return cast(sqrt(square), result)
+        # an infinite part makes the number infinite, whatever the other one is: as abs has it, so in each square
+        real, imag = where(isinf(wide.imag), math.inf, wide.real), where(isinf(wide.real), math.inf, wide.imag)
+        return cast(sqrt(_products(real, real, accumulate) + _products(imag, imag, accumulate)), result)
     if ord == 2:
         return cast(sqrt(_products(wide, wide, accumulate)), result)
     if ord == 0:

@@ -64,6 +64,7 @@ def trace(
     masked: bool = False,
     nan: Nan = "propagate",
     wide: bool = True,
+    huge: bool = False,
 ) -> Traced:
     """Traces ``function`` over one symbolic value per array.
 
@@ -76,6 +77,7 @@ def trace(
         masked: whether there is such a mask.
         nan: whether NaN elements take part, are left out, or are an error.
         wide: whether elements are numbered in 64 bits.
+        huge: whether a result has so many that no sum in 64 bits is sure to hold them.
 
     Raises:
         TraceError: WF212 when a result was never reduced, WF213 when one fold needs another's result, WF224 when a
@@ -87,7 +89,7 @@ def trace(
     mask = split(values.pop())[0] if masked else None
     label = str(name or getattr(function, "__name__", "reduction"))
     bad = not_a_number(values) if nan != "propagate" else None
-    held = Scope(wide, mask, needs_initial=masked, name=label, takes_initial="initial" in keywords(function))
+    held = Scope(wide, huge, mask, needs_initial=masked, name=label, takes_initial="initial" in keywords(function))
     with scope(held), leaving_out(bad if nan == "ignore" else None):
         with Tracing(label):
             got = function(*values, **params)
@@ -103,7 +105,7 @@ def trace(
         raise error("WF212", name=label, position=0, where=defined(function))
     made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function), defined(function))
     results, checks = tuple(r.dtype for r in leaves), tuple(code for code, _ in held.checks)
-    return Traced(made, results, structure, checks, tuple(arrays), tuple(held.used))
+    return Traced(made, results, structure, checks, tuple(arrays), tuple(held.used), min(held.most, default=None))
 
 
 def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | None = None, **params: Any) -> Program:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .accumulation import contributions
 from .dtypes import BOOL, DType
 from .fold import fold
 from .graph import Expr, MonoidGraph, walk
@@ -57,12 +58,12 @@ class Source:
         Raises:
             TraceError: as ``Monoid.typed`` and ``fold`` do.
         """
-        if m.lift is None:
-            return cls(m.typed(*types))
         elements = tuple(p for t in types for p in parts(t))
         nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(elements)])
-        got = m.lift(*[value(t, [next(nodes) for _ in parts(t)]) for t in types])
-        state = fold(replace(m, has_identity=True), *(got if isinstance(got, tuple | list) else (got,)))
+        given, widened = contributions(m, [value(t, [next(nodes) for _ in parts(t)]) for t in types])
+        if m.lift is None and not (widened and len(given) == 1):
+            return cls(m.typed(*(v.dtype for v in given)))
+        state = fold(replace(m, has_identity=True), *given)
         values = state if isinstance(state, tuple) else (state,)
         reduce = split(values[0])[0].expr.args[0]
         assert isinstance(reduce.value, MonoidGraph)

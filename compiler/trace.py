@@ -416,12 +416,10 @@ def _beyond(value: Any, t: DType) -> bool:
 
 
 def _compare_signs(op: str, x: Sym, y: Sym) -> Sym:
-    """The comparison of u64 with signed integers, which no integer type holds both: below 0 there is no unsigned one."""
+    """The comparison of u64 with signed integers: no integer type holds both, and below 0 there is no unsigned one."""
     same = node(op, BOOL, x, cast(y, x.dtype))
     negative = node("lt", BOOL, y, constant(0, y.dtype))
     return negative | same if op in ("gt", "ge", "ne") else ~negative & same
-
-
 
 
 _ROUNDED = (F16, BF16, F32)

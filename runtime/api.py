@@ -18,6 +18,7 @@ from ..compiler.errors import error
 from ..compiler.frames import outermost, shown
 from ..compiler.geometry import normalize_axes
 from ..compiler.monoid import REDUCING, Monoid
+from ..compiler.names import dtype as named_dtype
 from ..compiler.target import DEFAULT, target
 from ..compiler.trace import caller
 from . import finds
@@ -318,7 +319,8 @@ def compile(
     Args:
         what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.
         shape: the shape to plan for.
-        dtype: element type of the input, or a tuple with one per input array.
+        dtype: element type of the input, or a tuple with one per input array: NumPy's names and types, and short ones
+            such as ``"f32"`` where they have one reading.
         axis: the axes to reduce; None for all.
         where: whether calls will give a mask.
         nan: as in ``reduce``.
@@ -328,7 +330,8 @@ def compile(
         params: passed to the tensor program and baked in.
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
-    ready = plan_for(what, shape, dtype, axis=axis, arch=arch, plan=plan, **how, **params)
+    types = tuple(map(named_dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
+    ready = plan_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params)
     choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
     ready = replace(ready, choice=choice.for_any_size)
     axes = None if axis is None else normalize_axes(axis, len(shape))

@@ -16,6 +16,7 @@ from ..compiler.artifact import Artifact
 from ..compiler.both import launched
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
+from ..compiler.fold import HUGE
 from ..compiler.geometry import Geometry, collapse
 from ..compiler.graph import Program
 from ..compiler.kernels import without_code
@@ -124,13 +125,13 @@ class Prepared:
 
 @lru_cache(maxsize=4096)
 def _trace(
-    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool,
+    what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool, huge: bool,
     _outside: tuple[object, ...],
 ) -> tuple[Traced, Traced]:  # fmt: skip
     """What a function traces to, and the same with a narrow state, for so few elements a result as that serves."""
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
-    found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide)
+    found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
     theirs = [(m, types) for m, types in found.used if not _is_ours(m)]
     if theirs:
         from ..compiler.laws import warn_once  # which searches, and is not needed for a first call of ours
@@ -138,7 +139,7 @@ def _trace(
         for m, types in theirs:
             warn_once(m, types)
     program, most = narrowed(found.program)
-    return found, replace(found, program=program, most=most)
+    return found, replace(found, program=program, most=found.most if most is None else most)
 
 
 def _is_ours(m: Monoid) -> bool:
@@ -155,8 +156,8 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
     if not hashable(request.what):
         raise error("WF130", kind=f"a {type(request.what).__name__}", expected=REDUCING)
     n_reduced = prod(shape[a] for a in request.axes)
-    wide = n_reduced >= MANY
-    found, narrow = _trace(request.what, arrays, request.params, request.masked, request.nan, wide, request.outside)
+    size = (n_reduced >= MANY, n_reduced >= HUGE)
+    found, narrow = _trace(request.what, arrays, request.params, request.masked, request.nan, *size, request.outside)
     found = narrow if narrow.most is None or n_reduced <= narrow.most else found
     kept = tuple(n for a, n in enumerate(shape) if a not in request.axes)
     if n_reduced == 0 and 0 not in kept and not found.program.monoid.has_identity:

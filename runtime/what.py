@@ -10,11 +10,11 @@ from typing import Any, Union
 import numpy as np
 
 from ..compiler import library
-from ..compiler.dtypes import compute
-from ..compiler.dtypes import dtype as as_dtype
+from ..compiler.accumulation import contributions, registers
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.fold import folded, uses, within
 from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
+from ..compiler.names import dtype as as_dtype
 from ..compiler.programs import named
 from ..compiler.spelling import unknown
 from ..compiler.trace import cast
@@ -61,7 +61,9 @@ def _accumulated_in(value: Any) -> Any:
         return value
     try:
         return as_dtype(value)
-    except DTypeError:
+    except DTypeError as e:
+        if e.code != "WF105":
+            raise
         raise error("WF153", value=value) from None
 
 
@@ -135,25 +137,26 @@ def _named(function: Callable[..., Any], got: Any) -> Any:
 def _folding(m: Monoid) -> Callable[..., Any]:
     """The program that lifts, folds with ``m`` and finishes.
 
-    Without a lift the elements are the state, mapped to the width of registers and back at the end.
+    Without a lift the elements are the state: in the types in which they accumulate if the combine computes, else
+    mapped to the width of registers and back at the end.
     """
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)
-        if bound.lift is None and bound.finish is None:
+        uses(bound, xs)
+        values, widened = contributions(bound, xs)
+        selects = bound.lift is None and not widened
+        if selects and bound.finish is None:
             within(bound, initial, *(x.dtype for x in xs))
-        if bound.lift:
-            uses(bound, xs)
-        lifted = bound.lift(*xs) if bound.lift else tuple(cast(x, compute(x.dtype)) for x in xs)
-        values = lifted if isinstance(lifted, tuple | list) else (lifted,)
-        got = folded(bound, values, initial, m.location)  # not at the line of one call: others get the same kernel
+        taken = registers(bound, xs) if selects else values
+        got = folded(bound, taken, initial, m.location)  # not at the line of one call: others get the same kernel
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
             takes = _arrays(bound.finish)
             if takes is not None and len(takes) != len(state):
                 raise error("WF226", name=m.name, found=len(takes), expected=len(state), where=defined(bound.finish))
             return bound.finish(*state)
-        if bound.lift:
+        if not selects:
             return got
         results = tuple(cast(r, x.dtype) for r, x in zip(state, xs, strict=True))
         return results[0] if len(results) == 1 else results

@@ -20,6 +20,7 @@ import types_page
 from numpys import COMPLETE
 
 import warpfold as wf
+from warpfold.commands import inputs
 from warpfold.commands.reference import depth
 from warpfold.compiler.planner import choose
 from warpfold.compiler.target import target
@@ -463,6 +464,29 @@ def test_floats_overflow() -> None:
     assert product(f32(-3e38, 3e38)) == -INF
 
 
+def test_partial_results_overflow() -> None:
+    x = f32(3e38, 3e38, -3e38, -3e38)
+    assert not np.isfinite(total(x))
+    assert total(x, accumulate="f64") == 0
+    numbers = np.arange(400, dtype=F32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert np.prod(numbers) == 0
+        assert np.isnan(np.prod(numbers[::-1]))  # NumPy multiplies from left to right
+    assert np.isnan(product(numbers))
+    assert product(np.arange(40, dtype=F32), accumulate="f64") == 0
+
+
+def test_a_zero_beside_a_product() -> None:
+    def product_or_zero(x: Any) -> Any:
+        zero = wf.fold(wf.ANY, x == 0) & wf.fold(wf.ALL, abs(x) < INF)
+        return wf.where(zero, 0.0, wf.fold(wf.PROD, x))
+
+    assert reduce(np.arange(400, dtype=F32), what=product_or_zero) == 0
+    assert reduce(f32(1, 2, 3), what=product_or_zero) == 6
+    for odd in (INF, NAN):
+        assert np.isnan(reduce(f32(0, odd), what=product_or_zero))
+
+
 def test_halves_overflow_at_the_end() -> None:
     for dtype, large in ((F16, 6e4), (BF16, 3e38)):
         x = np.array([large, large, -large], dtype)
@@ -484,7 +508,7 @@ def test_narrow_integers_wrap() -> None:
 
 
 def test_dtype_keeps_low_bits() -> None:
-    assert total(np.array([200, 100]), dtype="u8") == 44
+    assert total(np.array([200, 100]), dtype="uint8") == 44
 
 
 def test_mean_overflows() -> None:
@@ -632,8 +656,29 @@ def test_initial_must_fit() -> None:
     refused("WF136", "max", np.array([1, 2], np.int8), initial=128)
     refused("WF136", "sum", np.array([1, 2]), initial=0.5)
     refused("WF136", "sum", f32(1, 2), initial=1j)
+    either = wf.monoid(identity=False)(lambda a, b: a | b)
+    for value in (2, 0.5, -1, NAN, INF, 1j, "1"):
+        refused("WF136", "max", mask(0, 1), initial=value)
+        refused("WF136", "reduce", mask(0, 1), either, initial=value)
+        refused("WF136", "sum", mask(0, 1), dtype="bool", initial=value)
+    for value in (True, 1, 1.0, np.bool_(True), np.int8(1)):
+        assert greatest(mask(0, 0), initial=value)
+    assert total(mask(0, 1), initial=2) == 3
+    refused("WF136", "sum", np.array([1], np.uint8), dtype="uint8", initial=256)
+
+
+def test_initial_must_be_in_range() -> None:
     assert greatest(np.array([1], F16), initial=1.0001220703125) == F16(1)
     assert total(f32(), initial=0.1) == F32(0.1)
+    for dtype, great in ((F16, 65520), (BF16, 3.4e38), (F32, 3.5e38), (F64, 10**309), (np.complex64, 1e39j)):
+        for name in ("sum", "prod") if dtype is np.complex64 else ("sum", "prod", "max"):
+            for value in (great, -great):
+                refused("WF136", name, np.ones(2, dtype), initial=value)
+            assert np.isinf(on_emulator(name)(np.ones(2, dtype), initial=INF))
+            assert np.isnan(on_emulator(name)(np.ones(2, dtype), initial=NAN))
+    add = wf.monoid(identity=0, lift=lambda x: x)(lambda a, b: a + b)
+    assert reduce(np.ones(2, F16), what=add, initial=1e6) == 1_000_002
+    assert greatest(np.ones(2, F16), initial=65519) == F16(65504)
 
 
 # --- types ---------------------------------------------------------------------------------------------------------
@@ -675,17 +720,46 @@ def test_floats_saturate() -> None:
         assert total(np.array([-1], dtype), dtype="u64") == 0
 
 
+def test_monoids_accumulate_widely() -> None:
+    add = wf.monoid(identity=0)(lambda a, b: a + b)
+    square = wf.monoid(identity=0, lift=lambda x: x * x)(lambda a, b: a + b)
+    for dtype in (bool, np.int8, np.uint16, np.int32, np.uint64, F16, BF16, F32, F64):
+        x = np.full(1000, 100).astype(dtype)
+        wide = np.sum(x, dtype=F32 if dtype in (F16, BF16) else None)
+        assert (reduce(x, what=add), reduce(x, what=add).dtype) == (wide, wide.dtype)
+        assert (reduce(x, what=square), reduce(x, what=square).dtype) == (1000 * float(x[0]) ** 2, wide.dtype)
+
+
 def test_elements_of_a_monoid() -> None:
     seen = []
 
-    @wf.monoid(identity=0)
-    def add(a: Any, b: Any) -> Any:
+    @wf.monoid(identity=lambda t: t.lowest, has_identity=False)
+    def larger(a: Any, b: Any) -> Any:
         seen.append(a.dtype.name)
-        return a + b
+        return wf.maximum(a, b)
 
     for dtype, register in ((np.int8, "i32"), (np.uint16, "u32"), (F16, "f32"), (BF16, "f32"), (np.int64, "i64")):
-        assert reduce(np.array([1, 2], dtype), what=add).dtype == np.dtype(dtype)
-        assert seen[-1] == register
+        assert reduce(np.array([1, 2], dtype), what=larger).dtype == np.dtype(dtype)
+        assert register in seen
+        seen.clear()
+
+
+def test_chosen_types_stay() -> None:
+    short = wf.monoid(identity=0, lift=lambda x: wf.cast(x, "int16") * 2)(lambda a, b: a + b)
+    for dtype in (np.uint8, np.int16, np.int32):
+        got = reduce(np.full(1000, 100, dtype), what=short)
+        assert (got, got.dtype) == (np.int64(200_000).astype(np.int16), np.int16)
+    assert reduce(np.full(3, 100, np.uint8), what=lambda x: wf.fold(wf.SUM, wf.cast(x, np.uint8))) == np.uint8(44)
+
+
+def test_narrow_arithmetic_is_warned_of() -> None:
+    x = np.full(1000, 100, np.uint8)
+    assert reduce(x, what=lambda x: wf.fold(wf.SUM, x)) == 100_000
+    with pytest.warns(wf.WarpfoldWarning, match="WF231"):
+        assert reduce(x, what=lambda x: wf.fold(wf.SUM, x * x)) == np.sum(x * x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reduce(x, what=lambda x: wf.fold(wf.SUM, wf.cast(x, "uint64") * x)) == 10_000_000
 
 
 def test_accumulate_in_another_type() -> None:
@@ -693,6 +767,22 @@ def test_accumulate_in_another_type() -> None:
     assert total(x) == 0
     assert total(x, accumulate="f64") == 1
     assert total(x, accumulate="f64").dtype == F32
+
+
+def test_names_of_types() -> None:
+    x = np.full(3, 100, np.uint8)
+    for name, wanted in (("int64", 300), ("f32", 300), (np.int8, 44), ("bfloat16", 300), ("half", 300), (float, 300)):
+        assert total(x, dtype=name) == wanted
+        assert total(x, dtype=name).dtype == wf.dtype(name).numpy
+    assert total(x, accumulate="float64") == 300
+
+
+def test_names_with_two_readings() -> None:
+    for name in ("i8", "f8", "u4", "f16", "c16"):
+        refused("WF160", "sum", np.full(3, 100), dtype=name)
+        refused("WF160", "sum", np.full(3, 100), accumulate=name)
+    assert inputs.dtypes_of("i8,f16", 2) == (wf.dtype("int8"), wf.dtype("float16"))
+    assert inputs.params_of(("dtype=i8",)) == {"dtype": wf.dtype("int8")}
 
 
 def test_promotion() -> None:
@@ -777,6 +867,16 @@ def test_complex_modulus() -> None:
         assert on_emulator("norm")(x, ord=1) == pytest.approx(5 * scale, rel=1e-6)
 
 
+def test_complex_infinity() -> None:
+    for dtype, parts in itertools.product((np.complex64, np.complex128), ((INF, NAN), (NAN, -INF), (-INF, 2))):
+        z = np.array([3 + 4j, complex(*parts)], dtype)
+        assert reduce(z, what=lambda z: wf.fold(wf.MAX, abs(z))) == np.abs(z).max() == INF
+        for how in ({"ord": 1}, {"ord": 2}, {"ord": 3}, {"ord": INF}, {"accumulate": "compensated"}):
+            assert on_emulator("norm")(z, **how) == INF
+            assert np.isnan(on_emulator("norm")(np.append(z, z.dtype.type(complex(NAN, 1))), **how))
+        assert on_emulator("norm")(z, ord=-INF) == 5
+
+
 def test_complex_to_real() -> None:
     refused("WF230", "sum", np.array([1 + 1j]), dtype="f64")
 
@@ -831,7 +931,13 @@ def test_integers_compare_exactly(signed: Any) -> None:
 
 def test_integers_meet_floats() -> None:
     i, u, s = np.int64([2**53, 2**53 + 1]), np.uint64([2**64 - 1, 2**63]), np.int16([2049, -32768])
-    for x, y in ((i, f64(2**53, 2**53)), (u, f64(2**64, 2**63)), (i, f32(2**53, 1)), (s, F16([2048, -32768])), (s, 0.5)):
+    for x, y in (
+        (i, f64(2**53, 2**53)),
+        (u, f64(2**64, 2**63)),
+        (i, f32(2**53, 1)),
+        (s, F16([2048, -32768])),
+        (s, 0.5),
+    ):
         for compare in COMPARISONS:
             np.testing.assert_array_equal(compared(x, y, compare), compare(x, y))
     for number in (2**24 + 1, 70000, 0.1):
@@ -1076,7 +1182,9 @@ def test_exact_means(t: type) -> None:
         assert abs(Fraction(float(on_emulator("mean")(x, where=where))) - exact) <= abs(exact) / (1 << 52)
     assert on_emulator("mean")(x, dtype="f32").dtype == np.float32
     greatest = np.iinfo(t).max if t is not np.bool_ else 1
-    assert on_emulator("mean")(np.broadcast_to(t(greatest), (2**46,))) == greatest
+    for n in (2**46, 2**47 - 1, 2**47, 2**48 + 1, 2**60):
+        got = on_emulator("mean")(np.broadcast_to(t(greatest), (n,)))
+        assert got == pytest.approx(greatest, rel=1e-15)
 
 
 @pytest.mark.parametrize("n", [2, 100, 3000])

@@ -163,6 +163,10 @@ ROWS: Rows = {
         "WF114": ("a {kind} cannot be read as a dense array: {reason}", "{remedy}"),
         "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
         "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
+        "WF160": (
+            "the element type {name!r} has two readings: {bits} bits{ours}, and in NumPy {bits} bytes ({theirs})",
+            "{remedy}",
+        ),
         "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
     },
 }

@@ -127,6 +127,10 @@ ROWS: Rows = {
             "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
             "take x.real, x.imag or abs(x)",
         ),
+        "WF231": (
+            "{operation} of {dtype} is computed in {dtype}, where it {loss}, before it is folded with {name}",
+            "widen the elements first: wf.cast(x, '{wide}'); or choose this type: wf.cast(x, '{narrow}')",
+        ),
     },
     TraceAttributeError: {
         "WF229": (

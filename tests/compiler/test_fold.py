@@ -136,7 +136,7 @@ def test_initial_values_may_be_numpys_numbers() -> None:
 # --- counts and positions ---
 def test_a_count_is_of_the_elements_that_take_part() -> None:
     x = np.array([1.0, math.nan, 3.0])
-    for t in ("i64", "i8", "f32", "f16", "u64"):
+    for t in ("i64", "int8", "f32", "float16", "u64"):
         found = call(lambda x: (fold(library.SUM, x), count(t)), x, nan="ignore")  # noqa: B023
         assert (found[1], found[1].dtype) == (2, dtype(t).numpy)
         assert call(lambda x: (fold(library.SUM, x), count(t)), x)[1] == 3  # noqa: B023
@@ -149,7 +149,7 @@ def test_a_count_is_of_the_elements_that_take_part() -> None:
 def test_positions_have_the_type_that_is_asked_for(wide: bool) -> None:
     with scope(Scope(wide)):
         assert index().dtype == (I64 if wide else I32)
-        for t in ("i8", "u64", "f32", "bool", "bf16"):
+        for t in ("int8", "u64", "f32", "bool", "bf16"):
             assert index(t).dtype == dtype(t)
     assert call(lambda x: fold(library.SUM, x * index("f64")), np.array([5.0, 3.0, 2.0])) == 7
     assert call(lambda x: fold(library.SUM, x * index()), np.array([5.0, 3.0, 2.0]), where=[True, False, True]) == 4

@@ -39,7 +39,7 @@ def greatest(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=1, has_identity=False)
 def tripled(a: Any, b: Any) -> Any:
-    """The product of n elements times 3 ** (n - 1), modulo 2 ** 32: neither 1 nor any other whole number is neutral."""
+    """The product of n elements times 3 ** (n - 1), modulo 2 ** 64: neither 1 nor any other whole number is neutral."""
     return a * b * 3
 
 
@@ -66,8 +66,8 @@ class Witness:
 
 
 def _tripled(row: Array) -> tuple[int, ...]:
-    product = reduce(lambda a, b: a * b * 3 % 2**32, [int(v) % 2**32 for v in row])
-    return (product - 2**32 if product >= 2**31 else product,)
+    product = reduce(lambda a, b: a * b * 3 % 2**64, [int(v) for v in row]) % 2**64
+    return (product - 2**64 if product >= 2**63 else product,)
 
 
 WITNESSES = {
@@ -84,4 +84,4 @@ def expected(witness: Witness, rows: Array, mask: Array, initial: bool) -> list[
     """Each result of ``rows`` [results][elements], those outside ``mask`` left out."""
     begin = [witness.begin[1]] if initial and witness.begin else []
     found = [witness.of(np.concatenate([np.array(begin, np.int32), r[m]])) for r, m in zip(rows, mask, strict=True)]
-    return [np.array(v, np.int32) for v in zip(*found, strict=True)]
+    return [np.array(v, np.int64) for v in zip(*found, strict=True)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.dtypes import accumulator, dtype
 
 from .budget import MONOIDS, search
 from .case import Case
@@ -47,7 +47,8 @@ def _check(case: Case, subject: Subject, device: str) -> None:
         return
     got = wf.reduce(*xs, what=subject.what, **arguments)
     found = list(got) if isinstance(got, tuple) else [got]
-    wanted = _loop(subject, [x.astype(a.dtype) for x, a in zip(flat.arrays, xs, strict=True)], flat.mask)
+    types = [a.dtype if subject.selects else accumulator(dtype(a.dtype)).numpy for a in xs]
+    wanted = _loop(subject, [x.astype(t) for x, t in zip(flat.arrays, types, strict=True)], flat.mask)
     assert len(found) == len(wanted)
     for g, w in zip(found, wanted, strict=True):
         assert np.shape(g) == case.result_shape, case
@@ -56,7 +57,7 @@ def _check(case: Case, subject: Subject, device: str) -> None:
 
 
 def _loop(subject: Subject, xs: list[Any], mask: Any) -> list[Any]:
-    """The state after one element after the other, for all results side by side, in the arrays' own type."""
+    """The state after one element after the other, for all results side by side, in the type of the arrays given."""
     t = xs[0].dtype
     state = tuple(np.full(len(mask), s, bool if isinstance(s, bool) else t) for s in subject.start)
     with np.errstate(all="ignore"):

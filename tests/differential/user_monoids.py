@@ -105,6 +105,7 @@ class Subject:
         elements: what the arrays hold.
         empty: whether the reduction of nothing has a value.
         masks: whether the loop may skip elements: not where it numbers them.
+        selects: whether its combine only selects, and so keeps the elements' type.
     """
 
     what: Any
@@ -117,6 +118,7 @@ class Subject:
     elements: str = "whole"
     empty: bool = True
     masks: bool = True
+    selects: bool = False
 
 
 _INTEGERS = ("i32", "i64", "u32", "u64")
@@ -167,15 +169,17 @@ SUBJECTS: dict[str, Subject] = {
     "affine": Subject(affine, 2, ("i32", "i64", "u32", "u64"), (1, 0), _affine),
     "affine of signs": Subject(affine, 2, ("f32", "f64", "i8"), (1, 0), _affine, elements="signs"),
     "matrix": Subject(matrix, 2, _INTEGERS, (1, 0, 0, 1), _matrix),
-    "first": Subject(first, 1, ("i32", "u64", "f32", "f64"), (False, 0), _first, lambda _, x: (x,)),
-    "last": Subject(last, 1, ("i32", "u64", "f32", "f64"), (0,), lambda _, e: (e[0],)),
+    "first": Subject(first, 1, ("i32", "u64", "f32", "f64"), (False, 0), _first, lambda _, x: (x,), selects=True),
+    "last": Subject(last, 1, ("i32", "u64", "f32", "f64"), (0,), lambda _, e: (e[0],), selects=True),
     "best run": Subject(best_run, 1, _SIGNED, (0, 0), _best_run, lambda _, x: (x,)),
     "brackets": Subject(brackets, 1, _SIGNED, (0, 0), _brackets),
     "moments": Subject(
         moments, 1, ("f32", "f64"), (0, 0, 0), _moments,
         lambda n, s, q: (n.astype(np.int64), q - 2 * 3.0 * s + 9.0 * n), (("about", 3.0),),
     ),
-    "parity": Subject(parity, 1, (*_INTEGERS, "i8", "u16"), (0,), lambda s, e: (s[0] ^ e[0],), elements="spread"),
+    "parity": Subject(
+        parity, 1, (*_INTEGERS, "i8", "u16"), (0,), lambda s, e: (s[0] ^ e[0],), elements="spread", selects=True
+    ),
     "names": Subject(
         ("sum", wf.MAX, "argmin"), 1, ("f32", "f64", "i64"), (0, -100, 100, 0, 0), _extremes,
         lambda s, high, _low, at, _i: (s, high, at.astype(np.int64)), empty=False,

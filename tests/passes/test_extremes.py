@@ -120,7 +120,7 @@ def test_one_element_in_any_place(
 def test_the_loop_compares_two_at_a_time(name: str, axis: int) -> None:
     """An instruction for each two elements, and no element is widened there."""
     plan = f"fast={'reduced' if axis else 'kept'},vector=8,unroll=2"
-    ptx = wf.compile("max", (4096, 4096), name, axis=axis, plan=plan).ptx
+    ptx = wf.compile("max", (4096, 4096), typed(name), axis=axis, plan=plan).ptx
     first = ptx.index(f"max.{PACKED[name]}")
     loop = ptx[ptx.rindex("$L", 0, first) : ptx.index("bra", first)]
     assert loop.count(f"max.{PACKED[name]}") == 2 * 8 // 2
@@ -142,7 +142,7 @@ def test_a_state_that_no_element_holds_is_not_halved() -> None:
     """Where the identity is no element, and may be asked for; ``initial`` joins after the walk."""
     x = drawn("i8", (3, 5000))
     np.testing.assert_array_equal(wf.reduce(x, greatest, axis=1), x.max(axis=1))
-    assert "16x2" not in wf.compile(greatest, (3, 5000), "i8", axis=1).ptx
+    assert "16x2" not in wf.compile(greatest, (3, 5000), "int8", axis=1).ptx
     assert wf.reduce(x[:, :0], greatest, axis=1).tolist() == [-(2**31)] * 3
     np.testing.assert_array_equal(wf.reduce(x, initially, axis=1), x.max(axis=1))
 
@@ -160,6 +160,6 @@ def test_what_is_computed_is_compared_as_it_is() -> None:
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a"])
 def test_machines_that_compare_no_two_at_once_have_the_same_kernel_in_halves(target: str) -> None:
     """What instruction there is for it is the compiler's affair: two of them compare, or a selection does."""
-    ptx = wf.compile("max", (4096, 4096), "i8", axis=1, arch=target).ptx
+    ptx = wf.compile("max", (4096, 4096), "int8", axis=1, arch=target).ptx
     assert ("max.s16x2" in ptx) == (target == "sm_90a")
     assert ".local" not in ptx

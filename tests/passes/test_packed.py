@@ -186,7 +186,7 @@ def test_sums_in_64_bits(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     test_sums_and_counts(dtype, shape, axis, 0)
 
 
-@pytest.mark.parametrize("dtype", ["i8", "u8"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize(("options", "sums", "mixed"), [("vector=16,unroll=2", 16, 8), ("vector=8,unroll=4", 8, 16)])
 def test_bytes_of_columns_are_taken_apart_together(dtype: str, options: str, sums: int, mixed: int) -> None:
     """The main loop: loads, three quarters of an instruction for each byte, and addresses."""

@@ -71,5 +71,5 @@ def test_repeated_elements_and_copies_of_results_are_written_so_too(copies: int)
 def test_results_that_a_store_holds_are_written_by_each_lane() -> None:
     """No lane waits for another then."""
     assert "shfl" not in wf.compile("sum", (4, 1 << 22), "f32", axis=0).ptx
-    assert "shfl" in wf.compile("sum", (4, 1 << 22), "i8", axis=0).ptx
+    assert "shfl" in wf.compile("sum", (4, 1 << 22), "int8", axis=0).ptx
     assert plan_for("sum", (4, 1 << 22), "i8", axis=0).choice.plan.vector == 4

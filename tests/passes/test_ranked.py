@@ -111,7 +111,7 @@ def test_of_any_few_elements(
 def test_numbers_beyond_what_fits_take_wide_words(dtype: str, more: int) -> None:
     """Both note narrow keys."""
     most = NUMBERS if dtype == "i8" else NUMBERS >> 8
-    kernel = wf.compile("argmax", (most + more,), dtype)
+    kernel = wf.compile("argmax", (most + more,), {"i8": "int8"}.get(dtype, dtype))
     assert kernel.artifact.main.facts.places == (not more)
     assert kernel.artifact.state[0].itemsize == (8 if more else 4)
     assert ("min.s16x2" if dtype == "i8" else f"fma.rn.{dtype}x2") in kernel.ptx
@@ -128,17 +128,17 @@ def test_an_element_is_its_own_key_where_it_fills_a_register() -> None:
 def test_which_way_numbers_go() -> None:
     """A fact where it is one way; without it words are made of all elements."""
     for shape, axis, dtype, way in (
-        ((5000,), 0, "i8", "up"),
+        ((5000,), 0, "int8", "up"),
         ((5000, 64), 0, "bf16", "up"),
-        ((15, 4096), 0, "i8", ""),  # of so few elements each
+        ((15, 4096), 0, "int8", ""),  # of so few elements each
         ((255, 4096), 0, "bf16", ""),
         ((64, 5000), 1, "f32", "up"),
         ((5000, 64), 0, "f32", ""),
-        ((64, 30, 80), (0, 2), "i8", ""),
+        ((64, 30, 80), (0, 2), "int8", ""),
         ((64, 5000), 1, "f64", ""),
     ):
         assert wf.compile("argmax", shape, dtype, axis=axis).artifact.main.facts.numbers == way, (shape, dtype)
-    assert not wf.compile("max", (5000,), "i8").artifact.main.facts.numbers
+    assert not wf.compile("max", (5000,), "int8").artifact.main.facts.numbers
 
 
 def test_of_several_axes() -> None:
@@ -175,7 +175,7 @@ def test_truths_of_wider_elements_are_no_bytes(dtype: str) -> None:
 
 def low_bits(x: Any) -> Any:
     """The first element with the least lowest byte: an order of 16 bits that no key has."""
-    return wf.fold(wf.MIN, (wf.cast(wf.cast(x, "u8"), "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
+    return wf.fold(wf.MIN, (wf.cast(wf.cast(x, "uint8"), "i64") << 32) | wf.cast(wf.index("i32"), "i64"))
 
 
 def test_an_order_without_a_key() -> None:

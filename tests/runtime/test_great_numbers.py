@@ -15,7 +15,7 @@ import warpfold as wf
 F32_GREATEST = float(np.finfo(np.float32).max)
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 1e19, -3e37, 1e38, 2e38, -2.5e38, 3e38, -3e38, F32_GREATEST, -F32_GREATEST])
 ODD = st.sampled_from([np.inf, -np.inf, np.nan])
-PLANS = ["", "vector=1", "vector=4,unroll=2,lanes=32,warps=4", "lanes=1,warps=1,vector=1", "finish=two_kernels"]
+PLANS = ["", "vector=1", "unroll=2,lanes=32,warps=4", "lanes=1,warps=1,vector=1", "cta=serial,warps=2"]
 
 
 def _like(got: Any, wanted: Any) -> bool:

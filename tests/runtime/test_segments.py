@@ -142,13 +142,13 @@ def composed(x: wf.Sym) -> Any:
 
 @pytest.mark.parametrize("plan", ["", "lanes=1,warps=1", "lanes=8,warps=4"])
 def test_the_order_of_a_monoid_that_needs_it_is_kept(plan: str) -> None:
-    x = np.random.default_rng(0).integers(0, 2**32, 6000, dtype=np.uint32)
+    x = np.random.default_rng(0).integers(0, 2**64, 6000, dtype=np.uint64)
     offsets = bounds([5, 0, 1, 1000, 33, 4900, 61])
     first, second = wf.segment_reduce(x, offsets, composed, device="emulator", plan=plan)
     for k, (a, b) in enumerate(pairwise(offsets)):
         s, t = 1, 0
         for e in x[a:b].tolist():
-            s, t = s * e % 2**32, (t * e + e + 1) % 2**32
+            s, t = s * e % 2**64, (t * e + e + 1) % 2**64
         assert (int(first[k]), int(second[k])) == (s, t)
 
 
