@@ -19,10 +19,11 @@ from .plan import Plan
 
 Places = tuple[Location | None, ...]
 """The place of each number; None where nobody knows."""
-_NUMBER = re.compile(r"^\t\.loc\t1 (\d{1,6}) 0\n", re.MULTILINE)
-_EMITTED = re.compile(
-    r"^(?:\t\.loc\t\d+ \d+ (\d+)[^\n]*|\$L__(?:tmp|func_begin|func_end)\d+:|\t\.(?:section\t\.debug_|file\t)[^\n]*)\n",
-    re.MULTILINE,
+# Texts, which are compiled at their first use: who imports this may never need them.
+_NUMBER = r"(?m)^\t\.loc\t1 (\d{1,6}) 0\n"
+_EMITTED = (
+    r"(?m)^(?:\t\.loc\t\d+ \d+ (\d+)[^\n]*|\$L__(?:tmp|func_begin|func_end)\d+:|"
+    r"\t\.(?:section\t\.debug_|file\t)[^\n]*)\n"
 )
 _NAMELESS = '\t.file\t1 "warpfold"\n'
 """The file of numbers: PTX with them is valid, too."""
@@ -66,7 +67,7 @@ def with_numbers(ptx: str) -> str:
 
     LLVM counts columns in 16 bits. A number beyond these, or of two ops that became one, is 0, the first kernel itself.
     """
-    return _EMITTED.sub(lambda m: f"\t.loc\t1 {m[1]} 0\n" if m[1] else "", ptx) + _NAMELESS
+    return re.sub(_EMITTED, lambda m: f"\t.loc\t1 {m[1]} 0\n" if m[1] else "", ptx) + _NAMELESS
 
 
 def with_lines(ptx: str, program: Program, facts: Facts, plan: Plan) -> str:
@@ -82,7 +83,7 @@ def filled_in(ptx: str, known: Sequence[Location | None]) -> str:
         file, line = (files.setdefault(place.file, len(files) + 1), place.line) if place else (1, 0)
         texts.append(f"\t.loc\t{file} {line} 0\n")
     if not files:
-        return _NUMBER.sub("", ptx).removesuffix(_NAMELESS)
+        return re.sub(_NUMBER, "", ptx).removesuffix(_NAMELESS)
     last = ""
 
     def text(match: re.Match[str]) -> str:
@@ -92,7 +93,7 @@ def filled_in(ptx: str, known: Sequence[Location | None]) -> str:
         return "" if last == before else last
 
     names = "".join(f'\t.file\t{n} "{_quoted(file)}"\n' for file, n in files.items())
-    return _NUMBER.sub(text, ptx.removesuffix(_NAMELESS)) + names
+    return re.sub(_NUMBER, text, ptx.removesuffix(_NAMELESS)) + names
 
 
 def _quoted(file: str) -> str:
