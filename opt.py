@@ -7,7 +7,6 @@ Reads one file or standard input; writes the IR to standard output or ``-o``, an
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,15 @@ from .compiler.expected import Diagnostic, expectations, mismatches
 from .compiler.locations import position
 from .compiler.mlir import ir
 from .compiler.pipeline import printed
+from .compiler.standard import settle, silence
 from .compiler.textual import build
 from .passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-INTERRUPTED = 130
-"""The exit code that a shell reports for SIGINT."""
+INTERRUPTED, CLOSED = 130, 141
+"""The exit codes that a shell reports for SIGINT and SIGPIPE."""
 _SEPARATOR = "// -----"
 _HELP = """\
 examples:
@@ -175,8 +175,6 @@ def _read(path: str) -> str:
     try:
         if path != "-":
             return files.read_text(path, "WF591")
-        if sys.stdin is None:  # where the shell closed it: <&-
-            raise OSError("it is closed")
         text = sys.stdin.read(files.MOST + 1)
     except FileError:
         raise
@@ -189,14 +187,19 @@ def _read(path: str) -> str:
 
 
 def _print(text: str) -> None:
-    """Writes to standard output; a reader that left early has all that it wanted."""
+    """Writes to standard output.
+
+    Raises:
+        FileError: WF592, but for a reader that left early: BrokenPipeError.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as problem:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - Python's last flush would fail once more
-        if not isinstance(problem, BrokenPipeError):
-            raise error("WF592", path="standard output", reason=problem.strerror or problem) from problem
+        silence()
+        if isinstance(problem, BrokenPipeError):
+            raise
+        raise error("WF592", path="standard output", reason=problem.strerror or problem) from problem
 
 
 def _list_passes() -> str:
@@ -204,8 +207,16 @@ def _list_passes() -> str:
     return "".join(f"{p.name:<{width}}  {p.summary}\n" for p in PASSES)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help goes where the output goes."""
+
+    def print_help(self, _file: object = None) -> None:
+        """Prints the help; argparse itself says nothing where it cannot."""
+        _print(self.format_help())
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="warpfold-opt",
         description="run a pass pipeline over MLIR text, with the fold dialect and warpfold's passes",
         epilog=_HELP,
@@ -230,8 +241,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; 0 when every part of the input did as it should, else 1."""
-    options = _parser().parse_args(argv)
+    settle("utf-8")
     try:
+        options = _parser().parse_args(argv)
         if options.list_passes:
             _print(_list_passes())
             return 0
@@ -245,6 +257,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WarpfoldError as problem:
         print(f"warpfold-opt: error: {problem}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        return CLOSED
     except KeyboardInterrupt:
         print("warpfold-opt: interrupted: nothing was written", file=sys.stderr)
         return INTERRUPTED

@@ -10,6 +10,7 @@ import sys
 import click
 
 from .. import __version__
+from ..compiler.standard import settle
 from .group import USAGE, Commands, full
 from .machine import bench, doctor, grid, tune
 from .options import examples
@@ -48,6 +49,7 @@ for command in (run, compile, explain, check, ladder, tune, spread, profile, san
 
 def main() -> None:
     """The entry of the command line."""
+    settle()
     try:
         cli(prog_name="warpfold")
     except OSError as e:  # from help and version, which are printed before a command begins

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import sys
 import warnings
 from typing import Any
 
 import click
+
+from ..compiler.standard import silence
 
 WRONG, USAGE, INTERRUPTED, CLOSED = 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports for SIGINT and SIGPIPE."""
@@ -18,12 +19,18 @@ WRONG, USAGE, INTERRUPTED, CLOSED = 1, 2, 130, 141
 class Commands(click.Group):
     """The group of commands: warpfold's errors end in exit code 2."""
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Reads the words of the command line, and prints the help that they ask for."""
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:  # which click would end in exit code 1
+            silence()
+            sys.exit(CLOSED)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
         from ..compiler.errors import WarpfoldError
 
-        if sys.stdout is None:  # where the shell closed it: >&-
-            _silence()
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warn
@@ -38,7 +45,7 @@ class Commands(click.Group):
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            _silence()
+            silence()
             ctx.exit(CLOSED)
         except OSError as e:
             full(e)
@@ -72,12 +79,7 @@ def full(e: OSError) -> None:
     """Says that standard output takes no more; any other error goes on."""
     from ..compiler.errors import error
 
-    if e.errno != errno.ENOSPC:
+    if e.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF):
         raise e
-    _silence()
+    silence()
     click.echo(error("WF505", path="standard output", reason=e.strerror).render(), err=True)
-
-
-def _silence() -> None:
-    """Leaves standard output alone for good: Python's last flush would complain of what it could not write."""
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123

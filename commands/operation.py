@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import linecache
+import os
 import sys
 import sysconfig
 import traceback
@@ -35,7 +36,7 @@ def operation(text: str) -> What:
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if path.endswith(".py"):
-        return _of_file(path, name)
+        return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # whatever the locale makes of it
     if text not in library.FUNCTIONS:
         raise error("WF801", name=text, near=near(text, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
     return text

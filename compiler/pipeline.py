@@ -167,7 +167,9 @@ def _superfluous(step: Pass, stages: dict[str, int]) -> bool:
 def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
     """Saves the IR that a step was given; its path, and the command that fails in the same way."""
     try:
-        with tempfile.NamedTemporaryFile("w", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False) as f:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False
+        ) as f:
             f.write(printed(operation))
     except OSError as e:  # which must not hide what failed
         return f"no file ({e.strerror or e})", "the same call"

@@ -91,12 +91,9 @@ def test_a_folder_whose_name_begins_like_a_foreign_one_is_the_users(
     assert place == f"  at {file}:3: RATIO = 1 / 0"
 
 
-def test_help_into_a_full_or_closed_output_is_no_traceback() -> None:
+def test_help_into_a_full_output_is_no_traceback() -> None:
     command = [sys.executable, "-m", "warpfold.cli"]
     with open("/dev/full", "w") as full:  # noqa: PTH123
         found = subprocess.run([*command, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert found.returncode == 2
     assert found.stderr.startswith("WF505: cannot write standard output")
-    words = " ".join([*command, "explain", "sum", "--shape", "8", ">&-"])
-    closed = subprocess.run(["sh", "-c", words], stderr=subprocess.PIPE, text=True, check=False)
-    assert (closed.returncode, closed.stderr) == (0, "")

@@ -238,7 +238,7 @@ def test_a_full_or_closed_standard_output_is_no_traceback(write: Any) -> None:
     os.close(reader)
     found = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
-    assert (found.returncode, found.stderr) == (0, "")
+    assert (found.returncode, found.stderr) == (141, "")
 
 
 def test_an_interrupt_is_no_traceback(write: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
