@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -24,6 +25,8 @@ MOST = 4096
 """Results in which numbers are planted; the others keep their random ones."""
 
 
+RARE = 8
+"""Of so many rows of truth values one is of one value."""
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, without their whole part, are spread evenly, however many there are."""
 
@@ -53,8 +56,8 @@ def from_seed(
     reduced = {a % max(1, len(shape)) for a in (range(len(shape)) if axes is None else axes)}
     if plain in _PLANTED and 0 not in shape:
         _PLANTED[plain](rng, [_Rows(x, reduced) for x in found])
-    if plain != name:
-        _leave_out(rng, found[0], tuple(reduced))
+    if plain != name and 0 not in shape:
+        _leave_out(rng, _Rows(found[0], reduced), tuple(reduced))
     return found
 
 
@@ -105,11 +108,12 @@ class _Rows:
         return (self.n_reduced - 1, 0)[k] if k < 2 else int(k * GOLDEN % 1 * self.n_reduced)
 
 
-def _extremes(rng: np.random.Generator, xs: list[_Rows]) -> None:
+def _extremes(rng: np.random.Generator, xs: list[_Rows], *, least: bool = False) -> None:
     """The greatest element at the end of the first row and the least at its beginning, in the second the other way.
 
-    Of four further rows one is positive, one negative, and in two the extremes are there several times. Of truth
-    values every other pair of rows has one that is not as the others are.
+    If the ``least`` is what is asked for, it is at the end of the first row. Of four further rows one is positive, one
+    negative, and in two the extremes are there several times. Of truth values every other pair of rows has one that is
+    not as the others are.
     """
     rows = xs[0]
     if rows.whole.dtype.kind == "b":
@@ -121,7 +125,7 @@ def _extremes(rng: np.random.Generator, xs: list[_Rows]) -> None:
         row = rows.row(k)
         numbers = row.astype(np.float64)
         if k < 2:
-            ends = (0, rows.n_reduced - 1)[:: 1 - 2 * k]
+            ends = (0, rows.n_reduced - 1)[:: -1 if (k == 1) ^ least else 1]
             for at, value in zip(ends, (numbers.min() - 1, numbers.max() + 1), strict=True):
                 rows.put(k, at, _fitting(value, row))
         elif k % 4 == 0:
@@ -142,16 +146,15 @@ def _fitting(value: float, row: Array) -> float:
 
 
 def _lone(other: bool) -> Callable[[np.random.Generator, list[_Rows]], None]:
-    """Rows of truth values, or of what counts as them, of which every other one has a single other value."""
+    """Rows of truth values, or of what counts as them, of which most have a single other value."""
 
     def plant(_rng: np.random.Generator, xs: list[_Rows]) -> None:
         rows = xs[0]
         true = rows.whole.astype(bool)
         rows.whole[...] = 0 if other else np.where(true, rows.whole, np.ones((), rows.whole.dtype))
         for k in rows.numbers:
-            at = rows.place(k)
-            if k < 2 or k % 2:
-                rows.put(k, at, 1 if other else 0)
+            if k % RARE < RARE - 1:
+                rows.put(k, rows.place(k), 1 if other else 0)
 
     return plant
 
@@ -200,26 +203,35 @@ def _levels(_rng: np.random.Generator, xs: list[_Rows]) -> None:
 
 
 def _nearly_alike(_rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """Arrays that are equal, but for one element of every other row."""
+    """Arrays that are equal, but for one element of most rows."""
     first, second = xs[0], xs[-1]
     second.whole[...] = first.whole.astype(second.whole.dtype)
     first.whole[...] = second.whole.astype(first.whole.dtype)
     for k in first.numbers:
         at = first.place(k)
-        if k < 2 or k % 2:
+        if k % RARE < RARE - 1:
             old = second.row(k)[np.unravel_index(at, second.reduced)]
             second.put(k, at, not old if second.whole.dtype.kind == "b" else 1 if old != 1 else 2)
 
 
-def _leave_out(rng: np.random.Generator, x: Array, reduced: tuple[int, ...]) -> None:
-    """An eighth of the elements are NaN, but no whole row is."""
-    if x.dtype.kind not in "biu":
-        out: Array = np.asarray(rng.random(x.shape) < 0.125)
-        x[out & ~out.all(axis=reduced, keepdims=True)] = np.nan
+def _leave_out(rng: np.random.Generator, rows: _Rows, reduced: tuple[int, ...]) -> None:
+    """An eighth of the elements are NaN, but no whole row is, nor are the ends of the first two."""
+    x = rows.whole
+    if x.dtype.kind in "biu":
+        return
+    ends = [
+        [rows.row(k)[np.unravel_index(at, rows.reduced)] for at in (0, rows.n_reduced - 1)] for k in rows.numbers[:2]
+    ]
+    out: Array = np.asarray(rng.random(x.shape) < 0.125)
+    x[out & ~out.all(axis=reduced, keepdims=True)] = np.nan
+    for k, (first, last) in enumerate(ends):
+        rows.put(k, 0, first)
+        rows.put(k, rows.n_reduced - 1, last)
 
 
 _PLANTED: dict[str, Callable[[np.random.Generator, list[_Rows]], None]] = {
-    **dict.fromkeys(("min", "max", "minmax", "ptp", "argmin", "argmax", "describe"), _extremes),
+    **dict.fromkeys(("max", "minmax", "ptp", "argmax", "describe"), _extremes),
+    **dict.fromkeys(("min", "argmin"), partial(_extremes, least=True)),
     **dict.fromkeys(("sum", "mean", "dot", "vecdot"), _signs),
     "all": _lone(False), "any": _lone(True), "count_nonzero": _zeros, "prod": _factors, "logsumexp": _levels,
     "allclose": _nearly_alike, "array_equal": _nearly_alike,
