@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .errors import error
+from .errors import error, near
 
 if TYPE_CHECKING:
     import numpy
@@ -123,7 +123,7 @@ def dtype(spec: object) -> DType:
             name = repr(spec).removeprefix("torch.")
     found = BY_NAME.get(str(name))
     if found is None:
-        raise error("WF105", dtype=name, known=" ".join(t.name for t in (*ALL, *STORED)))
+        raise error("WF105", dtype=f"{name}{_meant(str(name))}", known=" ".join(t.name for t in (*ALL, *STORED)))
     return found
 
 
@@ -149,6 +149,20 @@ def holds(t: DType, number: Any) -> bool:
         return False
     low, high = (0, 1) if t.kind == "bool" else (t.lowest, t.highest)
     return bool(low <= number <= high)
+
+
+def _meant(name: str) -> str:
+    """What a name without a type may stand for: a type that NumPy spells so, or one of which it is a slip."""
+    import numpy as np
+
+    try:
+        native = np.dtype(name).newbyteorder("=").name
+    except (TypeError, ValueError, SyntaxError):
+        native = ""
+    if native not in BY_NAME:
+        return near(name, BY_NAME)
+    order = ": results have the machine's byte order" if name.startswith((">", "<", "=")) else ""
+    return f" (write {native}{order})"
 
 
 def accumulator(t: DType) -> DType:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,20 @@ def test_complex_types_are_pairs_of_floats_that_accumulate_as_themselves() -> No
         assert not t.is_float
         assert not t.is_integer
     assert dtype(complex) == C128
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (">f8", "(write float64: results have the machine's byte order): expected one of bool i8"),
+        (">i4", "(write int32: results have the machine's byte order)"), (np.dtype(">f4"), "(write float32: results"),
+        ("double", "double (write float64): expected"),
+        ("float31", "float31 (did you mean float32 or float16?): expected"),
+        ("flaot32", "(did you mean float32"), ("nothing", "of type nothing: expected one of"),
+        ("datetime64[s]", "of type datetime64[s]: expected"),
+        ("f,f", "of type f,f"), (object, "of type object: expected"),
+    ],
+)  # fmt: skip
+def test_a_type_that_is_none_is_answered_with_what_may_be_meant(spec: object, text: str) -> None:
+    with pytest.raises(DTypeError, match=f"WF105: no rule for elements .*{re.escape(text)}"):
+        dtype(spec)
