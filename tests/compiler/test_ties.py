@@ -43,7 +43,7 @@ def program(what: Any, t: str, count: int) -> Any:
 @pytest.mark.parametrize("t", ["f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"])
 @pytest.mark.parametrize("name", FIRST)
 def test_programs_that_need_the_lowest_numbers_only(name: str, t: str) -> None:
-    for count in (100, 2**20, 2**33):
+    for count in (100, 2**33):
         assert only_breaks_ties(program(FIRST[name], t, count), count)
 
 
@@ -62,12 +62,12 @@ def test_a_number_that_grows_into_what_is_above_it() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_their_results_count_every_element(name: str) -> None:
     x = np.float32([1, 5, 3])
-    expanded = np.broadcast_to(x[:, None], (3, 40))
+    expanded = np.broadcast_to(x[:, None], (3, 9))
     assert wf.reduce(expanded, ALL[name]) == wf.reduce(expanded.copy(), ALL[name])
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_places_in_expanded_arrays_are_numpys(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     moves = [data.draw(st.booleans()) for _ in shape]
