@@ -26,7 +26,6 @@ _BY_FORM = {
            "bulk prefetches": "prefetch"},
     "st": {"asynchronous stores": "async", "bulk stores": "bulk"},
     "red": {"asynchronous reductions": "async"},
-    "atom": {"atomics of 128 bits": "b128"},
     "mma": {"sparse products": "sp", "ordered sparse products": "sp::ordered_metadata",
             "block-scaled products": "block_scale", "products of 4-bit and 1-bit numbers": "s4 u4 b1",
             "products of 4-bit and 6-bit floats": "e3m2 e2m3 e2m1", "products of quads": "m8n8k4.f16"},

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulator_harness import DATA, HEADER, run
+from emulator_instructions import CASES
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
@@ -75,6 +76,13 @@ def test_every_kind_of_it_is_refused_when_reached_and_not_before(text: str) -> N
     assert (run(f"setp.ne.u32 p1, r0, r0; {guarded} st.global.u32 [d1], r0;", before=BEFORE) == np.arange(32)).all()
     with pytest.raises(EmulatorError, match=r"^WF721: the emulator does not run .*thread \(5, 0, 0\)"):
         run(f"setp.eq.u32 p1, r0, 5; {guarded}", before=BEFORE)
+
+
+def test_nothing_that_is_run_is_said_to_be_lacking() -> None:
+    assert not set(lacking._BY_OPCODE) & set(emulator.SUPPORTED)
+    assert set(lacking._BY_FORM) <= set(emulator.SUPPORTED)
+    words = (case.text.split()[0].split(".") for case in CASES)
+    assert [word for word in words if lacking.what(word[0], word[1:])] == []
 
 
 @pytest.mark.parametrize(
