@@ -162,7 +162,7 @@ NAMED = ["minmax", "mean_var", "describe", ("sum", "minmax"), program]
 
 
 @pytest.mark.parametrize("way", COPIES)
-@pytest.mark.parametrize("what", NAMED, ids=str)
+@pytest.mark.parametrize("what", NAMED, ids=lambda w: getattr(w, "__name__", str(w)))
 def test_results_with_names_are_the_same_again(what: Any, way: str) -> None:
     def same(a: Any, b: Any) -> None:
         assert type(a) is type(b)
