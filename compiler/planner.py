@@ -111,7 +111,12 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
 def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` with the walk that a combine needs, and room for its states."""
     if not task.monoid.commutative:
-        plan = replace(plan, walk="blocked", vector=1 if plan.fast == "reduced" else plan.vector)
+        if plan.vector_reduced > 1:
+            notes.forget({"vector"})
+            words = f"1 element(s) an access ({task.itemsize} bytes, single elements)"
+            notes.because(f"{words}: each thread takes a piece of its own, in order", "vector")
+            plan = replace(plan, vector=1)
+        plan = replace(plan, walk="blocked")
         notes.rejected.append(("walk=interleaved", f"{task.monoid.name} is not commutative: its order must be kept"))
     return fitting(task, plan, notes)
 
