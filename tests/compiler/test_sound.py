@@ -177,7 +177,7 @@ KINDS_OF_PLANS = [
 
 
 @pytest.mark.parametrize(("shape", "axis", "plan"), KINDS_OF_PLANS)
-@pytest.mark.parametrize("dtype", ["f16", "u8"])
+@pytest.mark.parametrize("dtype", ["float16", "uint8"])
 def test_every_kind_of_plan_is_saved_and_read(shape: Any, axis: Any, plan: str, dtype: str, tmp_path: Path) -> None:
     k = wf.compile("argmax" if plan == "" and 0 not in shape else "sum", shape, dtype, axis=axis, plan=plan)
     k.save(tmp_path / "k")
