@@ -62,9 +62,16 @@ def compile_program(
 
 
 def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:
-    """The IR after every step of lowering the tensor program ``source``, the program itself first."""
+    """The IR after every step of lowering the tensor program ``source``, the program itself first.
+
+    Raises:
+        FileError: WF514 for a file's program that is none.
+    """
     with session():
-        module = ir.Module.parse(source)
+        try:
+            module = ir.Module.parse(source)
+        except ir.MLIRError as e:
+            raise error("WF514", reason=str(e).strip()) from e
         return [Stage("program", source), *run(steps, module, snapshots=True)]
 
 

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 from .errors import FileError, error
@@ -170,7 +169,7 @@ def _place(path: Name) -> Path | None:
 
 def _beside(place: Path, mode: int = 0o600) -> Path:
     """A new empty file in the folder of ``place``; the process's mask applies to ``mode``."""
-    temporary = place.parent / f"{PREFIX}{token_hex(8)}"
+    temporary = place.parent / f"{PREFIX}{os.urandom(8).hex()}"
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
     return temporary
 

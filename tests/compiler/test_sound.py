@@ -155,6 +155,18 @@ def test_ptx_must_have_the_kernels_that_the_file_names(
     assert problem in str(caught.value)
 
 
+def test_a_program_that_does_not_parse_is_told_when_its_stages_are_asked_for(
+    files: dict[str, Any], tmp_path: Path
+) -> None:
+    made = files["rows"] | {"source": files["rows"]["source"].replace("    return", "    retrun")}
+    (tmp_path / "k").write_bytes(sealed(made))
+    k = wf.load(tmp_path / "k")
+    with pytest.raises(
+        FileError, match=r"^WF514: the tensor program of this artifact is none: (?s:.*)'retrun' is unknown"
+    ):
+        _ = k.stages
+
+
 @pytest.mark.parametrize("body", [b"[" * 10**5, b'{"name": ' + b"1" * 5000 + b"}", b"null", b"\xff", b"NaN"])
 def test_json_of_another_format(body: bytes, tmp_path: Path) -> None:
     (tmp_path / "k").write_bytes(MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
