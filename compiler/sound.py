@@ -32,9 +32,9 @@ _PARAM = re.compile(r"\.param\s+\.(\w+)")
 _THREADS = re.compile(r"\.maxntid (\d+), 1, 1\b")
 _CLUSTER = re.compile(r"\.reqnctapercluster 1, (\d+), 1\b")
 _SHARED = re.compile(r"\.shared \.align \d+ \.b8 \w+\[(\d+)\]")
-_FUNCTION = re.compile(r"func\.func @(\w+)\((.*?)\) -> (.*?) attributes \{(.*)\} ?[{]?")
-_STATE = re.compile(r"commutative = (?:true|false), dims = [^}]*\} : .* -> (.*)")
-_TENSOR = re.compile(r"tensor<(?:\?x)*(\w+)>")
+_FUNCTION = r"func\.func @(\w+)\((.*?)\) -> (.*?) attributes \{(.*)\} ?[{]?"
+_STATE = r"commutative = (?:true|false), dims = [^}]*\} : .* -> (.*)"
+_TENSOR = r"tensor<(?:\?x)*(\w+)>"
 
 
 class UnsoundError(ValueError):
@@ -61,13 +61,16 @@ def expect_sound(a: Artifact) -> None:
     for kernel, outline in zip(a.kernels, expected, strict=True):
         _kernel(a, kernel, outline)
     _code(a)
-    _program(a, expected)
     _interface(a)
 
 
 def expect_whole(a: Artifact) -> None:
-    """Raises ``UnsoundError`` for an entry of the cache, which does not say what arrays it takes and what it gives."""
+    """Raises ``UnsoundError`` where a file that stands alone does not say all, or other than its tensor program.
+
+    An entry of the cache is compared with what its caller would compile instead.
+    """
     _expect(a.arrays and a.results, "it does not say what arrays it takes and gives, as an entry of the cache")
+    _program(a, outlines(a.name, a.main.facts, a.plan, len(a.state)))
 
 
 def _plan(a: Artifact, plan: Plan) -> None:
@@ -126,8 +129,8 @@ def _code(a: Artifact) -> None:
 
 def _program(a: Artifact, expected: Sequence[Outline]) -> None:
     """The tensor program: for each kernel its types, its facts and its plan."""
-    functions = {f[1]: f for f in _FUNCTION.finditer(a.source)}
-    states = [_TENSOR.findall(line[1]) for line in _STATE.finditer(a.source)]
+    functions = {f[1]: f for f in re.finditer(_FUNCTION, a.source)}
+    states = [re.findall(_TENSOR, line[1]) for line in re.finditer(_STATE, a.source)]
     _expect(len(functions) == len(states) == len(expected), "its program has not a function for each kernel")
     _expect(all(s == _spelled(a.state) for s in states), "its state is not that of its program")
     for o in expected:
@@ -137,7 +140,7 @@ def _program(a: Artifact, expected: Sequence[Outline]) -> None:
         text = f'fold.facts = {_attributes(o.facts)}, fold.plan = {_attributes(o.plan)}, fold.target = "{a.arch}"'
         _expect(text in function[4], f"the facts, the plan or the target of {o.name} are not those of its program")
         inputs, outputs = a.inputs if o.role == "main" else a.state, a.state if o.role == "init" else a.outputs
-        types = [_TENSOR.findall(function[2]), _TENSOR.findall(function[3])]
+        types = [re.findall(_TENSOR, function[2]), re.findall(_TENSOR, function[3])]
         _expect(types == [_spelled(inputs), _spelled(outputs)], f"the types of {o.name} are not those of its program")
 
 

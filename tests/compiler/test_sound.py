@@ -105,7 +105,7 @@ def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any
         (("kernels", 0, "name"), "other", "it has the kernels other: expected sum"),
         (("kernels", 0, "role"), "second", "it has 0 main kernels: expected one"),
         (("state",), ["f64"], "its state is not that of its program"),
-        (("inputs",), ["i32"], "the types of sum are not those of its program"),
+        (("inputs",), ["i32"], "its arrays are not those of its inputs"),
         (("results",), ["f64"], "its results are not those of its outputs"),
         (("arrays",), ["f32", "f32"], "its arrays are not those of its inputs"),
         (("arrays",), [], "it does not say what arrays it takes and gives, as an entry of the cache"),
