@@ -20,7 +20,6 @@ from .functions import isnan, where
 from .graph import Expr, MonoidGraph, widest
 from .monoid import Monoid, monoid, positional, variadic
 from .names import dtype as as_dtype
-from .semigroup import adjoined, neutral
 from .storage import Value, join, split
 from .trace import Sym, caller, cast, constant, foreign
 
@@ -179,13 +178,23 @@ def _folded(
     flat = [s for v in values for s in split(v)]
     if widest(s.expr.space for s in flat) == "kept":
         raise error("WF211", name=m.name, where=caller())
-    padded = m.has_identity or neutral(graph)
-    graph = replace(graph if padded else adjoined(graph), has_identity=m.has_identity or begun)
+    padded, graph = _with_identity(m, graph)
+    graph = replace(graph, has_identity=m.has_identity or begun)
     if padded:
         return join(types, _reduced(graph, _masked(flat, graph, mask), at)), None
     some = constant(True, BOOL) if mask is None else mask
     found, *state = _reduced(graph, [some, *flat], at)
     return join(types, state), found
+
+
+def _with_identity(m: Monoid, graph: MonoidGraph) -> tuple[bool, MonoidGraph]:
+    """Whether the constant that pads is neutral, and the monoid, with an identity adjoined if it is not."""
+    if m.has_identity:
+        return True, graph
+    from .semigroup import adjoined, neutral  # which sums, the most common call, do not ask
+
+    padded = neutral(graph)
+    return padded, graph if padded else adjoined(graph)
 
 
 def _masked(flat: list[Sym], graph: MonoidGraph, mask: Sym | None) -> list[Sym]:

@@ -1,4 +1,4 @@
-"""The public functions: ``reduce`` and the named reductions, ``compile`` and ``load``."""
+"""The public functions: ``reduce`` and the named reductions, and ``compile``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import wraps
 from operator import index, is_
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..compiler.target import DEFAULT, target
 from ..compiler.trace import caller
 from . import finds
 from .arrays import from_numpy, view
-from .compiled import Compiled, load
 from .dlpack import contiguous
 from .execute import Arrays, prepared, run
 from .opaque import opaque
@@ -31,6 +30,9 @@ from .prepare import Request, Shape, all_parts, artifact, prepare, traced
 from .recall import Memo, arrays_of, asked, named
 from .recipe import MISS
 from .what import params_of
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
 
 Axis = int | Sequence[int] | None
 OPTIONS = {
@@ -347,6 +349,8 @@ def compile(
         "determinism": determinism,
         "most": found.most,
     }
+    from .compiled import Compiled  # which a reduction of an array does not ask
+
     return Compiled(replace(made, axis=axes, **facts))
 
 
@@ -369,4 +373,4 @@ def plan_for(
     return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
 
 
-__all__ = ["array_equal", "compile", "dot", "load", "plan_for", "reduce", "vecdot", *library.FUNCTIONS]
+__all__ = ["array_equal", "compile", "dot", "plan_for", "reduce", "vecdot", *library.FUNCTIONS]

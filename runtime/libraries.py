@@ -18,7 +18,7 @@ import numpy as np
 from ..compiler.dtypes import BOOL, DType, dtype
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.trace import Sym, caller, foreign
-from . import dlpack, pytorch, values
+from . import dlpack, pytorch
 from .backend import CPU, DEVICES, Device, View
 from .dlpack import refusal
 
@@ -196,6 +196,8 @@ def _settled(device: Device, made: Any) -> Any:
 
 # --- Every other object ------------------------------------------------------------------------------------------
 def _read_other(x: Any) -> View:
+    from . import values  # which arrays of known libraries do not ask
+
     if isinstance(x, np.generic):
         return _copied(np.array(x))
     if isinstance(x, Sym) or foreign(x):

@@ -32,7 +32,6 @@ from ..compiler.repeats import taken_out
 from ..compiler.storage import parts
 from ..compiler.target import Target
 from ..compiler.task import Choice, Task
-from ..compiler.ties import only_breaks_ties
 from . import cache, finds, recall
 from .what import Params, What, function_of, given, hashable
 
@@ -192,12 +191,18 @@ def prepare(
     ordered, indexed = not program.monoid.commutative, program.uses_index
     strides = [s.strides for s in inputs], [s.strides for s in outputs]
     geometry = collapse(shape, request.axes, *strides, ordered=ordered, indexed=indexed)
-    numbered = indexed and not only_breaks_ties(program, geometry.n_reduced)
+    numbered = indexed and not _only_breaks_ties(program, geometry.n_reduced)
     geometry = taken_out(geometry, len(inputs), ordered=ordered, indexed=numbered)
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms, request.determinism)
     choice = planner.choose(task, request.options)
     return Prepared(found, task, choice if request.options else finds.better(task, choice, device))
+
+
+def _only_breaks_ties(program: Program, count: int) -> bool:
+    from ..compiler.ties import only_breaks_ties  # which programs that number no elements do not ask
+
+    return only_breaks_ties(program, count)
 
 
 def forget() -> None:

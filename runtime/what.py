@@ -10,13 +10,11 @@ from typing import Any, Union
 import numpy as np
 
 from ..compiler import library
-from ..compiler.accumulation import contributions, registers
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.fold import folded, uses, within
 from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
 from ..compiler.names import dtype as as_dtype
 from ..compiler.programs import named
-from ..compiler.spelling import unknown
 from ..compiler.trace import cast
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
@@ -140,6 +138,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
     Without a lift the elements are the state: in the types in which they accumulate if the combine computes, else
     mapped to the width of registers and back at the end.
     """
+    from ..compiler.accumulation import contributions, registers  # which the built-in reductions do not ask
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)
@@ -201,6 +200,8 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     found: dict[str, Any] = {}
     for key, value, _ in params:
         if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
+            from ..compiler.spelling import unknown
+
             raise unknown(name, key, named, array=any(p.name == key for p in accepted))
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():

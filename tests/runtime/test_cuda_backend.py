@@ -17,6 +17,7 @@ from fake_driver import FakeDriver, Status
 from warpfold.compiler.errors import ArgumentError, BackendError
 from warpfold.runtime import arrays, cuda_backend, cuda_driver
 from warpfold.runtime.backend import Device
+from warpfold.runtime.compiled import load
 from warpfold.runtime.cuda_backend import CudaBackend
 
 __all__ = ["backend", "driver"]
@@ -446,7 +447,7 @@ def test_gpu_machine_code_runs(tmp_path: Path) -> None:
     made = cuda_backend.backend(0)
     path = tmp_path / "sum.wf"
     api.compile("sum", (1000,), arch=made.target.arch).save(path, cubins=[made.target.arch])
-    assert api.load(path)(np.ones(1000, np.float32), device="cuda") == 1000
+    assert load(path)(np.ones(1000, np.float32), device="cuda") == 1000
 
 
 @pytest.mark.gpu
