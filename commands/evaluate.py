@@ -81,21 +81,21 @@ class Evaluator:
 
     def known(self, levels: int) -> list[Known]:
         """Every result with its error, on a device where an element passes through ``levels`` combines."""
-        factor = self.how.weighted(levels, max(0, self.n_reduced - 1).bit_length())
         memo: dict[str, Known] = {}
         with np.errstate(all="ignore"):
             for e in walk(self.program.outputs):
                 if e.space != "element" and e.op not in ("reduce", "iota"):
-                    memo[e.digest] = self._after(e, memo, factor)
+                    memo[e.digest] = self._after(e, memo, levels)
         return [self._row(memo[o.digest]) for o in self.program.outputs]
 
     def _row(self, k: Known) -> Known:
         shape = (self.n_kept,)
         return Known(np.broadcast_to(k.value, shape), None if k.error is None else np.broadcast_to(k.error, shape))
 
-    def _after(self, e: Expr, memo: dict[str, Known], factor: float) -> Known:
+    def _after(self, e: Expr, memo: dict[str, Known], levels: int) -> Known:
         """One node after the folds."""
         if e.op == "result":
+            factor = self.how.weighted(levels, max(0, self.n_reduced - 1).bit_length(), e.dtype)
             return running.scaled(self.states[e.args[0].digest].values[e.value], factor)  # type: ignore[call-overload]
         if e.op == "count":
             return Known(np.asarray(self.n_reduced, wide(e.dtype)))

@@ -10,6 +10,7 @@ import pytest
 import warpfold as wf
 from warpfold.commands import adjoints, running
 from warpfold.commands.evaluate import Evaluator
+from warpfold.commands.reference import check
 from warpfold.commands.running import Analysis, Known
 from warpfold.compiler.dtypes import BOOL, F16, F32, F64, I64, dtype
 from warpfold.compiler.graph import Expr
@@ -144,3 +145,15 @@ def test_allowances_are_relative_to_the_result() -> None:
         normal = np.abs(found.value) > 1e-37
         assert normal.any()
         assert (found.error[normal] <= 3e-5 * np.abs(found.value[normal])).all()
+
+
+@pytest.mark.parametrize(("name", "squares"), [("sum", False), ("norm", True)])
+@pytest.mark.parametrize("log", [12, 16, 20, 22])
+def test_long_chains_of_numbers_of_one_sign_are_within(name: str, squares: bool, log: int) -> None:
+    """One thread adds up all elements: its roundings lean to one side, and a missing 64th is seen all the same."""
+    x = np.random.default_rng(log).standard_exponential(1 << log, np.float32)
+    total = np.cumsum(x * x if squares else x, dtype=np.float32)[-1]  # from left to right
+    evaluator = Evaluator(program(FUNCTIONS[name], (dtype("f32"),)), [x], (0,), random=True)
+    for share, passed in ((1, True), (63 / 64, False)):
+        got = np.asarray([np.sqrt(total * share * share) if squares else total * share], np.float32)
+        assert check(None, evaluator, [x], (0,), [got], 1 << log)[0].passed is passed
