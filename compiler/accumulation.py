@@ -18,7 +18,7 @@ from .dtypes import BOOL, DType, accumulator, compute
 from .errors import Location, TraceError, WarpfoldWarning, error
 from .fold import folded, typed_values, uses
 from .graph import Expr, walk
-from .monoid import Monoid
+from .monoid import Monoid, defined, nothing
 from .names import dtype as as_dtype
 from .storage import Value, split
 from .trace import Sym, caller, foreign
@@ -112,9 +112,17 @@ def _lifted(m: Monoid, elements: Sequence[Value]) -> list[Any]:
         None if all(a is b for a, b in zip(wide, elements, strict=True)) else _or_none(lambda: _several(lift(*wide)))
     )
     if after is None:
-        return _several(lift(*elements))
+        return _several(_contribution(m, elements))
     before = _or_none(lambda: _several(lift(*elements)))
     return after if before is None or _gains(_all_of(m, before), _all_of(m, after)) else before
+
+
+def _contribution(m: Monoid, elements: Sequence[Value]) -> Any:
+    """What the lift returns, which must be something."""
+    got = m.lift and m.lift(*elements)
+    if got is None:
+        raise nothing("the lift of", m.name, "what an element contributes to the state", defined(m.lift))
+    return got
 
 
 def _all_of(m: Monoid, values: Sequence[Any]) -> tuple[Expr, ...] | None:

@@ -26,12 +26,14 @@ class Complex(Symbolic):
 
     __slots__ = ("imag", "real")
     __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
     symbolic = True
     """Tells the operators of ``Sym`` to leave the operation to this class."""
 
     def __init__(self, real: Sym, imag: Sym) -> None:
         self.real, self.imag = real, imag
+
+    def __hash__(self) -> int:
+        raise error("WF252", where=caller())
 
     @property
     def dtype(self) -> DType:

@@ -20,6 +20,7 @@ from .functions import isnan, where
 from .graph import Expr, MonoidGraph, widest
 from .monoid import Monoid, monoid, positional, variadic
 from .names import dtype as as_dtype
+from .spelling import irreducible
 from .storage import Value, join, split
 from .trace import Sym, caller, cast, constant, foreign
 
@@ -128,7 +129,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
 def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) -> Any:
     """What ``fold`` gives, for a line of the user's."""
     if not isinstance(m, Monoid):
-        raise error("WF130", kind=f"a {type(m).__name__}", expected="a monoid", where=at)
+        raise irreducible(m, folds=True, where=at)
     found = count_of(m.identity)
     if found is not None and found != len(values):
         raise error("WF210", name=m.name, found=found, expected=len(values), where=m.location if m.lift else caller())

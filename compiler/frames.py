@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 from .errors import Location, WarpfoldError, error
 from .outside import LIBRARIES
-from .trace import caller
+from .trace import LIBRARY, caller
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,8 +35,8 @@ def shown(e: Exception) -> Exception:
 
     An exception without a code that no function of the user's raised is a fault of ours, and keeps all its frames.
     """
-    if isinstance(e, WarpfoldError) and e.location is None:
-        e.locate(caller())
+    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file == LIBRARY):
+        e.locate(caller() or e.location)  # a mistake that shows in a built-in function is its caller's
     if os.environ.get("WARPFOLD_TRACEBACK") == "full" or not (isinstance(e, WarpfoldError) or users_line(e)):
         return e
     link: BaseException | None = e

@@ -14,15 +14,14 @@ from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .dtypes import BOOL, DType
-from .errors import Location, error
+from .errors import Location, WarpfoldError, error
 from .frames import Tracing
 from .graph import Expr, MonoidGraph, walk
 from .outside import outside
+from .spelling import irreducible, unknown
 from .storage import Value, join, parts, split
 from .trace import Sym, caller, cast, constant, foreign
 
-REDUCING = "a monoid, a function, a name, or a tuple of them"
-"""What a caller may reduce with, as messages say it."""
 P = ParamSpec("P")
 R = TypeVar("R")
 Identity = Callable[..., Any] | tuple[Any, ...] | list[Any] | float | int | bool | None
@@ -156,7 +155,7 @@ def _parameters(function: Any) -> Collection[inspect.Parameter]:
         return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
     except (TypeError, ValueError):  # a number; a built-in function such as max
         kind = getattr(function, "__name__", type(function).__name__)
-        raise error("WF130", kind=f"a {kind}", expected=REDUCING, where=caller()) from None
+        raise irreducible(function, f"a {kind}", where=caller()) from None
 
 
 def _by_name(make: Callable[P, R]) -> Callable[P, R]:
@@ -166,6 +165,10 @@ def _by_name(make: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if args:
             raise error("WF242", found="a function" if callable(args[0]) else repr(args[0]), where=caller())
+        known = keywords(make)
+        for key in kwargs:
+            if key not in known:
+                raise unknown("wf.monoid", key, known, array=False, where=caller())
         return make(**kwargs)  # type: ignore[call-arg]
 
     return call
@@ -209,6 +212,14 @@ def monoid(
     >>> energy.parameters
     {'power': 2}
     """
+    for key, value in (("commutative", commutative), ("has_identity", has_identity), ("idempotent", idempotent)):
+        if not isinstance(value, bool):
+            raise error(
+                "WF138", option=key, value=value, expected="True or False", default=key != "idempotent", where=caller()
+            )
+    for key, f in (("lift", lift), ("finish", finish)):
+        if f is not None and not callable(f):
+            raise error("WF138", option=key, value=f, expected="a function", default="none", where=caller())
 
     def make(function: Callable[..., Any]) -> Monoid:
         name = getattr(function, "__name__", type(function).__name__)
@@ -234,6 +245,12 @@ def defined(function: Any) -> Location | None:
     return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))
 
 
+def nothing(role: str, name: str, expected: str, where: Location | None) -> WarpfoldError:
+    """The error for a user's function that has no return."""
+    return error("WF228", role=role, name=name, expected=expected, where=where)
+
+
+_MADE = "return what operators and warpfold's functions make of the two states, by a plain def with a return"
 _FROM_OUTSIDE = {"reduce": "wf.fold", "iota": "wf.index", "count": "wf.count", "input": "an element of an array"}
 """Nodes that a combine has no business with."""
 
@@ -246,7 +263,7 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
     with Tracing(m.name):
         got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
     if got is None:
-        raise error("WF228", name=m.name, where=m.location)
+        raise nothing("combine function", m.name, "the combined state", m.location)
     results = got if isinstance(got, tuple | list) else (got,)
     if len(results) != len(state):
         raise error("WF208", name=m.name, expected=len(state), found=len(results), where=m.location)
@@ -266,7 +283,9 @@ def _result(m: Monoid, position: int, given: Any, t: DType) -> Value:
     if found != t or not (isinstance(given, Sym) or foreign(given)):
         where = given.expr.where if isinstance(given, Sym) and given.expr.where else m.location
         came = found.name if isinstance(found, DType) else type(given).__name__
-        raise error("WF209", name=m.name, position=position, expected=t.name, found=came, where=where)
+        typed = isinstance(found, DType) and (isinstance(given, Sym) or foreign(given))
+        remedy = f"cast it: wf.cast(value, '{t.name}')" if typed else _MADE
+        raise error("WF209", name=m.name, position=position, expected=t.name, found=came, remedy=remedy, where=where)
     return given  # type: ignore[no-any-return]
 
 

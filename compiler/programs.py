@@ -19,7 +19,7 @@ from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .frames import Tracing
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
-from .monoid import Monoid, defined, keywords
+from .monoid import Monoid, defined, keywords, nothing
 from .storage import Value, parts, split, value
 from .trace import Sym, foreign
 
@@ -129,6 +129,8 @@ def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Struc
             fields,
             tuple(_structure(name, v, leaves, function) for v in got),
         )
+    if got is None:
+        raise nothing("the function of", name, "results made with wf.fold", defined(function))
     if not isinstance(got, Sym) and not foreign(got):
         raise error("WF212", name=name, position=len(leaves), where=defined(function))
     leaves.append(got)

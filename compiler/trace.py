@@ -16,13 +16,14 @@ from types import FrameType
 from typing import Any
 
 from .dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype
-from .errors import Location, error
+from .errors import Location, WarpfoldError, error
 from .graph import Expr, widest
 
 _ROOT = Path(__file__).parent.parent
 _OURS = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), str(_ROOT / "__init__.py"))
 _COMMANDS = str(_ROOT / "commands") + os.sep
-_LIBRARY = str(_ROOT / "compiler" / "library.py")
+LIBRARY = str(_ROOT / "compiler" / "library.py")
+"""Where the built-in reductions are defined, as a user's are in files of theirs."""
 
 
 def caller() -> Location | None:
@@ -37,7 +38,7 @@ def caller() -> Location | None:
 
 
 def _is_machinery(file: str) -> bool:
-    return file.startswith(_OURS) and file != _LIBRARY
+    return file.startswith(_OURS) and file != LIBRARY
 
 
 def promote(a: DType, b: DType) -> DType:
@@ -59,6 +60,18 @@ def promote(a: DType, b: DType) -> DType:
     return dtype(np.result_type(a.numpy, b.numpy))
 
 
+def _no_entry(index: object, done: str) -> WarpfoldError:
+    found = "a slice" if isinstance(index, slice) else "..." if index is ... else repr(index)
+    return error("WF238", index=found, done=done, where=caller())
+
+
+def _numpys(function: Any) -> WarpfoldError:
+    """The error for a function of NumPy's that was called with a symbolic value."""
+    from .spelling import instead
+
+    return error("WF217", name=function.__name__, remedy=instead(function.__name__), where=caller())
+
+
 class Symbolic:
     """What no symbolic value can do, a number or a pair of them: be looked at while a function is traced."""
 
@@ -71,7 +84,13 @@ class Symbolic:
         raise error("WF202", where=caller())
 
     def __getitem__(self, index: object) -> Any:
-        raise error("WF238", index="a slice" if isinstance(index, slice) else repr(index), where=caller())
+        raise _no_entry(index, "asked for")
+
+    def __setitem__(self, index: object, _: object) -> None:
+        raise _no_entry(index, "assigned to")
+
+    def __delitem__(self, index: object) -> None:
+        raise _no_entry(index, "deleted")
 
     def __matmul__(self, other: object) -> Any:
         raise error("WF239", where=caller())
@@ -115,10 +134,12 @@ class Sym(Symbolic):
     """A symbolic scalar of a tensor program; supports Python's operators and those of ``functions.py``."""
 
     __slots__ = ("expr",)
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
+
+    def __hash__(self) -> int:  # beside an __eq__ it is not inherited
+        raise error("WF252", where=caller())
 
     @property
     def dtype(self) -> DType:
@@ -135,11 +156,11 @@ class Sym(Symbolic):
         """Operators with a NumPy scalar on the left come here; NumPy's own functions are no functions of symbols."""
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)
         if operation is None or method != "__call__" or options:
-            raise error("WF217", name=ufunc.__name__, where=caller())
+            raise _numpys(ufunc)
         return operation(*(i if isinstance(i, Sym) else sym(i) for i in inputs))
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
-        raise error("WF217", name=function.__name__, where=caller())
+        raise _numpys(function)
 
     def __add__(self, other: Any) -> Sym:
         return _arithmetic("add", self, other)

@@ -17,8 +17,9 @@ from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.frames import outermost, shown
 from ..compiler.geometry import normalize_axes
-from ..compiler.monoid import REDUCING, Monoid
+from ..compiler.monoid import Monoid
 from ..compiler.names import dtype as named_dtype
+from ..compiler.spelling import irreducible
 from ..compiler.target import DEFAULT, target
 from ..compiler.trace import caller
 from . import finds
@@ -100,7 +101,7 @@ def reduce(
     """
     if what is None:
         if len(xs) < 2:
-            raise error("WF130", kind="nothing", expected=REDUCING)
+            raise irreducible(None, "nothing", where=caller())
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
     usual = not params and all(map(is_, how.values(), _USUAL))
@@ -136,6 +137,8 @@ def _reduced(
     """``reduce`` from the arguments to the launch, whatever was seen before."""
     check_options(nan=nan, determinism=determinism)
     if any(isinstance(x, str | Monoid) for x in xs):
+        if hasattr(what, "__array__"):
+            raise irreducible(what)
         raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
     arrays = Arrays.of(xs, device, where)
     axes = normalize_axes(axis, len(arrays.shape))

@@ -17,9 +17,9 @@ from ..compiler import planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.frames import outermost
 from ..compiler.geometry import normalize_axes
-from ..compiler.monoid import REDUCING
 from ..compiler.plan import Determinism
 from ..compiler.programs import Nan
+from ..compiler.spelling import irreducible
 from ..compiler.task import Choice, Task
 from . import finds
 from .execute import Arrays, prepared
@@ -113,7 +113,7 @@ def autotune(
     """
     if what is None:
         if len(xs) < 2:
-            raise error("WF130", kind="nothing", expected=REDUCING)
+            raise irreducible(None, "nothing")
         *xs, what = xs  # type: ignore[assignment]
     search = Search.of(xs, what, axis, where, nan, determinism, params)
     return search.run(seconds)

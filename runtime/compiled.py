@@ -81,6 +81,7 @@ class Compiled:
 
         return stages(self.artifact.source, steps(target(self.artifact.arch)))
 
+    @outermost
     def save(self, path: str | os.PathLike[str], *, cubins: Sequence[str] = ()) -> None:
         """Writes one file that ``wf.load`` runs without MLIR.
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
@@ -88,6 +90,8 @@ class Arrays:
 
         What is made lies in memory as the inputs do, or in ``order``: the results' axes, outermost first.
         """
+        if not isinstance(keepdims, bool | int | np.bool_):
+            raise error("WF138", option="keepdims", value=keepdims, expected="True or False", default=False)
         shape, own = _results(self.shape, tuple([v.strides for v in self.inputs]), axes, keepdims)
         order = own if order is None else order
         made = [libraries.allocate(self.first, shape, t, order) for t in (() if out is not None else types)]

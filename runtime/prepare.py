@@ -22,13 +22,14 @@ from ..compiler.graph import Program
 from ..compiler.kernels import without_code
 from ..compiler.lazy import lazy
 from ..compiler.lines import with_lines
-from ..compiler.monoid import REDUCING, Monoid
+from ..compiler.monoid import Monoid
 from ..compiler.narrow import narrowed
 from ..compiler.outside import outside
 from ..compiler.plan import Determinism
 from ..compiler.programs import Nan, Traced
 from ..compiler.programs import trace as trace_function
 from ..compiler.repeats import taken_out
+from ..compiler.spelling import irreducible
 from ..compiler.storage import parts
 from ..compiler.target import Target
 from ..compiler.task import Choice, Task
@@ -153,7 +154,7 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
         ArgumentError: WF104 when an empty reduction has no value.
     """
     if not hashable(request.what):
-        raise error("WF130", kind=f"a {type(request.what).__name__}", expected=REDUCING)
+        raise irreducible(request.what)
     n_reduced = prod(shape[a] for a in request.axes)
     size = (n_reduced >= MANY, n_reduced >= HUGE)
     found, narrow = _trace(request.what, arrays, request.params, request.masked, request.nan, *size, request.outside)

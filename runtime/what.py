@@ -12,9 +12,10 @@ import numpy as np
 from ..compiler import library
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.fold import folded, uses, within
-from ..compiler.monoid import REDUCING, Monoid, defined, keywords, positional, variadic
+from ..compiler.monoid import Monoid, defined, keywords, positional, variadic
 from ..compiler.names import dtype as as_dtype
 from ..compiler.programs import named
+from ..compiler.spelling import irreducible, reduction, unknown
 from ..compiler.trace import cast
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
@@ -97,10 +98,11 @@ def function_of(what: What) -> Callable[..., Any]:
     if isinstance(what, Monoid):
         return library.OF_MONOID.get(what) or _folding(what)
     if isinstance(what, tuple):
-        raise error("WF130", kind="an empty tuple", expected=REDUCING)
-    if not callable(what):
-        raise error("WF130", kind=f"a {type(what).__name__}", expected=REDUCING)
-    return what
+        raise irreducible(what, "an empty tuple")
+    function: Any = what
+    if not callable(function) or isinstance(function, type) or reduction(function):
+        raise irreducible(function)
+    return function  # type: ignore[no-any-return]
 
 
 def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
@@ -195,13 +197,11 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
     try:
         accepted = inspect.signature(function).parameters.values()
     except ValueError:  # a built-in type or function that does not tell
-        raise error("WF130", kind=f"a {type(function).__name__}", expected=REDUCING) from None
+        raise irreducible(function) from None
     named = {p.name: p.default for p in accepted if p.kind is p.KEYWORD_ONLY}
     found: dict[str, Any] = {}
     for key, value, _ in params:
         if key not in named and not any(p.kind is p.VAR_KEYWORD for p in accepted):
-            from ..compiler.spelling import unknown
-
             raise unknown(name, key, named, array=any(p.name == key for p in accepted))
         found[key] = _like_default(name, key, value, named.get(key))
     for key, default in named.items():

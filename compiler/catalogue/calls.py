@@ -53,7 +53,7 @@ ROWS: Rows = {
             "parameters are baked into the kernel; pass arrays as inputs",
         ),
         "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
-        "WF130": ("cannot reduce with {kind}: expected {expected}", "see wf.monoid"),
+        "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
         "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
         "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
         "WF133": ("{name} has no identity: where= may leave a result without elements", "{remedy}"),

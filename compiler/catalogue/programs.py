@@ -13,12 +13,17 @@ ROWS: Rows = {
         ),
         "WF202": (
             "a symbolic scalar cannot be unpacked or iterated",
-            "the function sees one element at a time, and wf.fold goes through all; a state of several values comes as "
-            "a tuple where the monoid has one identity per value",
+            "the function sees one element at a time, and wf.fold goes through all, wf.count() of them; a state of "
+            "several values comes as a tuple where the monoid has one identity per value",
         ),
         "WF203": (
             "a symbolic value cannot become a Python {conversion}",
             "use wf.cast(x, dtype), and warpfold's functions (wf.exp, wf.sqrt, ...) in place of those of math or numpy",
+        ),
+        "WF252": (
+            "a symbolic value cannot be a key of a dict or a member of a set: it has no number while the function is "
+            "traced",
+            "keep values in a list or a tuple; for x in {{1, 2}} write (x == 1) | (x == 2)",
         ),
         "WF204": (
             "the constant {value} does not fit {dtype}: expected a whole number from {lowest} to {highest}",
@@ -26,7 +31,8 @@ ROWS: Rows = {
         ),
         "WF205": (
             "the function uses a value of type {kind}: expected a symbolic value or a Python number",
-            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction",
+            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction; "
+            "outside of one they have the functions of their own library",
         ),
         "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
         "WF207": (
@@ -39,7 +45,7 @@ ROWS: Rows = {
         ),
         "WF209": (
             "combine function {name} returns {found} as value {position}: expected {expected}, the type of the state",
-            "cast it: wf.cast(value, '{expected}')",
+            "{remedy}",
         ),
         "WF210": (
             "the identity of {name} has {found} value(s), and what is folded with it {expected}: expected as many, one "
@@ -67,7 +73,7 @@ ROWS: Rows = {
             "convert the value instead: wf.cast(x, dtype)",
         ),
         "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
-        "WF217": ("numpy.{name} is no function of symbolic values", "use an operator, or wf.{name} if there is one"),
+        "WF217": ("numpy.{name} is no function of symbolic values", "{remedy}"),
         "WF218": (
             "combine function {name} uses {what}: expected the values of its two states alone",
             "lift elements before the fold, and finish the state after it",
@@ -95,13 +101,13 @@ ROWS: Rows = {
             "the identity of {name} holds a {kind}: expected numbers of the state's types",
             "give one number per value of the state",
         ),
-        "WF228": ("combine function {name} returns nothing: expected the combined state", "end it with a return"),
+        "WF228": ("{role} {name} returns nothing: expected {expected}", "end it with a return"),
         "WF250": (
             "monoid {name} has no identity: expected identity=, the state that changes no other",
             "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",
         ),
         "WF238": (
-            "a symbolic value has no entries: {index} was asked for",
+            "a symbolic value has no entries: {index} was {done}",
             "the function sees one element, not the array: slice the array before the call, or choose by position with "
             "wf.where(wf.index() > 0, x, 0); a state of several values is a tuple where the monoid has one identity "
             "per value",
@@ -135,7 +141,8 @@ ROWS: Rows = {
     TraceAttributeError: {
         "WF229": (
             "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
-            "fold elements with wf.fold, convert one with wf.cast(x, dtype); wf has the functions of one value",
+            "fold elements with wf.fold, convert one with wf.cast(x, dtype); wf has the functions of one value, and "
+            "wf.count() is how many there are",
         ),
     },
 }

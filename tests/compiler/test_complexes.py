@@ -158,5 +158,5 @@ def test_a_symbol_is_no_python_number(mistake: Callable[..., Any], code: str) ->
 
 def test_a_complex_symbol_has_no_hash_and_says_what_it_is() -> None:
     assert repr(param(C64)) == "Complex(Sym(param: f32), Sym(param: f32))"
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(TypeError, match="WF252"):
         hash(param(C64))

@@ -183,7 +183,8 @@ def test_a_combine_returns_one_value_for_each_of_the_state(returned: Any, found:
 def test_a_combine_returns_the_types_of_the_state(function: Any, found: str) -> None:
     made = caught("WF209", lambda: monoid(identity=0)(function).typed(F32), function)
     assert f"returns {found} as value 0: expected f32, the type of the state" in made.message
-    assert made.remedy == "cast it: wf.cast(value, 'f32')"
+    typed = found in ("f64", "bool")
+    assert made.remedy.startswith("cast it: wf.cast(value, 'f32')" if typed else "return what operators and")
 
 
 @pytest.mark.parametrize("state", [(F32,), (F32, F32)])
@@ -245,7 +246,7 @@ def test_what_is_reduced_is_not_reduced_again() -> None:
         (lambda x: (fold(SUMS, x), x + 1), 1),
         (lambda x: 3, 0),
         (lambda x: count(F32), 0),
-        (lambda x: None, 0),
+        (lambda x: "x", 0),
     ],
 )
 def test_a_result_is_made_with_fold(function: Any, position: int) -> None:
@@ -335,12 +336,11 @@ def test_zeros_of_both_signs_are_different_identities() -> None:
 
 @pytest.mark.parametrize(
     ("make", "kind"),
-    [(lambda: monoid(identity=0)(max), "max"), (lambda: monoid(identity=0)(3), "int"),  # type: ignore[arg-type]
-     (lambda: monoid(identity=0, lift=3)(XOR.function), "int"), (lambda: monoid(identity=0, finish="x")(max), "max"),
-     (lambda: monoid(identity=0, finish="x")(XOR.function), "str")],
+    [(lambda: monoid(identity=0)(max), "builtins.max"), (lambda: monoid(identity=0)(3), "a int"),  # type: ignore[arg-type]
+     (lambda: monoid(identity=0, lift=max)(XOR.function), "builtins.max")],
 )  # fmt: skip
 def test_what_is_no_function_or_does_not_tell_its_parameters_is_refused(make: Any, kind: str) -> None:
-    with pytest.raises(WarpfoldError, match=f"WF130: cannot reduce with a {kind}") as found:
+    with pytest.raises(WarpfoldError, match=f"WF130: cannot reduce with {kind}") as found:
         make()
     assert found.value.location is not None
     assert found.value.location.file == __file__

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,103 @@ def test_parameters_of_calls_that_are_not_this_ones() -> None:
         with pytest.raises(wf.WarpfoldError, match=f"{key}= belongs to calls such as wf.reduce"):
             wf.compile("sum", (3,), **{key: True})
     assert {"axis", "keepdims", "out", "where"} < set(SHARED)
+
+
+def test_parameters_of_a_monoid_are_guessed() -> None:
+    with pytest.raises(
+        ValueError, match=r"(?s)WF127: wf\.monoid takes no parameter 'lifts': it takes identity .*mean lift"
+    ) as caught:
+        wf.monoid(identity=0, lifts=lambda x: x)  # type: ignore[call-arg]
+    assert caught.value.location.file == __file__  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "expected"),
+    [
+        ("commutative", "no", "True or False"), ("has_identity", 0, "True or False"),
+        ("idempotent", None, "True or False"),
+        ("lift", "x", "a function"), ("finish", 2.0, "a function"),
+    ],
+)  # fmt: skip
+def test_options_of_a_monoid_have_their_types(option: str, given: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"WF138: {option} cannot be {given!r}: expected {expected}"):
+        wf.monoid(identity=0, **{option: given})
+
+
+@pytest.mark.parametrize("given", ["yes", None, (1,)])
+def test_keepdims_is_a_bool(given: Any) -> None:
+    for call in (wf.sum, wf.argmax, lambda x, **how: wf.reduce(x, wf.SUM, **how)):
+        with pytest.raises(ValueError, match=r"WF138: keepdims cannot be .*: expected True or False"):
+            call(X, keepdims=given)
+    assert wf.sum(X, axis=1, keepdims=np.True_).shape == (len(X), 1)  # type: ignore[call-overload]
+
+
+class Adding:
+    """A class in the place of a monoid."""
+
+
+REDUCED: list[tuple[Any, str, str]] = [
+    (sum, "builtins.sum", "write 'sum'"), (max, "builtins.max", "write 'max'"), (np.add, "numpy.add", "write 'sum'"),
+    (np.mean, "numpy.mean", "write 'mean'"), (operator.mul, "operator.mul", "write 'prod'"),
+    (wf.argmax, "wf.argmax", "write 'argmax'"), (["sum"], "a list", "write a tuple"), (Adding, "a type", "wf.monoid"),
+    (3, "a int", "wf.monoid"), ({"a": "sum"}, "a dict", "name a reduction, such as 'sum'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "kind", "remedy"), REDUCED)
+def test_what_reduces_nothing_says_what_does(what: Any, kind: str, remedy: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"WF130: cannot reduce with {kind}: expected a monoid") as caught:
+        wf.reduce(X, what)
+    assert remedy in caught.value.remedy
+    assert caught.value.location.file == __file__  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("program", "remedy"),
+    [
+        (lambda x: wf.fold(x, wf.SUM), "the monoid comes first"),  # type: ignore[arg-type]
+        (lambda x: wf.fold("max", x), "write wf.fold(wf.MAX, x)"),  # type: ignore[arg-type]
+        (lambda x: wf.fold(wf.sum, x), "write wf.fold(wf.SUM, x)"),  # type: ignore[arg-type]
+        (lambda x: wf.fold(lambda a, b: a + b, x), "make a monoid of the combine function"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_folds_nothing_says_what_does(program: Any, remedy: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=r"WF130: cannot reduce with .*: expected a monoid\n") as caught:
+        wf.reduce(X, program)
+    assert remedy in caught.value.remedy
+
+
+def test_arrays_come_before_what_reduces_them() -> None:
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF130: cannot reduce with a ndarray.*what reduces comes last"):
+        wf.reduce(wf.SUM, X)
+
+
+def nothing(x: Any) -> None:
+    wf.fold(wf.SUM, x)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        (nothing, "the function of nothing returns nothing: expected results made with wf.fold"),
+        (wf.monoid(identity=0, lift=lambda _: None)(lambda a, b: a + b), "the lift of <lambda> returns nothing: "),
+        (wf.monoid(identity=0, finish=lambda _: None)(lambda a, b: a + b), "the function of <lambda> returns nothing"),
+    ],
+)  # fmt: skip
+def test_a_forgotten_return_is_told_where_it_is(what: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=f"WF228: {text}") as caught:
+        wf.reduce(X, what)
+    assert "def nothing" in str(caught.value) or "lambda _: None" in str(caught.value)
+
+
+def test_a_mistake_that_a_built_in_function_meets_is_told_at_its_call(tmp_path: Path) -> None:
+    for call in (
+        lambda: wf.sum(X * 1j, dtype="float32"),
+        lambda: wf.compile("sum", shape=(3,)).save(tmp_path / "a" / "b"),
+    ):
+        with pytest.raises(wf.WarpfoldError, match=r"WF230|WF505") as caught:
+            call()
+        assert caught.value.location.file == __file__  # type: ignore[union-attr]
 
 
 BY_POSITION: list[tuple[str, Any]] = [

@@ -133,7 +133,7 @@ def test_bools_add_as_or_and_multiply_as_and() -> None:
 
 def test_a_sym_has_no_hash_and_says_what_it_is() -> None:
     assert repr(sym(F32)) == "Sym(param: f32)"
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(TypeError, match="WF252: a symbolic value cannot be a key of a dict or a member of a set"):
         hash(sym(F32))
 
 
@@ -341,9 +341,37 @@ def test_an_element_is_no_array(name: str) -> None:
 
 @pytest.mark.parametrize(("index", "text"), [(0, "0"), (slice(1, None), "a slice"), ("mean", "'mean'")])
 def test_a_scalar_has_no_entries(index: Any, text: str) -> None:
-    made = caught("WF238", lambda a: a[index], sym(F32))
-    assert made.message == f"a symbolic value has no entries: {text} was asked for"
-    assert "slice the array before the call" in made.remedy
+    def assigns(a: Any) -> None:
+        a[index] = 0
+
+    def deletes(a: Any) -> None:
+        del a[index]
+
+    for mistake, done in ((lambda a: a[index], "asked for"), (assigns, "assigned to"), (deletes, "deleted")):
+        made = caught("WF238", mistake, sym(F32))
+        assert made.message == f"a symbolic value has no entries: {text} was {done}"
+        assert "slice the array before the call" in made.remedy
+
+
+@pytest.mark.parametrize("mistake", [lambda a: {a: 1}, lambda a: {a}, lambda a: a in {1.0}, lambda a: {}.get(a)])
+def test_a_symbol_is_no_key(mistake: Callable[..., Any]) -> None:
+    assert "write (x == 1) | (x == 2)" in caught("WF252", mistake, sym(F32)).remedy
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (np.exp, "write wf.exp"), (lambda x: np.hypot(x, x), "no such function here"), (np.sign, "write wf.sign"),
+        (lambda x: np.power(x, 2, dtype="f8"), "write x ** y"), (np.sum, "wf.fold(wf.SUM, x)"),
+        (np.amax, "wf.fold(wf.MAX, x)"), (np.average, "call wf.mean outside of the function"),
+        (np.std, "call wf.std outside of the function"), (np.sinc, "there is no such function here"),
+        (lambda x: np.where(x > 0, x, 0), "write wf.where"), (lambda x: np.heaviside(x, 1), "operators, wf.where, and"),
+    ],
+)  # fmt: skip
+def test_what_to_write_for_numpys_functions(call: Any, remedy: str) -> None:
+    with pytest.raises(TraceError) as found:
+        call(sym(F32))
+    assert remedy in found.value.remedy
 
 
 @pytest.mark.parametrize("mistake", [lambda a: a @ a, lambda a: a @ 2.0, lambda a: [1.0] @ a])
