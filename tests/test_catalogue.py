@@ -7,6 +7,7 @@ from catalogue import CATALOGUE, Case
 
 import warpfold as wf
 from warpfold.compiler.driver import compile_program, session
+from warpfold.compiler.dtypes import BY_NAME
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.ladder import RUNGS, Rung
 from warpfold.compiler.mlir import ir
@@ -104,7 +105,7 @@ def test_the_machine_code_reads_16_bytes_at_a_time() -> None:
 @pytest.mark.parametrize("case", CATALOGUE[::12], ids=lambda c: c.name)
 def test_every_stage_parses_again(case: Case) -> None:
     """What is printed as IR is IR: MLIR reads it, and prints the same once more."""
-    compiled = wf.compile(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
+    compiled = wf.compile(case.what, case.shape, BY_NAME[case.dtype], axis=case.axis, plan=case.plan)
     for stage in compiled.stages:
         with session():
             assert printed(ir.Module.parse(stage.ir).operation) == stage.ir.rstrip("\n") + "\n", stage.name
