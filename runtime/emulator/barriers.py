@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 
+NUMBERS = 16
+"""The barriers of a CTA."""
+
+
 class Barriers:
     """The named barriers of every CTA of a batch.
 
@@ -39,6 +43,9 @@ class Barriers:
         number, *rest = values
         counted = "count" in op.detail
         reduces = "red" in op.detail
+        self._check(block, lanes, number, NUMBERS - 1, 1, "a barrier from 0 to 15")
+        if counted:
+            self._check(block, lanes, rest[0], (1 << 32) - 1, WARP, "a number of threads that is a multiple of 32")
         if reduces:
             self._vote(lanes, rest[-1])
         if number.size == 1 and not counted and not self.arrived and lanes.n == machine.living and op.end == "barrier":
@@ -56,6 +63,16 @@ class Barriers:
             part = lanes if same.all() else lanes.select(same)
             count = broadcast(rest[0], lanes.n)[same] if counted else None
             self._join(int(value), part, block, count)
+
+    def _check(self, block: Block, lanes: Lanes, values: Array, most: int, step: int, expected: str) -> None:
+        """Raises for a number of a barrier, or of threads, to which the ISA gives no meaning."""
+        wrong = (values > most) | (values % step != 0)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            problem = f"expected {expected}, got {int(values[at])}"
+            raise self.machine.launch.located(
+                "WF722", block.last.ins, self.machine, int(lanes.numbers[at]), problem=problem
+            )
 
     def _join(self, number: int, lanes: Lanes, block: Block, count: Array | None) -> None:
         ctas = self.machine.count

@@ -272,3 +272,20 @@ def test_a_barrier_with_a_count_counts_whole_warps(threads: int, seed: int | Non
     text = "setp.lt.u32 p1, r0, 3; @p1 ret; setp.eq.u32 p1, r0, 40; @p1 ret; bar.sync 1, 64; st.global.u32 [d1], r0;"
     out = run(text, threads=threads, seed=seed)
     assert out.tolist() == [k if k >= 3 and k != 40 else 0 for k in range(threads)]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("bar.sync 16;", "a barrier from 0 to 15, got 16"),
+        ("bar.arrive 4294967295, 64;", "a barrier from 0 to 15, got 4294967295"),
+        ("barrier.sync r0;", "a barrier from 0 to 15, got 16; .*thread .16, 0, 0."),
+        ("bar.sync 1, 33;", "a number of threads that is a multiple of 32, got 33"),
+        ("bar.arrive 1, 1;", "a number of threads that is a multiple of 32, got 1"),
+        ("bar.red.popc.u32 r2, 1, 63, p1;", "a number of threads that is a multiple of 32, got 63"),
+        ("barrier.sync 1, r0;", "a number of threads that is a multiple of 32, got 1; .*thread .1, 0, 0."),
+    ],
+)
+def test_barriers_and_counts_that_the_isa_does_not_have(body: str, problem: str) -> None:
+    with pytest.raises(EmulatorError, match=f"WF722: undefined: expected {problem}"):
+        run(body, threads=64)
