@@ -119,6 +119,25 @@ def test_generic_form_and_locations(write: Any, capfd: Any) -> None:
     assert "loc(" in out
 
 
+BARRIERS = """gpu.module @k {
+  llvm.func @f(%a: i32, %b: i32) {
+    nvvm.barrier
+    nvvm.barrier id = %a
+    nvvm.barrier id = %a number_of_threads = %b
+    llvm.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("text", [FOLDABLE, BARRIERS], ids=["foldable", "barriers"])
+def test_text_with_locations_parses_again_and_keeps_them(text: str, write: Any, capfd: Any) -> None:
+    assert opt.main([write(text), "--mlir-print-debuginfo"]) == 0
+    once = capfd.readouterr().out
+    assert opt.main([write(once), "--mlir-print-debuginfo"]) == 0
+    assert capfd.readouterr().out == once
+
+
 def test_a_syntax_error_names_file_line_and_column(write: Any, capfd: Any) -> None:
     path = write("func.func @f() {\n  return %x : i32\n}\n")
     assert opt.main([path]) == 1
