@@ -81,10 +81,11 @@ def trace(
 
     Raises:
         TraceError: WF212 when a result was never reduced, WF213 when one fold needs another's result, WF224 when a
-            name of a result is not fit for a field.
+            name of a result is not fit for a field, WF228 without a return, WF253 for another trace's values.
     """
     types = [p for t in arrays for p in parts(t)]
-    nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(types)])
+    elements = [Expr("input", (), t, "element", i) for i, t in enumerate(types)]
+    nodes = iter(elements)
     values = [value(t, [next(nodes) for _ in parts(t)]) for t in arrays]
     mask = split(values.pop())[0] if masked else None
     label = str(name or getattr(function, "__name__", "reduction"))
@@ -101,6 +102,9 @@ def trace(
         if any(s.expr.space == "element" for s in split(r)):
             raise error("WF212", name=label, position=position, where=defined(function))
     outputs = [s.expr for r in leaves for s in split(r)] + [c.expr for _, c in held.checks]
+    own = {e.digest for e in elements}
+    if any(e.op == "param" or (e.op == "input" and e.digest not in own) for e in walk(tuple(outputs))):
+        raise error("WF253", name=label, where=defined(function))
     if not any(e.op == "reduce" for e in walk(tuple(outputs))):
         raise error("WF212", name=label, position=0, where=defined(function))
     made = Program(label, tuple(types), _one_fold(label, tuple(outputs), function), defined(function))

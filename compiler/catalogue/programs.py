@@ -106,6 +106,10 @@ ROWS: Rows = {
             "monoid {name} has no identity: expected identity=, the state that changes no other",
             "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",
         ),
+        "WF253": (
+            "{name} uses a symbolic value of another function, or of another call: expected its own elements",
+            "a value means nothing after its function has returned: keep none in a list, a global or an attribute",
+        ),
         "WF238": (
             "a symbolic value has no entries: {index} was {done}",
             "the function sees one element, not the array: slice the array before the call, or choose by position with "

@@ -147,6 +147,27 @@ def test_a_forgotten_return_is_told_where_it_is(what: Any, text: str) -> None:
     assert "def nothing" in str(caught.value) or "lambda _: None" in str(caught.value)
 
 
+def test_values_of_another_call_are_refused() -> None:
+    seen: list[Any] = []
+
+    def keeps(*xs: Any) -> Any:
+        seen.extend(xs)
+        return wf.fold(wf.SUM, seen[0] + seen[len(xs) - 1])
+
+    @wf.monoid(identity=0.0)
+    def leaky(a: Any, b: Any) -> Any:
+        seen[:] = [a]
+        return a + b
+
+    wf.reduce(X, keeps)
+    with pytest.raises(wf.WarpfoldError, match="WF253: keeps uses a symbolic value of another function") as caught:
+        wf.reduce(X.astype("float64"), keeps)
+    assert "def keeps" in str(caught.value)
+    wf.reduce(X, leaky)
+    with pytest.raises(wf.WarpfoldError, match="WF253"):
+        wf.reduce(X, lambda x: wf.fold(wf.SUM, x + seen[0]))
+
+
 def test_a_mistake_that_a_built_in_function_meets_is_told_at_its_call(tmp_path: Path) -> None:
     for call in (
         lambda: wf.sum(X * 1j, dtype="float32"),
