@@ -13,6 +13,8 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Any
 
+from .pytorch import recorder
+
 Check = Callable[..., bool]
 """Whether arrays are of the kinds that it was made for, but for their addresses."""
 
@@ -71,6 +73,8 @@ def _torch_kind(x: Any) -> Hashable:
     torch = sys.modules["torch"]
     if torch.autograd.forward_ad._current_level >= 0:
         raise RuntimeError("it may carry a tangent")
+    if recorder(torch):
+        raise RuntimeError("a recipe would not be recorded")
     tracked = x.requires_grad and torch.is_grad_enabled()
     return x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15, x.is_neg(), x.is_conj(), tracked
 
@@ -114,18 +118,20 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
         return None
     sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
     alike, tensor = guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check, type(xs[0])
-    dual = sys.modules["torch"].autograd.forward_ad  # inside a level of it tensors may carry tangents
+    torch = sys.modules["torch"]
+    dual, modes = torch.autograd.forward_ad, torch._C._len_torch_dispatch_stack  # tangents; what may record operations
 
     # A nested tensor has no strides to compare, and the guard ends the process over that.
     def one(x: Any) -> bool:
-        return type(x) is tensor and not x.is_nested and alike(x) and dual._current_level < 0
+        return type(x) is tensor and not x.is_nested and alike(x) and dual._current_level < 0 and not modes()
 
     def two(x: Any, y: Any) -> bool:
         same = type(x) is type(y) is tensor and not x.is_nested and not y.is_nested and alike(x, y)
-        return same and dual._current_level < 0
+        return same and dual._current_level < 0 and not modes()
 
     def several(*ys: Any) -> bool:
-        return all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys) and dual._current_level < 0
+        same = all(type(y) is tensor and not y.is_nested for y in ys) and alike(*ys)
+        return same and dual._current_level < 0 and not modes()
 
     if len(xs) == 1:
         return one
@@ -138,6 +144,7 @@ def _torch_guards() -> Any:
     torch = sys.modules["torch"]
     try:
         guards = torch._C._dynamo.guards.TensorGuards
+        torch._C._len_torch_dispatch_stack()
         x = torch.empty((2, 3))
         check = guards(x, x, dynamic_dims_sizes=[[2, 3]] * 2, dynamic_dims_strides=[[3, 1]] * 2).check
         others = (

@@ -31,7 +31,7 @@ def read(x: Any) -> View:
     """The view of a tensor; of a lazily negated or conjugated one the view of a copy, which is read-only.
 
     Raises:
-        DTypeError: WF105 for its element type, WF114 for one that is no dense tensor in memory.
+        DTypeError: WF105 for its element type, WF114 for one that is no dense tensor in memory or that PyTorch records.
         ArgumentError: WF165 for one that tracks gradients, WF166 for one without memory.
     """
     torch = sys.modules["torch"]
@@ -54,6 +54,7 @@ def read(x: Any) -> View:
     except ValueError as e:
         raise refusal(x, "it is not initialised", "give it a shape and elements first") from e
     _check_gradients(torch, x)
+    _check_recording(torch, x)
     if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value
         return replace(read(x.detach().resolve_conj().resolve_neg()), read_only=True)
     v = View(address, tuple(x.shape), x.stride(), t, device, False, x)
@@ -78,6 +79,22 @@ def _check_gradients(torch: Any, x: Any) -> None:
     if forward._current_level >= 0 and forward.unpack_dual(x).tangent is not None:
         remedy = "pass its primal: torch.autograd.forward_ad.unpack_dual(x).primal"
         raise error("WF165", reason="carries a tangent", remedy=remedy)
+
+
+def _check_recording(torch: Any, x: Any) -> None:
+    """Refuses what PyTorch records to run it again: its record would have our results' memory, and not our kernels."""
+    name = recorder(torch)
+    if name:
+        reason = f"{name} records operations, and would not have warpfold's"
+        raise refusal(x, reason, f"call warpfold outside of what {name} records")
+
+
+def recorder(torch: Any) -> str:
+    """What records PyTorch's operations now; nothing where they are only run."""
+    if torch.jit.is_tracing():
+        return "torch.jit.trace"
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    return "make_fx" if proxies is not None and proxies.get_proxy_mode() is not None else ""
 
 
 def _check_memory(x: Any, v: View) -> None:

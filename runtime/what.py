@@ -17,6 +17,7 @@ from ..compiler.names import dtype as as_dtype
 from ..compiler.programs import named
 from ..compiler.spelling import irreducible, reduction, unknown
 from ..compiler.trace import cast
+from .arrays import view
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
 Params = tuple[tuple[str, Any, str], ...]
@@ -51,7 +52,10 @@ def number_of(value: Any) -> Any:
         return type(value)(map(number_of, value)) if type(value) in (tuple, list) else value
     if getattr(value, "shape", None) != () or isinstance(value, np.generic):
         return value
-    return value[()] if isinstance(value, np.ndarray) else value.item() if hasattr(value, "item") else value
+    if isinstance(value, np.ndarray) or not hasattr(value, "item"):
+        return value[()] if isinstance(value, np.ndarray) else value
+    view(value)  # gradients that would be lost, tracers and tensors without memory are refused as among the inputs
+    return value.item()
 
 
 def _accumulated_in(value: Any) -> Any:

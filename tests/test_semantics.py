@@ -1335,9 +1335,21 @@ def test_gradients() -> None:
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(wf.WarpfoldError, match="WF165"):
         total(x)
+    with pytest.raises(wf.WarpfoldError, match="WF165"):
+        wf.sum([1.0, 2.0], initial=x[0])
     assert total(x.detach()).item() == 3
     with torch.no_grad():
         assert total(x).item() == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recorders() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    for record in (make_fx(total), lambda x: torch.jit.trace(lambda v: total(v), x)):
+        with pytest.raises(wf.WarpfoldError, match=r"WF114.* records operations"):
+            record(torch.ones(3))
 
 
 def test_torch_compile() -> None:

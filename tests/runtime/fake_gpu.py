@@ -221,7 +221,8 @@ class Gpu:
         for name, dtype in DTYPES.items():
             setattr(torch, name, dtype)
         torch.cuda = types.SimpleNamespace(current_stream=lambda _: types.SimpleNamespace(cuda_stream=self.stream()))
-        torch._C = types.SimpleNamespace()
+        torch.modes, torch.jit = 0, types.SimpleNamespace(is_tracing=lambda: False)
+        torch._C = types.SimpleNamespace(_len_torch_dispatch_stack=lambda: torch.modes)
         torch.is_grad_enabled = lambda: True
         torch.autograd = types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1))
         if guards:

@@ -383,6 +383,7 @@ class FakeTorch:
     strided, float32, int64 = "torch.strided", "torch.float32", "torch.int64"
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=100 + device.index))
     autograd = SimpleNamespace(forward_ad=SimpleNamespace(_current_level=-1))
+    jit = SimpleNamespace(is_tracing=lambda: False)
 
     def __init__(self) -> None:
         self.Tensor = type("Tensor", (FakeTensor,), {"__module__": "torch"})

@@ -116,6 +116,19 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
             assert not check(other, *more)
 
 
+def test_what_is_recorded_goes_the_long_way(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch: Any = sys.modules["torch"]
+    for n in (1, 2, 3):
+        xs = [gpu.tensor(ROWS) for _ in range(n)]
+        check: Any = kinds._torch_check(xs)
+        for modes in (0, 1) if check is not None else ():
+            monkeypatch.setattr(torch, "modes", modes)
+            assert check(*xs) == (modes == 0)
+    assert kinds_of(xs) is not None
+    monkeypatch.setattr(torch.jit, "is_tracing", lambda: True)
+    assert kinds_of(xs) is None
+
+
 def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_modes(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

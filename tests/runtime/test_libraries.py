@@ -86,7 +86,7 @@ LARGE: dict[str, Callable[[], Any]] = {
     "several": lambda: wf.minmax(np.broadcast_to(ONE, (2**61, 2)), axis=1),
     "no axis": lambda: wf.sum(np.broadcast_to(ONE, (2**61,)), axis=()),
     "segments": lambda: wf.segment_reduce(np.broadcast_to(ONE, (2**61, 2)), [0, 2], "sum", axis=1),
-    "compiled": lambda: wf.compile("sum", (2**61, 2), "u8", axis=1)(np.broadcast_to(ONE, (2**61, 2))),
+    "compiled": lambda: wf.compile("sum", (2**61, 2), "uint8", axis=1)(np.broadcast_to(ONE, (2**61, 2))),
 }
 
 

@@ -182,3 +182,60 @@ def test_what_has_elements_in_memory_is_read() -> None:
     ):  # fmt: skip
         assert wf.sum(own).item() == wanted
     assert wf.sum(torch.empty((3, 0)), 1).tolist() == [0, 0, 0]
+
+
+# --- parameters and records ------------------------------------------------------------------------------------------
+@wf.monoid(identity=0.0, lift=lambda x, *, k=1.0: x * k)
+def scaled(a: Any, b: Any) -> Any:
+    return a + b
+
+
+@wf.monoid(identity=(float("inf"), float("-inf")), lift=lambda x: (x, x))
+def spread(a: Any, b: Any) -> Any:
+    return wf.minimum(a[0], b[0]), wf.maximum(a[1], b[1])
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "initial=": lambda k: wf.sum(KEPT, initial=k),
+    "in a tuple": lambda k: wf.reduce(KEPT, spread, initial=(k, 9.0))[1],
+    "correction=": lambda k: wf.var(KEPT, correction=k),
+    "ord=": lambda k: wf.norm(KEPT, ord=k),
+    "rtol=": lambda k: wf.allclose(KEPT, KEPT + 1, rtol=k),
+    "of a monoid": lambda k: wf.reduce(KEPT, scaled, k=k),
+    "beside others": lambda k: wf.reduce(KEPT, (wf.SUM, scaled), k=k)[1],
+    "of segments": lambda k: wf.segment_reduce(KEPT, [0, 1, 3], scaled, k=k),
+    "of a compiled one": lambda k: wf.compile(scaled, (3, 4), "float32", k=k)(KEPT),
+}
+
+
+@pytest.mark.parametrize("use", NUMBERS)
+def test_a_number_in_a_tensor_is_read_as_elements_are(use: str) -> None:
+    wanted = NUMBERS[use](2.0)
+    assert torch.equal(torch.as_tensor(NUMBERS[use](torch.tensor(2.0))), torch.as_tensor(wanted))
+    number = torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(ArgumentError, match=r"WF165(.*\n)*.*x\.detach\(\)"):
+        NUMBERS[use](number)
+    with torch.no_grad():
+        assert torch.equal(torch.as_tensor(NUMBERS[use](number)), torch.as_tensor(wanted))
+    with pytest.raises(DTypeError, match=r"WF114.*device meta"):
+        NUMBERS[use](torch.tensor(2.0, device="meta"))
+    for way in (torch.func.grad, torch.func.vmap):
+        with pytest.raises(DTypeError, match="WF114"):
+            way(NUMBERS[use])(torch.tensor([2.0]) if way is torch.func.vmap else torch.tensor(2.0))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_pytorch_records_is_refused() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def two(x: Any) -> Any:
+        return wf.sum(x * 2, 1) + 1
+
+    for name, record in (
+        ("make_fx", lambda: make_fx(two)(KEPT)),
+        ("make_fx", lambda: make_fx(two, pre_dispatch=True)(KEPT)),
+        ("torch.jit.trace", lambda: torch.jit.trace(two, KEPT)),
+    ):
+        with pytest.raises(DTypeError, match=rf"WF114.*{name} records operations(.*\n)*.*call warpfold outside of"):
+            record()
+    assert torch.equal(two(KEPT), KEPT.sum(1) * 2 + 1)
