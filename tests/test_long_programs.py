@@ -77,8 +77,8 @@ def repeated(line: Callable[[Any], Any], times: int, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("line", "after", "dtype"),
     [
-        (where_of_both, library.sum, "f32"), (where_of_both, library.sum, "i8"), (clamped, library.logsumexp, "f32"),
-        (turned_over, library.argmax, "i8"), (masked, library.sum, "i8"), (masked, library.max, "i16"),
+        (where_of_both, library.sum, "f32"), (where_of_both, library.sum, "int8"), (clamped, library.logsumexp, "f32"),
+        (turned_over, library.argmax, "int8"), (masked, library.sum, "int8"), (masked, library.max, "i16"),
     ],
 )  # fmt: skip
 def test_values_used_twice_on_each_line_before_a_fold(line: Any, after: Any, dtype: str) -> None:
@@ -92,7 +92,7 @@ def test_a_mask_used_twice_on_each_line() -> None:
     def long(x: Any) -> Any:
         return library.sum(wf.where(repeated(lambda m: m & m, LINES, x > 3), x, 0))
 
-    compiles(long, "i8")
+    compiles(long, "int8")
 
 
 def test_values_used_twice_on_each_line_after_a_fold() -> None:
