@@ -66,8 +66,10 @@ def _version(distribution: str) -> str:
     """
     begin = distribution.replace("-", "_") + "-"
     for path in sys.path:
-        for folder in Path(path or ".").glob(f"{begin}*.dist-info"):
-            return folder.name.removeprefix(begin).removesuffix(".dist-info")
+        with suppress(OSError), os.scandir(path or ".") as entries:
+            for name in (e.name for e in entries):
+                if name.startswith(begin) and name.endswith(".dist-info"):
+                    return name.removeprefix(begin).removesuffix(".dist-info")
     return ""
 
 
