@@ -252,7 +252,7 @@ def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
     if not isinstance(number, kinds) or not holds(t, number):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"a value of type {t.name}")
     if t.kind == "complex":
-        return cast(number, t)
+        return cast(complex(number), t)  # any integer that floats hold, of whatever size
     return constant(bool(number) if t == BOOL else number, t)
 
 

@@ -15,6 +15,7 @@ from graph_numpy import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import warpfold as wf
 from warpfold.compiler.complexes import Complex
 from warpfold.compiler.dtypes import BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, U16, DType
 from warpfold.compiler.errors import TraceError
@@ -160,3 +161,9 @@ def test_a_complex_symbol_has_no_hash_and_says_what_it_is() -> None:
     assert repr(param(C64)) == "Complex(Sym(param: f32), Sym(param: f32))"
     with pytest.raises(TypeError, match="WF252"):
         hash(param(C64))
+
+
+@pytest.mark.parametrize("initial", [2**63, -(2**63) - 1, 2**100, True, 3, np.uint64(2**64 - 1)])
+def test_a_whole_number_of_any_size_is_an_initial_value(initial: Any) -> None:
+    x = np.array([1 + 2j, 3 - 1j], np.complex64)
+    assert wf.sum(x, initial=initial) == np.complex64(4 + 1j + np.complex64(int(initial)))
