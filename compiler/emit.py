@@ -17,6 +17,7 @@ from .elementwise import Shape, attribute, convert_integer, elementwise, mlir_ty
 from .errors import Location
 from .graph import Expr, MonoidGraph, walk
 from .lines import Lines, numbered
+from .locations import named
 from .mlir import arith, func, ir
 from .target import Target
 
@@ -78,6 +79,8 @@ class _Emitter:
         for name, value in attributes.write(k, target).items():
             f.attributes[name] = value
         block = f.add_entry_block()
+        for i, argument in enumerate(block.arguments):
+            named(argument, f"input{i}")
         with ir.InsertionPoint(block):
             for e in walk(k.program.outputs):
                 with location(*self.lines.at(e)):
@@ -139,6 +142,8 @@ class _Emitter:
             values = [arith.constant(t, attribute(v, d)) for t, v, d in pairs]
             ir.Operation.create("fold.yield", [], [pack(values)])
         block = op.regions[1].blocks.append(*types, *types)
+        for i, argument in enumerate(block.arguments):
+            named(argument, "ab"[i // len(types)] + (str(i % len(types)) if len(types) > 1 else ""))
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments), self.lines))])
         return unpack(op.results[0])

@@ -1,4 +1,4 @@
-"""Where an MLIR location points: reads the nested kinds of location and gives one place in a file."""
+"""MLIR locations: the place in a file that one of any kind points at, and the names of values, which they carry."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def position(location: Any) -> Position | None:
     if isinstance(location, ir.FusedLoc):
         return next((found for part in location.locations if (found := position(part))), None)
     return None
+
+
+def named(value: Any, word: str) -> None:
+    """Names a value, for those who print IR with names; a constant has none, nor a value a second one.
+
+    The name stands in the location of the op that makes the value, around the place that was there.
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        value.set_location(ir.Location.name(word, value.location))
+    elif owner.name != "arith.constant" and not isinstance(owner.location, ir.NameLoc):
+        owner.location = ir.Location.name(word, owner.location)
 
 
 def place_of(op: Any) -> Location | None:

@@ -13,6 +13,7 @@ from ..compiler.attributes import target_of
 from ..compiler.build import bytes_of, memory_type, word_type
 from ..compiler.combine import unpack
 from ..compiler.dialect.base import element
+from ..compiler.locations import named
 from ..compiler.mlir import arith, gpu, ir, scf
 from ..compiler.plan import IN_TILE
 from ._pairs import are_sectors
@@ -55,6 +56,8 @@ class Distributor(Repeats):
             f.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
         block = f.add_entry_block()
         self.args = dict(zip(found, block.arguments, strict=True))
+        for param, value in self.args.items():
+            named(value, param.name)
         with ir.InsertionPoint(block):
             self.place()
             if plan.tile_bytes:
@@ -122,6 +125,7 @@ class Distributor(Repeats):
         self.stand()
         self.find_row()
         self.first_kept = self.scaled(self.tile, self.plan.slots)
+        self.name_values("tile", "first_kept")
         self.own(arith.addi(self.first_kept, self.slot), self.columns)
         if self.plan.cluster > 1:
             self.rank = self.modulo(self.id(gpu.block_id(gpu.Dimension.y)), self.plan.cluster)
@@ -147,6 +151,7 @@ class Distributor(Repeats):
         else:
             self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), self.length)
             self.limit = arith.minsi(arith.addi(self.first, self.length), self.arg("n_reduced"))
+            self.name_values("first", "limit")
 
     def row_entry(self, role: str) -> Any:
         """What the array ``role`` says of this thread's row; of the last row, where there is none."""

@@ -9,7 +9,7 @@ from ..compiler.abi import Param
 from ..compiler.combine import clone_block, pack, unpack, with_shape
 from ..compiler.dialect.base import element, is_constant, values
 from ..compiler.errors import WarpfoldError, error
-from ..compiler.locations import place_of
+from ..compiler.locations import named, place_of
 from ..compiler.mlir import arith, ir
 from ..compiler.plan import Plan
 
@@ -74,6 +74,11 @@ class Kernel:
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
+
+    def name_values(self, *attributes: str) -> None:
+        """Names the values of these attributes after them."""
+        for word in attributes:
+            named(getattr(self, word), word)
 
     def number(self, value: int) -> Any:
         return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compiler.combine import pack, with_shape
 from ..compiler.dialect.base import state_type
+from ..compiler.locations import named
 from ..compiler.mlir import arith, ir
 from ._standing import Standing
 
@@ -21,6 +22,8 @@ class Stages(Standing):
 
     def walked(self, begin: Any, end: Any, step: int, unroll: int, width: int, body: Any, *period: Any) -> Any:
         """What a thread's own elements combine to; with a period, in each place of its access."""
+        named(begin, "begin")
+        named(end, "end")
         state = state_type([with_shape(t, width if period else self.lay.vector_kept) for t in self.states])
         op = self.stage(
             "fold.thread_reduce",
@@ -30,6 +33,7 @@ class Stages(Standing):
             regions=2,
         )
         block = op.regions[0].blocks.append(self.index)
+        named(block.arguments[0], "r")
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(body(block.arguments[0]))])
         return op.results[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiler.locations import named
 from ..compiler.mlir import arith, gpu
 from ..compiler.plan import Plan
 from ..compiler.target import WARP
@@ -49,9 +50,14 @@ class Standing(Elements):
         self.row, warp_kept = self.modulo(warp, plan.warps), self.divide(warp, plan.warps)
         self.position = self.scaled(self.row, plan.lanes, self.lane)
         self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
+        self.name_values("lane", "row", "position", "slot")
+        local = {"thread": thread, "in_warp": lane, "warp": warp, "lane_kept": lane_kept, "warp_kept": warp_kept}
+        for word, value in local.items():
+            named(value, word)
 
     def own(self, kept: Any, end: Any) -> None:
         """Makes the result ``kept`` this thread's, if it lies before ``end``."""
         self.kept = kept
         self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
         self.owner = arith.andi(self.in_range, self.is_first(self.position))
+        self.name_values("kept", "in_range", "owner")
