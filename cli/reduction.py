@@ -76,7 +76,10 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 @click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
 @click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
 @click.option("--changes", is_flag=True, help="With --emit stages: what each pass changes, line by line.")
-def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, **what: Any) -> None:
+@click.option("--names", is_flag=True, help="With program, stages and llvm: call values what they are: %lane, %n_kept.")
+@click.option("--locations", is_flag=True, help="With program, stages and llvm: the source line beside each operation.")
+def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, names: bool, locations: bool,
+            **what: Any) -> None:  # fmt: skip
     """Compile OP and write one form of it; needs no GPU.
 
     \b
@@ -88,9 +91,9 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, *
     sass      machine code, disassembled
     artifact  a file for wf.load, which runs it without MLIR
     """  # noqa: D301 - click wants the backspace itself
-    from ..commands.emit import emit
+    from ..commands.emit import View, emit
 
-    emit(request_of(**what), form, arch, path, json=json, changes=changes)
+    emit(request_of(**what), form, arch, path, View(json, changes, names, locations))
 
 
 @click.command(

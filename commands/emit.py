@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,31 +20,73 @@ if TYPE_CHECKING:
     from ..compiler.pipeline import Stage
 
 FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
+IR = ("program", "stages", "llvm")
+"""The forms that are MLIR."""
+_OPTIONS: dict[str, tuple[str, Sequence[str]]] = {
+    "--json": ("JSON form", ("plan",)),
+    "--changes": ("changes", ("stages",)),
+    "--names": ("named values", IR),
+    "--locations": ("locations", IR),
+}
+"""What each option asks for, and the forms that have it."""
 
 
-def emit(request: Request, form: str, arch: str, path: str | None, *, json: bool, changes: bool = False) -> None:
-    """Compiles, and writes ``form`` to ``path`` or standard output; of stages, if asked for, the ``changes`` alone.
+@dataclass(frozen=True)
+class View:
+    """What is asked of a form besides its text; see ``warpfold compile --help``."""
+
+    json: bool = False
+    changes: bool = False
+    names: bool = False
+    locations: bool = False
+
+    def check(self, form: str) -> None:
+        """Raises ArgumentError WF813 for what ``form`` does not have."""
+        for option, (part, forms) in _OPTIONS.items():
+            if getattr(self, option.removeprefix("--")) and form not in forms:
+                raise error(
+                    "WF813", form=form, part=part, option=option, forms=" or ".join(f"--emit {f}" for f in forms)
+                )
+
+
+def emit(request: Request, form: str, arch: str, path: str | None, view: View) -> None:
+    """Compiles, and writes ``form`` to ``path`` or standard output.
 
     Raises:
-        ArgumentError: WF812 for an artifact without a path, WF813 for JSON of another form than the plan.
+        ArgumentError: WF812 for an artifact without a path, WF813 for a view that the form does not have.
     """
     if form == "artifact" and path is None:
         raise error("WF812")
-    if json and form != "plan":
-        raise error("WF813", form=form)
+    view.check(form)
     output = Output(path) if path is not None else None
-    if form == "plan" and output is None and not json:
+    if form == "plan" and output is None and not view.json:
         return table(request.planned(arch))
     with screen.progress("compiling"):
         if form == "plan":
             text = screen.as_json(plan_facts(request.planned(arch)))
         else:
-            text = _text(_compiled(request, arch), form, arch, output, changes=changes)
+            text = _text(request, form, arch, output, view)
     if output is None:
         screen.show(text.rstrip("\n"))
     elif form != "artifact":
         output.write(lambda f: f.write(text.rstrip("\n").encode() + b"\n"))
     return None
+
+
+def _text(request: Request, form: str, arch: str, output: Output | None, view: View) -> str:
+    """The text of a form; an artifact is saved as it is, and has none."""
+    if form in IR:
+        return _ir(request, form, arch, view)
+    compiled = _compiled(request, arch)
+    if form == "ptx":
+        return str(compiled.ptx)
+    if form == "sass":
+        from ..runtime.ptxas import assemble, disassemble
+
+        return disassemble(assemble(compiled.ptx, arch).cubin)
+    assert output is not None
+    compiled.save(Path(output.path))
+    return ""
 
 
 def _compiled(request: Request, arch: str) -> Any:
@@ -53,24 +96,28 @@ def _compiled(request: Request, arch: str) -> Any:
         return api.compile(request.what, shape, types, **how)
 
 
-def _text(compiled: Any, form: str, arch: str, output: Output | None, *, changes: bool) -> str:
-    """The text of a form; an artifact is saved as it is, and has none."""
-    if form == "program":
-        return str(compiled.artifact.source)
-    if form == "ptx":
-        return str(compiled.ptx)
-    if form == "sass":
-        from ..runtime.ptxas import assemble, disassemble
+def _ir(request: Request, form: str, arch: str, view: View) -> str:
+    """A form that is MLIR: the program, the IR after one pass, or after all of them."""
+    asked = view.names or view.locations
+    if form == "program" and not asked:
+        return str(_compiled(request, arch).artifact.source)
+    found = _listed(request, arch, view) if asked else _compiled(request, arch).stages
+    if form != "stages":
+        name = "to-nvvm" if form == "llvm" else form
+        return str(next(s.ir for s in found if s.name == name))
+    return _SEPARATOR.join(f"// ===== after {s.name} =====\n{text}" for s, text in _shown(found, changes=view.changes))
 
-        return disassemble(assemble(compiled.ptx, arch).cubin)
-    if form == "artifact":
-        assert output is not None
-        compiled.save(Path(output.path))
-        return ""
-    found = compiled.stages
-    if form == "llvm":
-        return str(next(s.ir for s in found if s.name == "to-nvvm"))
-    return _SEPARATOR.join(f"// ===== after {s.name} =====\n{text}" for s, text in _shown(found, changes=changes))
+
+def _listed(request: Request, arch: str, view: View) -> Sequence[Stage]:
+    """The stages with names or lines: an artifact has neither, so the program is lowered once more."""
+    from ..compiler.driver import listed
+    from ..passes import steps
+
+    ready = api.for_any_size(request.planned(arch), request.plan)
+    choice, target = ready.choice, ready.target
+    return listed(
+        ready.program, choice.facts, choice.plan, target, steps(target), names=view.names, locations=view.locations
+    )
 
 
 _SEPARATOR = "\n// -----\n"

@@ -16,9 +16,10 @@ from .emit import emit
 from .errors import error
 from .graph import Program
 from .kernels import kernels, without_code
-from .lines import with_numbers
+from .lines import numbered, with_numbers
+from .listing import Listing, comments
 from .mlir import BINDINGS_NAME, BINDINGS_VERSION, gpu, ir
-from .pipeline import Stage, Step, lowered, run
+from .pipeline import Stage, Step, lowered, printed, run
 from .plan import Plan
 from .target import Target
 
@@ -72,7 +73,35 @@ def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:
             module = ir.Module.parse(source)
         except ir.MLIRError as e:
             raise error("WF514", reason=str(e).strip()) from e
-        return [Stage("program", source), *run(steps, module, snapshots=True)]
+        return [Stage("program", source), *run(steps, module, snapshots=printed)]
+
+
+def listed(
+    program: Program,
+    facts: Facts,
+    plan: Plan,
+    target: Target,
+    steps: Sequence[tuple[str, Step]],
+    *,
+    names: bool,
+    locations: bool,
+) -> list[Stage]:
+    """The IR after every step of lowering a program, printed with what the text of an artifact does not tell.
+
+    Args:
+        program: what to compute.
+        facts: for what geometry.
+        plan: in which way.
+        target: the architecture.
+        steps: the lowering, ``passes.steps(target)``.
+        names: whether values are called what they are: ``%lane`` and not ``%3``.
+        locations: whether the user's line stands beside each operation.
+    """
+    found = [k for _, k in kernels(program, facts, plan)]
+    show = Listing(names, comments(numbered(found)) if locations else ())
+    with session():
+        module = emit(found, target)
+        return [Stage("program", show(module.operation)), *run(steps, module, snapshots=show)]
 
 
 def _ptx(module: Any) -> str:

@@ -105,13 +105,15 @@ def _generic_barrier(match: re.Match[str]) -> str:
     return f'{indent}"nvvm.barrier"({", ".join(given)}) {properties} : ({types}) -> ()'
 
 
-def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = False) -> list[Stage]:
+def run(
+    steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: Callable[[Any], str] | None = None
+) -> list[Stage]:
     """Runs ``steps`` on ``module`` in place.
 
     Args:
         steps: (label, pass or textual pipeline).
         module: an ``ir.Module`` in the current context.
-        snapshots: whether to keep the IR after every step.
+        snapshots: how to print the IR after every step, such as ``printed``; None keeps none.
 
     Returns:
         The snapshots, or nothing.
@@ -136,8 +138,8 @@ def run(steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: bool = Fal
             path, command = _reproducer(label, step, before)
             e.add_note(f"  the IR before {label} is in {path}; reproduce with: {command}")
             raise
-        if snapshots:
-            stages.append(Stage(label, printed(module.operation)))
+        if snapshots is not None:
+            stages.append(Stage(label, snapshots(module.operation)))
     return stages
 
 

@@ -336,9 +336,7 @@ def compile(
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     types = tuple(map(named_dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
-    ready = plan_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params)
-    choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
-    ready = replace(ready, choice=choice.for_any_size)
+    ready = for_any_size(plan_for(what, shape, types, axis=axis, arch=arch, plan=plan, **how, **params), plan)
     axes = None if axis is None else normalize_axes(axis, len(shape))
     found = ready.traced
     made = artifact(ready)
@@ -355,6 +353,12 @@ def compile(
     from .compiled import Compiled  # which a reduction of an array does not ask
 
     return Compiled(replace(made, axis=axes, **facts))
+
+
+def for_any_size(ready: Any, plan: str = "") -> Any:
+    """What ``plan_for`` gave for this ``plan``, with kernels that serve arrays of other sizes, too."""
+    choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
+    return replace(ready, choice=choice.for_any_size)
 
 
 def plan_for(

@@ -345,6 +345,31 @@ def test_changes_are_those_of_each_pass() -> None:
     assert "after lower-tile-copy =====\n// (unchanged)\n" in text
 
 
+@pytest.mark.parametrize("form", ["program", "llvm", "stages"])
+def test_compile_shows_names_and_locations(form: str, tmp_path: Path) -> None:
+    """The text parses as it does without, but for what it calls values."""
+    path = tmp_path / "mine.py"
+    path.write_text("import warpfold as wf\n\n\ndef f(x):\n    twice = x * 2.0\n    return wf.fold(wf.MAX, twice)\n")
+    words = ("compile", f"{path}:f", "--shape", "64x64", "--axis", "1", "--emit", form)
+    lined, named = (call(*words, option).stdout for option in ("--locations", "--names"))
+    assert re.search(rf" = \S*mulf? .*  // {re.escape(str(path))}:5: twice = x \* 2.0$", lined, re.MULTILINE)
+    assert "%input0: " in named
+    assert " // " + str(path) not in named
+    plain = re.split(r"^// -----\n", call(*words).stdout, flags=re.MULTILINE)
+    for text in (lined, named, call(*words, "--names", "--locations").stdout):
+        parts = re.split(r"^// -----\n", text, flags=re.MULTILINE)
+        assert len(parts) == len(plain)
+        for part, as_ever in list(zip(parts, plain, strict=True))[: -1 if form == "stages" else None]:
+            assert parsed(part) == parsed(as_ever)
+
+
+def test_changes_keep_names_and_locations() -> None:
+    words = ("compile", "examples/monoids.py:total", "--shape", "64x64", "--axis", "1", "--emit", "stages", "--changes")
+    text = call(*words, "--names", "--locations").stdout
+    assert re.search(r"^\+ .* %lane = .*  // .*monoids.py:\d+$", text, re.MULTILINE)
+    assert "after lower-tile-copy =====\n// (unchanged)\n" in text
+
+
 def test_compile_for_another_architecture() -> None:
     assert ".target sm_75" in call("compile", "max", "--shape", "64", "--arch", "sm_75").stdout
 
@@ -561,7 +586,19 @@ def test_version() -> None:
         (("run", "sum", *SMALL, "--plan", "warps=32,warps_kept=2"), "WF404: the plan needs"),
         (("explain", "sum", "--arch", "sm_99"), "WF401: no target is called 'sm_99'"),
         (("compile", "sum", "--emit", "artifact"), "WF812: an artifact is a file and needs a path\n  help: add -o"),
-        (("compile", "sum", "--json"), "WF813: ptx has no JSON form"),
+        (("compile", "sum", "--json"), "WF813: ptx has no JSON form\n  help: use --json with --emit plan\n"),
+        (
+            ("compile", "sum", "--emit", "llvm", "--changes"),
+            "WF813: llvm has no changes\n  help: use --changes with --emit s",
+        ),
+        (
+            ("compile", "sum", "--names"),
+            "WF813: ptx has no named values\n  help: use --names with --emit program or --emit stages or --emit llvm",
+        ),
+        (
+            ("compile", "sum", "--emit", "plan", "--locations"),
+            "WF813: plan has no locations\n  help: use --locations with",
+        ),
         (("run", "sum", "--device", "gpu"), "'gpu' is not one of 'auto', 'cuda', 'emulator'"),
         (("run", "sum", "--seed", "-1"), "-1 is not in the range"),
         (("run",), "Missing argument 'OP'"),

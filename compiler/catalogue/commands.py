@@ -34,7 +34,7 @@ ROWS: Rows = {
             "choose a smaller --shape",
         ),
         "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
-        "WF813": ("{form} has no JSON form", "use --json with --emit plan"),
+        "WF813": ("{form} has no {part}", "use {option} with {forms}"),
         "WF814": ("{first} and {option} cannot be given together", "{remedy}"),
         "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),

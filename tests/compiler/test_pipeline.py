@@ -13,7 +13,7 @@ from warpfold.compiler.emit import emit
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.kernels import kernels
 from warpfold.compiler.mlir import ir
-from warpfold.compiler.pipeline import Pass, lowered, run
+from warpfold.compiler.pipeline import Pass, lowered, printed, run
 from warpfold.passes import steps
 from warpfold.runtime.api import plan_for
 
@@ -22,7 +22,7 @@ TEXT = "func.func @f(%x: i32) -> i32 { %y = arith.addi %x, %x : i32 return %y : 
 
 def test_snapshots_show_the_ir_after_every_step() -> None:
     with session():
-        stages = run([("lower", "convert-arith-to-llvm")], ir.Module.parse(TEXT), snapshots=True)
+        stages = run([("lower", "convert-arith-to-llvm")], ir.Module.parse(TEXT), snapshots=printed)
     assert [s.name for s in stages] == ["lower"]
     assert "llvm.add" in stages[0].ir
 
