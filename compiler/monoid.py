@@ -63,7 +63,7 @@ class Monoid:
             raise error("WF227", name=self.name, kind=type(self.identity).__name__, where=self.location) from None
 
     def __reduce__(self) -> Any:
-        """By name: see ``pickled.py``; WF512 where another process could not find it."""
+        """By name: see ``pickled.py``; WF183 where another process could not find it."""
         from .pickled import reduced
 
         return reduced(self)

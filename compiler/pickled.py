@@ -22,7 +22,7 @@ def reduced(m: Monoid) -> _Reduced:
     """What ``Monoid.__reduce__`` gives.
 
     Raises:
-        ArgumentError: WF512 for a function that no other process can find.
+        ArgumentError: WF183 for a function that no other process can find.
     """
     place = _place(m.function)
     if place is not None and _found(*place) is m:
@@ -35,11 +35,11 @@ def found(module: str, name: str) -> Any:
     """The object of that name.
 
     Raises:
-        ArgumentError: WF513 where there is none.
+        ArgumentError: WF184 where there is none.
     """
     result = _found(module, name)
     if result is None:
-        raise error("WF513", module=module, name=name)
+        raise error("WF184", module=module, name=name)
     return result
 
 
@@ -70,7 +70,7 @@ def _portable(m: Monoid, part: str, value: Any) -> Any:
     there = None if place is None else _found(*place)
     if place is None or (there.function if isinstance(there, Monoid) else there) is not function:
         why = "a lambda" if function.__name__ == "<lambda>" else f"{function.__qualname__}"
-        raise error("WF512", name=m.name, part=part, what=why, where=defined(function))
+        raise error("WF183", name=m.name, part=part, what=why, where=defined(function))
     return _Function(*place, params)
 
 

@@ -146,6 +146,14 @@ ROWS: Rows = {
             "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
             "reduce more axes, or a part of the array at a time",
         ),
+        "WF183": (
+            "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
+            "define the function with def at the top level of a module",
+        ),
+        "WF184": (
+            "a pickle names {module}.{name}, which is not there",
+            "make the module of the monoid one that this process can import",
+        ),
     },
     MissingNameError: {
         "WF175": ("warpfold has no {name}{near}", "{remedy}"),

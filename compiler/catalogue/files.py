@@ -1,8 +1,8 @@
-"""WF5: files: artifacts, cache, inputs, outputs, pickles."""
+"""WF5: files: artifacts, cache, inputs, outputs."""
 
 from __future__ import annotations
 
-from ..errors import ArgumentError, FileError, Rows
+from ..errors import FileError, Rows
 
 ROWS: Rows = {
     FileError: {
@@ -28,15 +28,5 @@ ROWS: Rows = {
         "WF514": ("the tensor program of this artifact is none: {reason}", "save the artifact again"),
         "WF591": ("cannot read {path}: {reason}", "give the path of an MLIR text file, or - for standard input"),
         "WF592": ("cannot write {path}: {reason}", "give -o a path in a folder that exists and may be written"),
-    },
-    ArgumentError: {
-        "WF512": (
-            "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
-            "define the function with def at the top level of a module",
-        ),
-        "WF513": (
-            "a pickle names {module}.{name}, which is not there",
-            "make the module of the monoid one that this process can import",
-        ),
     },
 }

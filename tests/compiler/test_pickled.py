@@ -138,7 +138,7 @@ def test_what_another_process_cannot_find_is_said(make: Callable[[], Monoid], pa
     m = make()
     with pytest.raises(ArgumentError) as caught:
         pickle.dumps(m)
-    text = f"WF512: {m.name} cannot be pickled: its {part} is {what}, which another process cannot find\n  at "
+    text = f"WF183: {m.name} cannot be pickled: its {part} is {what}, which another process cannot find\n  at "
     assert str(caught.value).startswith(text)
     assert "help: define the function with def at the top level of a module" in str(caught.value)
     assert copy.deepcopy(m) is copy.copy(m) is m
@@ -147,7 +147,7 @@ def test_what_another_process_cannot_find_is_said(make: Callable[[], Monoid], pa
 def test_a_name_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(length)
     monkeypatch.setitem(sys.modules, __name__, ModuleType(__name__))
-    with pytest.raises(ArgumentError, match=r"^WF513: a pickle names .*test_pickled\.length, which is not there"):
+    with pytest.raises(ArgumentError, match=r"^WF184: a pickle names .*test_pickled\.length, which is not there"):
         pickle.loads(data)
 
 
