@@ -31,6 +31,9 @@ States = list[Array]
 """One array per value of the state, in its own type."""
 VALUES = 16
 """Different numbers for which one value of a state has a place among these, if there are too many states."""
+SMALL, NEW = 256, 4
+"""Whole numbers up to so many are lifted, too: a lift may ask for one by its square, which no formula tells. So many of
+the states that only they lead to are tried."""
 FEW = 3
 """States of several values without lift are made of the whole numbers to here."""
 
@@ -105,6 +108,7 @@ class Source:
         if self.elements:
             elements = _shuffled([_elements(t, roots, count // 2, rng) for t in self.elements], rng)
             first = _first(unique(self._lift(elements)), count)
+            first = _joined([first, _new(self._lift(_shuffled([_small(t) for t in self.elements], rng)), first)])
         elif len(self.graph.state) == 1:
             t = self.graph.state[0]
             return unique([_among(_scalars(t, self.graph.identity, count, rng), pivots(roots, t))])
@@ -187,10 +191,23 @@ def _elements(t: DType, roots: Sequence[Expr], count: int, rng: np.random.Genera
     return _among(found, range(int(t.lowest), int(t.highest) + 1))
 
 
+def _small(t: DType) -> Array:
+    """The whole numbers of a type up to ``SMALL``."""
+    low, high = (-SMALL, SMALL) if t.is_float else (max(-SMALL, int(t.lowest)), min(SMALL, int(t.highest)))
+    return np.arange(low, high + 1).astype(t.numpy)
+
+
 def _among(found: Array, more: Iterable[Any]) -> Array:
     """The values, and others that are not among them."""
     with np.errstate(over="ignore"):
         return unique([np.concatenate([found, np.array(list(more)).astype(found.dtype)])])[0]
+
+
+def _new(states: States, known: States) -> States:
+    """The first few states with a value that none of those known has at its place."""
+    other = np.logical_or.reduce([~np.isin(s, k) for s, k in zip(states, known, strict=True)])
+    found = unique([s[other] for s in states])
+    return [s[:NEW] for s in found]
 
 
 def _first(states: States, most: int) -> States:

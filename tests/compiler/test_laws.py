@@ -299,6 +299,17 @@ def test_a_constant_of_the_combine_or_the_finish_is_a_state() -> None:
         assert {law.law for law in wf.check_monoid(m, "i32").refuted} >= {"associativity"}
 
 
+@pytest.mark.parametrize("t", ["i32", "u16", "f32", "f64"])
+def test_small_whole_numbers_go_through_the_lift(t: str) -> None:
+    """Of 144 no constant says that 12 has it for its square."""
+
+    @wf.monoid(identity=0, lift=lambda x: wf.cast(wf.where(x * x == 144, -1, 1), "i32"))
+    def turned(a: Any, b: Any) -> Any:
+        return wf.where(a < 0, a, a + b)
+
+    assert {law.law for law in wf.check_monoid(turned, dtype(t)).refuted} >= {"associativity"}
+
+
 @pytest.mark.parametrize("t", ["i8", "u8"])
 def test_all_bytes_go_through_the_lift(t: str) -> None:
     """Also 93, which no constant names, beside a value by which all states differ."""
