@@ -91,7 +91,7 @@ def _choices(function: str, kind: str, name: str) -> dict[str, tuple[Any, ...]]:
     """The arguments of ``function`` alone, for elements of one type, with values worth drawing."""
     real, whole = kind == "float", kind in ("int", "uint", "bool")
     sums = {"accumulate": ("compensated", *(("f64",) if not whole and name != "c128" else ()))}
-    wider = {"dtype": ("f64", *(("f32",) if real and name != "f64" else ("i32", "u8") if whole else ()))}
+    wider = {"dtype": ("f64", *(("f32",) if real and name != "f64" else ("i32", "uint8") if whole else ()))}
     wider = {"dtype": ("c128",)} if kind == "complex" else wider
     first = {"initial": (0, 1, 3, *((-2.5, float("inf"), float("nan")) if real else ()))}
     moments = {"correction": (0.0, 1.0, 1.5, 100.0), **({"accumulate": ("f64",)} if real else {})}

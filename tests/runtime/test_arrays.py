@@ -158,8 +158,10 @@ def test_what_is_no_dense_array() -> None:
 
 def test_a_function_of_arrays_is_no_program() -> None:
     for x in (np.ones(3, np.float32), np.ones(3, np.complex64)):
-        with expect("WF114", "wf.fold(wf.SUM, x)"):
+        with expect("WF130", "write 'sum'"):
             wf.reduce(x, wf.sum)
+        with expect("WF114", "wf.fold(wf.SUM, x)"):
+            wf.reduce(x, lambda v: wf.sum(v))
 
 
 def test_extent_covers_negative_and_zero_strides() -> None:
