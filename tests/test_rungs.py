@@ -104,10 +104,10 @@ def test_every_rung_serves_every_monoid(rung: Rung, case: Case) -> None:
 @pytest.mark.parametrize("exchange", ["shared", "global"])
 def test_order_is_kept_where_it_matters(method: str, exchange: str) -> None:
     x = np.random.default_rng(1).integers(-(2**31), 2**31, 3001).astype(np.int32)
-    s, t = np.int32(1), np.int32(0)
+    s, t = np.int64(1), np.int64(0)
     with np.errstate(over="ignore"):
-        for v in x:
-            s, t = s * v, t * v + (v + np.int32(1))
+        for v in x.astype(np.int64):  # as wide as a sum of such elements
+            s, t = s * v, t * v + (v + 1)
     for finish in ("cta", "last_block", "two_kernels"):
         options = f"cta={method},exchange={exchange},finish={finish},unroll=2"
         assert wf.reduce(x, what=affine, plan=options, device="emulator") == (s, t)

@@ -36,7 +36,7 @@ def test_a_thousand_arrays_cause_few_compilations(
     made: list[str] = []
     put = cache.put
     monkeypatch.setattr(cache, "put", lambda found: (made.append(found.key), put(found)))
-    monkeypatch.setattr(cache, "get", lambda key: cache._memory.get(key))
+    monkeypatch.setattr(cache, "get", lambda key, _expected: cache._memory.get(key))
     monkeypatch.setattr(EmulatorBackend, "launch", lambda *_: None)
     cache.clear_memory()
     memory = np.zeros((1 << 22) + 16, kind)
