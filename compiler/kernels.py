@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from .abi import Facts, Kernel, partial_program, second_program
 from .artifact import Artifact, CompiledKernel, Role
@@ -18,8 +19,7 @@ from .plan import Access, Plan
 from .target import Target
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(NamedTuple):
     """One kernel of a plan: its role, its entry's name, and what it is compiled for."""
 
     role: Role

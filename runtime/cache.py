@@ -42,8 +42,8 @@ def folder() -> Path:
     return Path(platformdirs.user_cache_dir("warpfold"))
 
 
-_BINDINGS = ("mlir-python-bindings", "numba-cuda-mlir")
-"""Distributions that carry MLIR's Python bindings."""
+_BINDINGS = ("mlir_python_bindings-", "numba_cuda_mlir-")
+"""How the folders of distributions begin that carry MLIR's Python bindings."""
 
 
 @cache
@@ -54,23 +54,20 @@ def versions() -> str:
     for part in ("compiler", "passes"):
         for file in sorted((root / part).rglob("*.py")):
             found.update(file.read_bytes())
-    for name in _BINDINGS:
-        found.update(f"{name} {_version(name)}".encode())
+    found.update(" ".join(_installed()).encode())
     return found.hexdigest()
 
 
-def _version(distribution: str) -> str:
-    """The version of a distribution, by the name of the folder that says what is installed; nothing for none.
+def _installed() -> list[str]:
+    """The folders that say which versions of the bindings are installed.
 
     ``importlib.metadata`` imports a parser of mail to read what is in such folders: 8 ms of a first call.
     """
-    begin = distribution.replace("-", "_") + "-"
+    found = []
     for path in sys.path:
         with suppress(OSError), os.scandir(path or ".") as entries:
-            for name in (e.name for e in entries):
-                if name.startswith(begin) and name.endswith(".dist-info"):
-                    return name.removeprefix(begin).removesuffix(".dist-info")
-    return ""
+            found += sorted(e.name for e in entries if e.name.startswith(_BINDINGS) and e.name.endswith(".dist-info"))
+    return found
 
 
 def key(program: Program, facts: Facts, plan: Plan, target: Target) -> str:
