@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from . import tiles
 from .geometry import Dim, Geometry
@@ -114,8 +114,7 @@ class Param:
         return f"{self.role}{letter}{dim}"
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(NamedTuple):
     """What one kernel computes and how: the unit that is compiled.
 
     Attributes:

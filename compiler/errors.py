@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 
 class WarpfoldError(Exception):
@@ -108,8 +109,7 @@ class Location:
         return f"{self.file}:{self.line}" + (f": {self.text.strip()}" if self.text else "")
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One row of the catalogue: ``text`` and ``remedy`` are ``str.format`` templates over the facts of a case."""
 
     kind: type[WarpfoldError]

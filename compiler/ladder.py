@@ -8,7 +8,7 @@ sums only where no fixed order is asked for (``determinism="none"``); WF408 othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .errors import error, near
 
@@ -23,8 +23,7 @@ _PLAIN = (
 _LECTURE, _ARTICLE = f"{_PLAIN},warps=32", f"{_PLAIN},warps=8"
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(NamedTuple):
     """A plan with a name.
 
     Attributes:

@@ -6,8 +6,9 @@ formulas, and the property tests check that they cover every element once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from .geometry import Geometry
 from .plan import Plan
@@ -129,8 +130,7 @@ def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, row: int = 0
     return Launch(tiles_of(plan, n_kept, row), clusters * plan.cluster, chunk, rows=rows)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A thread's place in the grid: CTA along kept, CTA along reduced, thread number in the CTA."""
 
     tile: int
@@ -141,7 +141,7 @@ class Place:
 def in_row(plan: Plan, place: Place, row: int) -> tuple[int, Place]:
     """The number of a thread's row, where tiles go by rows of so many results, and its place as of that row alone."""
     number, tile = divmod(place.tile, tiles_of(plan, row))
-    return number, replace(place, tile=tile)
+    return number, place._replace(tile=tile)
 
 
 def kept_index(plan: Plan, place: Place) -> int:
@@ -177,7 +177,7 @@ def padded_columns(plan: Plan, place: Place, row: int, lead: int) -> tuple[int, 
 def kept_in_tile(plan: Plan, place: Place, results: int, n_kept: int) -> range:
     """The kept indices of a thread whose CTA copies the elements of ``results`` results: one in each turn."""
     first = place.tile * results
-    begin = first + kept_index(plan, replace(place, tile=0))
+    begin = first + kept_index(plan, place._replace(tile=0))
     return range(begin, min(first + results, n_kept), plan.slots)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from . import columns, padded, period, runs, staggered, whole
 from .access import WIDEST, check_width
@@ -14,8 +15,7 @@ from .target import WARP
 from .task import Task
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(NamedTuple):
     """What a walk needs.
 
     Attributes:

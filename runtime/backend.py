@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from ..compiler.artifact import Artifact
 from ..compiler.dtypes import DType
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["cpu", "cuda"]
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """Where memory lies: ``cpu``, or ``cuda`` with a device number."""
 
     kind: Kind
@@ -75,8 +74,7 @@ class View:
         return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in places)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One kernel launch: entry name, grid and block in x, y, z, and the arguments (pointers and integers) in order."""
 
     name: str
@@ -85,8 +83,7 @@ class Call:
     args: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(NamedTuple):
     """Scratch memory on a device: ``partials`` of the bytes asked for, and ``counters``, zero between launches."""
 
     partials: int

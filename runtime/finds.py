@@ -18,7 +18,6 @@ from ..compiler import files, planner
 from ..compiler.errors import WarpfoldError, error
 from ..compiler.plan import Plan
 from ..compiler.task import Choice, Task
-from ..compiler.tree import same_bits, unordered
 from . import cache
 
 ENDING = ".json"
@@ -79,11 +78,17 @@ def for_any_size(task: Task, own: Choice) -> Choice:
 
     No driver is asked for this machine's name unless there are finds.
     """
-    return better(task, own, machine()) if unordered(task.program) and folder().is_dir() else own
+    if not folder().is_dir():
+        return own
+    from ..compiler.tree import unordered  # which a call without finds does not ask
+
+    return better(task, own, machine()) if unordered(task.program) else own
 
 
 def allowed(task: Task, own: Choice, other: Choice) -> bool:
     """Whether ``other`` may take the place of the planner's ``own`` choice: with its bits, if any are asked for."""
+    from ..compiler.tree import same_bits
+
     return task.determinism == "none" or same_bits(task.program, task.geometry.n_reduced, own, other)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from .pytorch import recorder
 
@@ -19,8 +18,7 @@ Check = Callable[..., bool]
 """Whether arrays are of the kinds that it was made for, but for their addresses."""
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """How arrays of one class are read.
 
     Attributes:

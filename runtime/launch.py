@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from ..compiler.abi import POINTERS, Role, partial_geometry, value
 from ..compiler.artifact import Artifact, CompiledKernel
@@ -36,8 +37,7 @@ class Start(int):
         return Start.of(int(self) + nbytes, self.array, self.added + nbytes)
 
 
-@dataclass(frozen=True)
-class Scratch:
+class Scratch(NamedTuple):
     """What a launch needs besides its arrays.
 
     Attributes:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,7 @@ Order = tuple[int, ...]
 Allocation = tuple[View, Callable[[], Any]]
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """What warpfold knows of one array library.
 
     Attributes:

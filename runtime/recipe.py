@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..compiler.programs import Structure, named
 from .kinds import reader_of
@@ -31,8 +30,7 @@ Recipe = Callable[..., Any]
 Places = list[tuple[int, int, int]]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """What one call queued.
 
     Attributes:
