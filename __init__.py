@@ -28,23 +28,23 @@ _FUNCTIONS = (
     "norm", "prod", "ptp", "std", "sum", "var", "vecdot",
 )  # fmt: skip
 _HOME = {
-    **dict.fromkeys(("Sym",), ".compiler.trace"),
-    **dict.fromkeys(("cast", "fold"), ".compiler.accumulation"),
-    **dict.fromkeys(_ELEMENTWISE, ".compiler.functions"),
-    **dict.fromkeys(_COMPOSITIONS, ".compiler.compositions"),
-    **dict.fromkeys(_MONOIDS, ".compiler.library"),
+    **dict.fromkeys(("Sym",), ".compiler.program.trace"),
+    **dict.fromkeys(("cast", "fold"), ".compiler.program.accumulation"),
+    **dict.fromkeys(_ELEMENTWISE, ".compiler.program.functions"),
+    **dict.fromkeys(_COMPOSITIONS, ".compiler.program.compositions"),
+    **dict.fromkeys(_MONOIDS, ".compiler.program.library"),
     **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
-    **dict.fromkeys(("Tuned", "autotune"), ".runtime.autotune"),
+    **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
     **dict.fromkeys(("unique",), ".runtime.unique"),
     **dict.fromkeys(("segment_reduce",), ".runtime.segments"),
-    **dict.fromkeys(("Monoid", "monoid"), ".compiler.monoid"),
-    **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws"),
-    **dict.fromkeys(("count", "index"), ".compiler.fold"),
+    **dict.fromkeys(("Monoid", "monoid"), ".compiler.program.monoid"),
+    **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws.check"),
+    **dict.fromkeys(("count", "index"), ".compiler.program.fold"),
     "DType": ".compiler.dtypes",
-    "dtype": ".compiler.names",
-    **dict.fromkeys(("Plan",), ".compiler.plan"),
+    "dtype": ".compiler.program.names",
+    **dict.fromkeys(("Plan",), ".compiler.plan.plan"),
     **dict.fromkeys(("WarpfoldError", "WarpfoldWarning"), ".compiler.errors"),
 }
 
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
     if home is None and name.startswith("__"):  # what Python and its tools ask every module for
         raise AttributeError(f"module 'warpfold' has no attribute {name!r}")
     if home is None:
-        from .compiler.spelling import missing
+        from .compiler.program.spelling import missing
 
         raise missing(name, __all__)
     import_module(".compiler.exclusive", __name__)  # first: from then on a fork waits for what other threads import

@@ -3,11 +3,25 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .compiler.accumulation import (
+from .compiler.dtypes import (
+    DType as DType,
+)
+from .compiler.errors import (
+    WarpfoldError as WarpfoldError,
+    WarpfoldWarning as WarpfoldWarning,
+)
+from .compiler.laws.check import (
+    Laws as Laws,
+    check_monoid as check_monoid,
+)
+from .compiler.plan.plan import (
+    Plan as Plan,
+)
+from .compiler.program.accumulation import (
     cast as cast,
     fold as fold,
 )
-from .compiler.compositions import (
+from .compiler.program.compositions import (
     abs as abs,
     clip as clip,
     isfinite as isfinite,
@@ -16,18 +30,11 @@ from .compiler.compositions import (
     sign as sign,
     square as square,
 )
-from .compiler.dtypes import (
-    DType as DType,
-)
-from .compiler.errors import (
-    WarpfoldError as WarpfoldError,
-    WarpfoldWarning as WarpfoldWarning,
-)
-from .compiler.fold import (
+from .compiler.program.fold import (
     count as count,
     index as index,
 )
-from .compiler.functions import (
+from .compiler.program.functions import (
     acos as acos,
     asin as asin,
     atan as atan,
@@ -60,11 +67,7 @@ from .compiler.functions import (
     tanh as tanh,
     where as where,
 )
-from .compiler.laws import (
-    Laws as Laws,
-    check_monoid as check_monoid,
-)
-from .compiler.library import (
+from .compiler.program.library import (
     ALL as ALL,
     ANY as ANY,
     ARGMAX as ARGMAX,
@@ -77,17 +80,14 @@ from .compiler.library import (
     SUM as SUM,
     WELFORD as WELFORD,
 )
-from .compiler.monoid import (
+from .compiler.program.monoid import (
     Monoid as Monoid,
     monoid as monoid,
 )
-from .compiler.names import (
+from .compiler.program.names import (
     dtype as dtype,
 )
-from .compiler.plan import (
-    Plan as Plan,
-)
-from .compiler.trace import (
+from .compiler.program.trace import (
     Sym as Sym,
 )
 from .runtime.api import (
@@ -97,16 +97,16 @@ from .runtime.api import (
     reduce as reduce,
     vecdot as vecdot,
 )
-from .runtime.autotune import (
-    Tuned as Tuned,
-    autotune as autotune,
-)
 from .runtime.compiled import (
     Compiled as Compiled,
     load as load,
 )
 from .runtime.segments import (
     segment_reduce as segment_reduce,
+)
+from .runtime.tuning.autotune import (
+    Tuned as Tuned,
+    autotune as autotune,
 )
 from .runtime.unique import (
     unique as unique,

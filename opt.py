@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .compiler import files
-from .compiler.dialect import load
+from .compiler.driver.pipeline import printed
+from .compiler.driver.textual import build
 from .compiler.errors import FileError, WarpfoldError, error
-from .compiler.expected import Diagnostic, expectations, mismatches
-from .compiler.locations import position
-from .compiler.mlir import ir
-from .compiler.pipeline import printed
+from .compiler.ir.dialect import load
+from .compiler.ir.expected_diagnostics import Diagnostic, expectations, mismatches
+from .compiler.ir.locations import position
+from .compiler.ir.mlir import ir
 from .compiler.standard import settle, silence
-from .compiler.textual import build
 from .passes import PASSES
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ RUNS = 5
 
 def milliseconds(ready: Any) -> float:
     """The best of some compilations of what is planned, none of them from a cache."""
-    from warpfold.compiler.driver import compile_program
+    from warpfold.compiler.driver.compile import compile_program
     from warpfold.passes import steps
 
     lowering = steps(ready.target)

@@ -15,11 +15,11 @@ import click
 import numpy as np
 
 import warpfold as wf
-from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.plan.ladder import RUNGS
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator import Tool
 from warpfold.runtime.emulator.profiler import Profiler
 from warpfold.runtime.emulator.sanitizer import Sanitizer
-from warpfold.runtime.emulator_backend import emulator
 
 TOOLS: dict[str, Callable[[], Tool]] = {"profiler": Profiler, "sanitizer": Sanitizer}
 

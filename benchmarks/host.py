@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from warpfold.commands.bench.host import allocations, microseconds
-from warpfold.runtime.cuda_backend import backend
+from warpfold.runtime.backends.cuda_backend import backend
 
 FIRST = """
 import time, torch

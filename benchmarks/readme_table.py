@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from warpfold.commands.bench import heat, records
-from warpfold.commands.bench.records import Report
+from warpfold.commands.bench.grid import heat, records
+from warpfold.commands.bench.grid.records import Report
 from warpfold.commands.bench.report import cell, megabytes
 from warpfold.commands.bench.results import LEVEL, Results, Row, load
 from warpfold.commands.bench.roofline import Roofline

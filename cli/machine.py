@@ -100,7 +100,7 @@ def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str
     A cell is slow that moves 64 MB or more at under 85 % of what a plain read takes, or that fits one CTA and takes
     more than 1.5 us beyond an empty launch. Exits with 1 when a cell is slow or wrong, or slower than --against.
     """
-    from ..commands.bench import grid as command
+    from ..commands.bench.grid import run as command
 
     if listing:
         command.listed(only, dtypes, {"--out": out, "--plot": plot, "--against": against})

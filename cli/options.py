@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ..commands.request import Request
+    from ..commands.requests.request import Request
     from ..commands.watched import Work
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +64,7 @@ of_what = _together(
 def request_of(op: str, files: tuple[str, ...], shape: str | None, dtype: str | None, axis: str | None, plan: str,
                param_texts: tuple[str, ...], seed: int = 0) -> Request:  # fmt: skip
     """The options of ``of_what`` as one value."""
-    from ..commands.request import Request
+    from ..commands.requests.request import Request
 
     return Request(op, files, shape, dtype, axis, plan, seed, param_texts)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler.errors import error
-from ..compiler.laws import Law, check_monoid
-from ..compiler.monoid import Monoid, defined
-from . import inputs, screen
-from .operation import input_count, label, operation, users_code
+from ..compiler.laws.check import Law, check_monoid
+from ..compiler.program.monoid import Monoid, defined
+from . import screen
+from .requests import inputs
+from .requests.operation import input_count, label, operation, users_code
 
 
 def check(op: str, dtype: str, *, json: bool) -> bool:

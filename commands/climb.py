@@ -1,4 +1,4 @@
-"""One reduction under the plans of ``compiler/ladder.py``: each result checked, each launch timed or profiled."""
+"""One reduction under the plans of ``compiler/plan/ladder.py``: each result checked, each launch timed or profiled."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..compiler.errors import PlanError
-from ..compiler.ladder import Rung
-from ..compiler.plan import Plan
+from ..compiler.plan.ladder import Rung
+from ..compiler.plan.plan import Plan
+from ..runtime.backends.launch import calls, scratch
 from ..runtime.execute import Arrays, bound, collect, prepared, side_by_side
-from ..runtime.launch import calls, scratch
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
-from . import inputs, reference
-from .evaluate import Evaluator, parts
-from .request import Request
+from .checking import reference
+from .checking.evaluate import Evaluator, parts
+from .requests import inputs
+from .requests.request import Request
 
 T = TypeVar("T")
 LAUNCHES, SECONDS = 21, 1.0
@@ -86,7 +87,7 @@ class Ground:
         self.request = request
         self.arrays = Arrays.of([inputs.aligned(x) for x in request.arrays], device)
         if self.arrays.backend.name == "emulator":
-            from ..runtime.emulator_backend import EmulatorBackend
+            from ..runtime.backends.emulator_backend import EmulatorBackend
 
             self.arrays.backend = EmulatorBackend()
         self.backend: Any = self.arrays.backend

@@ -45,14 +45,14 @@ def _version(name: str) -> str | None:
 
 def _bindings() -> Finding:
     try:
-        from ..compiler.mlir import BINDINGS_NAME, BINDINGS_VERSION
+        from ..compiler.ir.mlir import BINDINGS_NAME, BINDINGS_VERSION
     except WarpfoldError as e:
         return "MLIR bindings", False, e.message, f"{e.remedy} (saved artifacts run without them)"
     return "MLIR bindings", True, f"{BINDINGS_NAME} {BINDINGS_VERSION}, with the NVPTX backend", ""
 
 
 def _cuda() -> list[Finding]:
-    from ..runtime.cuda_backend import backend, find
+    from ..runtime.backends.cuda_backend import backend, find
 
     devices = find()
     if not devices:

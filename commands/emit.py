@@ -14,10 +14,10 @@ from ..runtime import api
 from ..runtime.prepare import Prepared
 from . import levels, screen
 from .files import Output
-from .request import Request
+from .requests.request import Request
 
 if TYPE_CHECKING:
-    from ..compiler.pipeline import Stage
+    from ..compiler.driver.pipeline import Stage
 
 FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
 IR = ("program", "stages", "llvm")
@@ -110,7 +110,7 @@ def _ir(request: Request, form: str, arch: str, view: View) -> str:
 
 def _listed(request: Request, arch: str, view: View) -> Sequence[Stage]:
     """The stages with names or lines: an artifact has neither, so the program is lowered once more."""
-    from ..compiler.driver import listed
+    from ..compiler.driver.compile import listed
     from ..passes import steps
 
     ready = api.for_any_size(request.planned(arch), request.plan)

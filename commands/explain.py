@@ -6,7 +6,7 @@ from math import prod
 
 from ..runtime.prepare import Prepared
 from . import levels, screen
-from .request import Request
+from .requests.request import Request
 
 BANDWIDTH = {
     "sm_75": (672, "Titan RTX"),

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..compiler import tiles
-from ..compiler.artifact import Artifact, CompiledKernel
-from ..compiler.atomic import operation
+from ..compiler.driver.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
-from ..compiler.geometry import Geometry
-from ..compiler.graph import Expr, MonoidGraph
-from ..compiler.ownership import Launch, launch
-from ..compiler.plan import IN_TILE, ROWS_A_ROUND, Plan
+from ..compiler.plan import tiles
+from ..compiler.plan.launch import Launch, launch
+from ..compiler.plan.plan import IN_TILE, ROWS_A_ROUND, Plan
+from ..compiler.program.analysis.atomic import operation
+from ..compiler.program.graph import Expr, MonoidGraph
+from ..compiler.space.geometry import Geometry
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 

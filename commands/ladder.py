@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..compiler.errors import error, near
-from ..compiler.ladder import RUNGS, Rung
-from ..compiler.plan import Plan
+from ..compiler.plan.ladder import RUNGS, Rung
+from ..compiler.plan.plan import Plan
 from ..runtime.execute import backend_for
 from . import screen
 from .climb import LAUNCHES, Ground, Step
 from .explain import BANDWIDTH
-from .request import Request
+from .requests.request import Request
 
 Row = dict[str, Any]
 """A rung as plain values."""

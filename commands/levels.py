@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..compiler import tiles
 from ..compiler.errors import Location
-from ..compiler.graph import Expr, walk
-from ..compiler.ownership import Launch
-from ..compiler.plan import Plan
+from ..compiler.plan import tiles
+from ..compiler.plan.launch import Launch
+from ..compiler.plan.plan import Plan
+from ..compiler.program.graph import Expr, walk
 from ..runtime.prepare import Prepared
 
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")

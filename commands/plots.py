@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler.errors import error
-from ..compiler.ladder import ARTICLE, LECTURE, OWN
+from ..compiler.plan.ladder import ARTICLE, LECTURE, OWN
 from . import screen
 from .files import Output
 

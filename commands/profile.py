@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler.errors import Location
-from ..runtime.emulator.demangle import demangle
 from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
+from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import artifact
 from . import screen

@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.artifact import Artifact
+from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import WarpfoldError
-from ..compiler.geometry import normalize_axes
-from ..compiler.laws import warn_thoroughly
-from ..compiler.programs import names
+from ..compiler.laws.check import warn_thoroughly
+from ..compiler.program.tracing import names
+from ..compiler.space.geometry import normalize_axes
 from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact, cached
 from ..runtime.prepare import Request as Wanted
 from ..runtime.what import params_of
-from . import emit, levels, reference, screen
-from .evaluate import Evaluator, parts
+from . import emit, levels, screen
+from .checking import reference
+from .checking.evaluate import Evaluator, parts
 from .files import Output
-from .request import Array, Request
+from .requests.request import Array, Request
 
 SMALL = 8
 """Elements of a result that is shown whole."""
@@ -190,7 +191,7 @@ def why(outcome: Outcome, device: str) -> str:
     text = f"emulator of {backend.target.arch}"
     if device != "auto":
         return text
-    from ..runtime.cuda_backend import backend as cuda
+    from ..runtime.backends.cuda_backend import backend as cuda
 
     try:
         cuda(0)

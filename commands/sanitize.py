@@ -10,7 +10,7 @@ from ..compiler.errors import WarpfoldError
 from ..runtime.emulator.sanitizer import Finding, Sanitizer, grouped
 from ..runtime.emulator.sanitizer.located import of_error
 from . import screen
-from .request import Request
+from .requests.request import Request
 from .watched import Work, watch
 
 

@@ -15,23 +15,24 @@ from typing import get_args
 
 import numpy as np
 
-from ..compiler.atomic import exact
 from ..compiler.errors import PlanError, error
-from ..compiler.geometry import normalize_axes
-from ..compiler.ladder import RUNGS, expand
-from ..compiler.ownership import Launch
-from ..compiler.plan import Determinism, Fast, Finish, Meeting, Plan
-from ..compiler.programs import names
-from ..runtime.emulator_backend import EmulatorBackend
+from ..compiler.plan.ladder import RUNGS, expand
+from ..compiler.plan.launch import Launch
+from ..compiler.plan.plan import Determinism, Fast, Finish, Meeting, Plan
+from ..compiler.program.analysis.atomic import exact
+from ..compiler.program.tracing import names
+from ..compiler.space.geometry import normalize_axes
+from ..runtime.backends.emulator_backend import EmulatorBackend
 from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
 from ..runtime.what import params_of
-from . import levels, reference, screen
-from .evaluate import Evaluator, parts, rows
-from .request import Array, Request
-from .ulps import Apart, apart
+from . import levels, screen
+from .checking import reference
+from .checking.evaluate import Evaluator, parts, rows
+from .checking.ulps import Apart, apart
+from .requests.request import Array, Request
 
 POWERS = ("1", "2", "4", "8", "16", "32")
 FIELDS: dict[str, Sequence[str]] = {

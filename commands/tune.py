@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import Any
 
 from ..compiler.errors import error
-from ..runtime import autotune, finds
-from ..runtime.autotune import Search, Tried, Tuned
-from . import inputs, screen
-from .request import Request
+from ..runtime.tuning import autotune, finds
+from ..runtime.tuning.autotune import Search, Tried, Tuned
+from . import screen
+from .requests import inputs
+from .requests.request import Request
 
 SHOWN = 20
 """Lines of the table at most: of many plans the fastest."""

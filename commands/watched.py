@@ -21,17 +21,19 @@ import numpy as np
 from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
-from ..runtime.emulator.demangle import demangle
+from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.execute import Arrays
-from . import inputs, launching, made_up, run, screen
+from . import run, screen
+from .checking import made_up
 from .files import Output
-from .kernels import called, unknown
-from .launching import Again, Launching, Made, Raw, Scalar
-from .request import Array, Request
+from .requests import inputs, launching
+from .requests.kernels import called, unknown
+from .requests.launching import Again, Launching, Made, Raw, Scalar
+from .requests.request import Array, Request
 
 if TYPE_CHECKING:
     from ..runtime.emulator import Memory, Module, Tool
-    from ..runtime.emulator.types import Variable
+    from ..runtime.emulator.ptx.types import Variable
 
 POINTER = 8
 """Bytes of a parameter that takes an array."""
@@ -141,7 +143,7 @@ def _plain(name: str, x: Array) -> dict[str, object]:
 
 
 def _operation(work: Work, tool: Tool | None) -> Watched:
-    from ..runtime.emulator_backend import EmulatorBackend
+    from ..runtime.backends.emulator_backend import EmulatorBackend
 
     request, backend = work.request, EmulatorBackend()
     backend.tool, backend.max_steps = tool, work.max_steps
@@ -231,7 +233,7 @@ class _Arena:
         return f"{name} #{len(taken) + 1}" if taken else str(name)
 
     def _values(self, one: Launching, made: Made) -> Array:
-        from ..runtime.arrays import load_npy
+        from ..runtime.arrays.conversion import load_npy
 
         if isinstance(made.fill, str) and made.fill not in launching.FILLS:
             found = load_npy(made.fill)
@@ -283,7 +285,7 @@ def _is_value(t: DType, value: float) -> bool:
 
 def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str, list[int | bytes]]:
     """The kernel of a launch and the values of its parameters, arrays made."""
-    from ..runtime.emulator.types import Variable
+    from ..runtime.emulator.ptx.types import Variable
 
     kernel = _kernel(path, module, one)
     params = [p for p in module.functions[kernel].params if isinstance(p, Variable)]

@@ -94,7 +94,7 @@ C64, C128 = DType("c64", "complex64", "complex", 64), DType("c128", "complex128"
 ALL = (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64)
 """Types that kernels compute with."""
 STORED = (F8E4M3FN, F8E5M2, C64, C128)
-"""Types that arrays may have besides: traced as others, see ``storage.py``."""
+"""Types that arrays may have besides: traced as others, see ``program/storage.py``."""
 BY_NAME = {t.name: t for t in (*ALL, *STORED)} | {t.numpy_name: t for t in (*ALL, *STORED)}
 _FROM_ML_DTYPES = ("bf16", "f8e4m3fn", "f8e5m2")
 

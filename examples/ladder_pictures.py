@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 import warpfold as wf
-from warpfold.compiler.ladder import RUNGS
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.plan.ladder import RUNGS
+from warpfold.compiler.plan.plan import Plan
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator import Tool
-from warpfold.runtime.emulator_backend import emulator
 
 CTA = "lanes=8,warps=1"
 TWO_WARPS = "lanes=8,warps=2"

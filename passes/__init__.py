@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiler.pipeline import Pass, Step
+from ..compiler.driver.pipeline import Pass, Step
 from ..compiler.target import Target
 from . import (
     distribute,

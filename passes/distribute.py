@@ -2,7 +2,7 @@
 
 Reads a ``func.func`` on tensors with its plan and facts; writes a ``gpu.func`` over fragments: a ``fold.thread_reduce``
 with the elementwise code in its body, then one stage op for every level of the plan whose extent along the reduced
-axis is more than one, then the results. The formulas are those of ``compiler/ownership.py``.
+axis is more than one, then the results. The formulas are those of ``compiler/plan/launch.py``.
 
 A sum over rows, a warp a row:
 
@@ -87,14 +87,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler import attributes
-from ..compiler.pipeline import Pass, op_names
-from ._distributor import Distributor
-from ._padded import PaddedDistributor
-from ._period import PeriodDistributor
-from ._runs import RunsDistributor
-from ._staggered import StaggeredDistributor
-from ._whole import WholeDistributor
+from ..compiler.driver.pipeline import Pass, op_names
+from ..compiler.ir import attributes
+from .distribution.blocks import WholeDistributor
+from .distribution.distributor import Distributor
+from .distribution.padded_rows import PaddedDistributor
+from .distribution.periods import PeriodDistributor
+from .distribution.runs import RunsDistributor
+from .distribution.staggered_columns import StaggeredDistributor
 
 WALKS = {
     "padded": PaddedDistributor, "period": PeriodDistributor, "runs": RunsDistributor,

@@ -2,7 +2,7 @@
 
 Functions on f32 and f64 become range reduction and a polynomial in fused multiply-adds: within 2 ulp, the same bits on
 every machine. Nothing is left that would become a call of a library that is not linked. The methods and their sources
-are in the files beside this one (``_exponential.py`` and so on). Short code takes the place of the op; long code
+are in the files beside this one (``math/exponential.py`` and so on). Short code takes the place of the op; long code
 becomes a function of the module, which is called for each element.
 
 An op on f32 with ``fastmath<afn>`` becomes the instruction that approximates it; on f64 there is none.
@@ -71,23 +71,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.attributes import target_of
-from ..compiler.build import before, replace, word_type
-from ..compiler.combine import elements, fragment, width, with_shape
-from ..compiler.dialect.base import element
+from ..compiler.driver.pipeline import Pass
 from ..compiler.errors import error
-from ..compiler.mlir import arith, ir, llvm, vector
-from ..compiler.pipeline import Pass
-from ..compiler.uniform import known
-from ._arithmetic import Builder, intrinsic
-from ._error_function import erf
-from ._exponential import cosh, exp, exp2, expm1, sinh, tanh
-from ._inverse_trigonometric import acos, asin, atan, atan2
-from ._logarithm import log, log1p, log2, log10
-from ._power import integer_power, power
-from ._remainder import remainder
-from ._symbols import call_of, module_around
-from ._trigonometric import cos, sin, tan
+from ..compiler.ir.attributes import target_of
+from ..compiler.ir.build import before, replace, word_type
+from ..compiler.ir.combine import elements, fragment, width, with_shape
+from ..compiler.ir.dialect.base import element
+from ..compiler.ir.mlir import arith, ir, llvm, vector
+from ..compiler.ir.uniform import known
+from .math.arithmetic import Builder, intrinsic
+from .math.error_function import erf
+from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh
+from .math.inverse_trigonometric import acos, asin, atan, atan2
+from .math.logarithm import log, log1p, log2, log10
+from .math.power import integer_power, power
+from .math.remainder import remainder
+from .math.symbols import call_of, module_around
+from .math.trigonometric import cos, sin, tan
 
 Expand = Callable[..., Any]
 

@@ -92,14 +92,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..compiler.anchored import joined
-from ..compiler.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
-from ..compiler.combine import pack, unpack
-from ..compiler.dialect.base import boolean, element
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.lanes import butterfly
-from ..compiler.mlir import arith, ir, nvvm, scf
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.anchored import joined
+from ..compiler.ir.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.ir.combine import pack, unpack
+from ..compiler.ir.dialect.base import boolean, element
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.lanes import butterfly
+from ..compiler.ir.mlir import arith, ir, nvvm, scf
 
 FUNCTIONS = ("gpu.func", "func.func")
 

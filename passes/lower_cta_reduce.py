@@ -83,13 +83,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.build import address, barrier, before, find, i32, integer, load, replace, shared_buffer, store
-from ..compiler.combine import combine, pack, unpack
-from ..compiler.dialect.base import boolean, element, string
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.dialect.stages import METHODS
-from ..compiler.mlir import arith, gpu, ir, llvm, nvvm, scf
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.build import address, barrier, before, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.ir.combine import combine, pack, unpack
+from ..compiler.ir.dialect.base import boolean, element, string
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.stages import METHODS
+from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 
 IN_ONE_WARP = ("warp_sync", "unrolled")
 """Methods whose last rounds are one warp's own."""

@@ -18,8 +18,8 @@ ends behind; their elements are read one by one. Vectors out of a copy in shared
 they are taken out of its words, and so is the one that the row's end cuts, since the copy can be read beyond its
 elements.
 
-The walk is cut here; what becomes of a single access stands in ``_access.py``, and of those of blocks, which are no
-walk, in ``_blocks.py``.
+The walk is cut here; what becomes of a single access stands in ``access/address.py``, and of those of blocks, which are
+no walk, in ``access/blocks.py``.
 
 Four neighbouring results a thread, two accesses in flight: the walk becomes groups of two, then what is left.
 
@@ -93,16 +93,16 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from ..compiler.build import address, before, bytes_of, find, integer, memory_type, replace
-from ..compiler.combine import width
-from ..compiler.dialect.access import ACCESS
-from ..compiler.dialect.base import element, string
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, llvm
-from ..compiler.pipeline import Pass
-from ._access import Window, clamped, lower_body, lower_live, lower_load, lower_position, lower_store, offset
-from ._blocks import lower_load as lower_block_load
-from ._steps import apart, short
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.build import address, before, bytes_of, find, integer, memory_type, replace
+from ..compiler.ir.combine import width
+from ..compiler.ir.dialect.access import ACCESS
+from ..compiler.ir.dialect.base import element, string
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.mlir import arith, ir, llvm
+from .access.address import Window, clamped, lower_body, lower_live, lower_load, lower_position, lower_store, offset
+from .access.blocks import lower_load as lower_block_load
+from .access.steps import apart, short
 
 
 def _run(module: Any) -> None:

@@ -38,7 +38,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.build import (
+from ..compiler.driver.pipeline import Pass
+from ..compiler.errors import error
+from ..compiler.ir.build import (
     address,
     barrier,
     before,
@@ -51,12 +53,10 @@ from ..compiler.build import (
     store,
     word_type,
 )
-from ..compiler.combine import elements, single_op, unpack
-from ..compiler.dialect.base import string
-from ..compiler.dialect.stages import GRID_FINISHES
-from ..compiler.errors import error
-from ..compiler.mlir import arith, gpu, ir, llvm, scf
-from ..compiler.pipeline import Pass
+from ..compiler.ir.combine import elements, single_op, unpack
+from ..compiler.ir.dialect.base import string
+from ..compiler.ir.dialect.stages import GRID_FINISHES
+from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
 
 ATOMICS = {
     "arith.addi": "add", "arith.andi": "_and", "arith.ori": "_or", "arith.xori": "_xor",

@@ -51,14 +51,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..compiler.anchored import joined
-from ..compiler.build import before, find, integer, load, replace
-from ..compiler.combine import pack
-from ..compiler.dialect.base import boolean, values
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.lanes import butterfly
-from ..compiler.mlir import arith
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.anchored import joined
+from ..compiler.ir.build import before, find, integer, load, replace
+from ..compiler.ir.combine import pack
+from ..compiler.ir.dialect.base import boolean, values
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.lanes import butterfly
+from ..compiler.ir.mlir import arith
 
 
 def _run(module: Any) -> None:

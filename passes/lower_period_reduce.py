@@ -132,15 +132,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.anchored import met
-from ..compiler.build import barrier, before, enclosing, find, integer, load, replace, shared_buffer, store
-from ..compiler.combine import pack, unpack, width
-from ..compiler.dialect.base import element
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, llvm, scf
-from ..compiler.pipeline import Pass
-from ..compiler.plan import ROWS_A_ROUND
-from ._steps import short
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.anchored import met
+from ..compiler.ir.build import barrier, before, enclosing, find, integer, load, replace, shared_buffer, store
+from ..compiler.ir.combine import pack, unpack, width
+from ..compiler.ir.dialect.base import element
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.mlir import arith, ir, llvm, scf
+from ..compiler.plan.plan import ROWS_A_ROUND
+from .access.steps import short
 
 
 def _run(module: Any) -> None:

@@ -38,12 +38,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.build import barrier, before, find, integer, replace, shared_buffer, store
-from ..compiler.combine import elements, unpack
-from ..compiler.dialect.base import element
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, scf
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.build import barrier, before, find, integer, replace, shared_buffer, store
+from ..compiler.ir.combine import elements, unpack
+from ..compiler.ir.dialect.base import element
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.mlir import arith, ir, scf
 
 
 def _run(module: Any) -> None:

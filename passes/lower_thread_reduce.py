@@ -3,11 +3,11 @@
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
 folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
 the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
-vector at the end, neighbours first. Bytes are added as words (``_packed.py``), narrow elements compared two at a time
-(``_extremes.py``), and of numbered ones the first of the least is found among words of two (``_ranked.py``). Where
-states have sums that are seen from an anchor, all of a step come together at once (``compiler/terms.py``), those of one
-result under one anchor (``_anchored.py``). Blocks that lie side by side in a thread's registers need no loop
-(``_blocks.py``).
+vector at the end, neighbours first. Bytes are added as words (``words/packed_bytes.py``), narrow elements compared two
+at a time (``words/extremes.py``), and of numbered ones the first of the least is found among words of two
+(``words/ranked.py``). Where states have sums that are seen from an anchor, all of a step come together at once
+(``compiler/program/analysis/anchors.py``), those of one result under one anchor (``words/anchored.py``). Blocks that
+lie side by side in a thread's registers need no loop (``access/blocks.py``).
 
 A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
 in it, is a scalar in the loop: Welford's count, and with it the division by it.
@@ -53,17 +53,17 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import Any
 
-from ..compiler.anchored import Anchored, anchored
-from ..compiler.build import before, find, replace
-from ..compiler.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
-from ..compiler.pipeline import Pass
-from ..compiler.uniform import independent, uniform
-from ._anchored import OneAnchor, shares
-from ._blocks import lower_reduce
-from ._extremes import lower as lower_extremes
-from ._packed import lower as lower_bytes
-from ._ranked import lower as lower_ranked
-from ._steps import walked
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.anchored import Anchored, anchored
+from ..compiler.ir.build import before, find, replace
+from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
+from ..compiler.ir.uniform import independent, uniform
+from .access.blocks import lower_reduce
+from .access.steps import walked
+from .words.anchored import OneAnchor, shares
+from .words.extremes import lower as lower_extremes
+from .words.packed_bytes import lower as lower_bytes
+from .words.ranked import lower as lower_ranked
 
 
 def _run(module: Any) -> None:

@@ -114,10 +114,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.mlir import arith, ir, llvm, scf
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 ACCESS = 16
 """Bytes of an access, and what its address is a multiple of."""

@@ -35,14 +35,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.attributes import target_of
-from ..compiler.build import before, find, i32, kernel_module, replace
-from ..compiler.combine import elements, fragment, pack, single_op, unpack
-from ..compiler.dialect.base import boolean, element
-from ..compiler.dialect.base import integer as attribute
-from ..compiler.lanes import butterfly, lane_id
-from ..compiler.mlir import arith, nvvm
-from ..compiler.pipeline import Pass
+from ..compiler.driver.pipeline import Pass
+from ..compiler.ir.attributes import target_of
+from ..compiler.ir.build import before, find, i32, kernel_module, replace
+from ..compiler.ir.combine import elements, fragment, pack, single_op, unpack
+from ..compiler.ir.dialect.base import boolean, element
+from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.lanes import butterfly, lane_id
+from ..compiler.ir.mlir import arith, nvvm
 from ..compiler.target import WARP
 
 REDUX = {

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..compiler import library
 from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
-from ..compiler.frames import outermost, shown
-from ..compiler.geometry import normalize_axes
-from ..compiler.monoid import Monoid
-from ..compiler.names import dtype as named_dtype
-from ..compiler.spelling import irreducible
+from ..compiler.program import library
+from ..compiler.program.frames import outermost, shown
+from ..compiler.program.monoid import Monoid
+from ..compiler.program.names import dtype as named_dtype
+from ..compiler.program.spelling import irreducible
+from ..compiler.program.trace import caller
+from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
-from ..compiler.trace import caller
-from . import finds
-from .arrays import from_numpy, view
-from .dlpack import contiguous
+from .arrays.conversion import from_numpy, view
+from .arrays.dlpack import contiguous
+from .arrays.opaque import opaque
+from .calls.recall import Memo, arrays_of, asked, named
+from .calls.recipe import MISS
 from .execute import Arrays, prepared, run
-from .opaque import opaque
 from .prepare import Request, Shape, all_parts, artifact, prepare, traced
-from .recall import Memo, arrays_of, asked, named
-from .recipe import MISS
+from .tuning import finds
 from .what import params_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def reduce(
         determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
             ``none``: the plan may ask for atomics on floats.
         device: ``auto`` (CUDA if it is there, else the emulator), ``cuda`` or ``emulator``.
-        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/ladder.py``.
+        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/plan/ladder.py``.
         params: passed to the tensor program and baked in.
 
     Returns:
@@ -97,7 +97,7 @@ def reduce(
 
     Raises:
         ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a
-            code, all of which are in ``compiler/catalogue/``.
+            code, all of which are in ``compiler/errors/catalogue/``.
     """
     if what is None:
         if len(xs) < 2:
@@ -331,7 +331,7 @@ def compile(
         nan: as in ``reduce``.
         determinism: as in ``reduce``.
         arch: the architecture to compile for.
-        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/ladder.py``.
+        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/plan/ladder.py``.
         params: passed to the tensor program and baked in.
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}

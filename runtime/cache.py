@@ -17,14 +17,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..compiler import files, stored
+from ..compiler import files
+from ..compiler.driver import stored_form
 from ..compiler.errors import FileError, WarpfoldWarning, error
 
 if TYPE_CHECKING:
-    from ..compiler.abi import Facts
-    from ..compiler.artifact import Artifact
-    from ..compiler.graph import Program
-    from ..compiler.plan import Plan
+    from ..compiler.driver.artifact import Artifact
+    from ..compiler.plan.abi import Facts
+    from ..compiler.plan.plan import Plan
+    from ..compiler.program.graph import Program
     from ..compiler.target import Target
 
 PRIVATE, OTHERS = 0o700, 0o022
@@ -87,7 +88,7 @@ def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
     if found is None and trusted():
         try:
             path = _path(name)
-            found = stored.parse(files.read(path, "WF501"), path)
+            found = stored_form.parse(files.read(path, "WF501"), path)
         except FileError:
             return None
         if found.without_code() != expected():

@@ -7,29 +7,32 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compiler import planner, stored, tiles
-from ..compiler.abi import Facts
-from ..compiler.artifact import Artifact
-from ..compiler.both import as_columns_of_any_size, first
+from ..compiler.driver import stored_form
+from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import error
-from ..compiler.frames import outermost, shown
-from ..compiler.gaps import laid
-from ..compiler.geometry import Geometry, collapse, normalize_axes
-from ..compiler.graph import Expr, Program
-from ..compiler.ownership import Launch, shared
-from ..compiler.plan import Plan
-from ..compiler.split import ctas
+from ..compiler.plan import tiles
+from ..compiler.plan.abi import Facts
+from ..compiler.plan.kernels import first_of_both
+from ..compiler.plan.launch import Launch, shared
+from ..compiler.plan.plan import Plan
+from ..compiler.planner import choose as planner
+from ..compiler.planner.layouts.factored import as_columns_of_any_size
+from ..compiler.planner.layouts.gapped_columns import laid
+from ..compiler.planner.split import ctas
+from ..compiler.planner.task import Task
+from ..compiler.program.frames import outermost, shown
+from ..compiler.program.graph import Expr, Program
+from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
-from ..compiler.task import Task
+from .arrays.opaque import opaque
+from .calls.recall import Memo, arrays_of, asked
+from .calls.recipe import MISS
 from .execute import Arrays, run
-from .finds import words as plan_words
-from .opaque import opaque
-from .recall import Memo, arrays_of, asked
-from .recipe import MISS
+from .tuning.finds import words as plan_words
 
 if TYPE_CHECKING:
-    from ..compiler.pipeline import Stage
-    from .backend import Backend
+    from ..compiler.driver.pipeline import Stage
+    from .backends.backend import Backend
 
 
 class Compiled:
@@ -76,7 +79,7 @@ class Compiled:
     @property
     def stages(self) -> list[Stage]:
         """The IR after every pass, the tensor program first (imports MLIR)."""
-        from ..compiler.driver import stages
+        from ..compiler.driver.compile import stages
         from ..passes import steps
 
         return stages(self.artifact.source, steps(target(self.artifact.arch)))
@@ -143,7 +146,7 @@ class Compiled:
             inputs[0].shape, axes, [i.strides for i in inputs], [o.strides for o in outputs],
             ordered=a.plan.walk == "blocked", indexed=a.indexed,
         )  # fmt: skip
-        plan = first(a.plan)
+        plan = first_of_both(a.plan)
         if plan != a.plan:
             left = as_columns_of_any_size(geometry, len(inputs))
             if left is None:
@@ -225,4 +228,4 @@ def load(path: str | os.PathLike[str]) -> Compiled:
         FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered, WF510 one whose parts do not
             fit together.
     """
-    return Compiled(stored.load(path))
+    return Compiled(stored_form.load(path))

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.artifact import Artifact
+from ..compiler.driver.artifact import Artifact
 from ..compiler.dtypes import BOOL, DType
 from ..compiler.errors import error
-from ..compiler.geometry import Geometry, memory_order
-from ..compiler.ownership import Launch
-from ..compiler.programs import Structure, nest
-from . import arrays as libraries
-from . import recall
-from .backend import Backend, View
-from .launch import Start, calls, scratch
+from ..compiler.plan.launch import Launch
+from ..compiler.program.tracing import Structure, nest
+from ..compiler.space.geometry import Geometry, memory_order
+from .arrays import conversion as libraries
+from .backends.backend import Backend, View
+from .backends.launch import Start, calls, scratch
+from .calls import recall
 from .prepare import Prepared, Request, Shape, all_parts, prepare, traced
 
 
@@ -171,7 +171,7 @@ def backend_for(views: Sequence[View], device: str) -> Backend:
         raise error("WF121", device=device)
     cuda = next((v.device for v in views if v.device.kind == "cuda"), None)
     if device == "cuda" or (cuda is not None and device == "auto"):
-        from .cuda_backend import backend
+        from .backends.cuda_backend import backend
 
         found: Backend = backend(cuda.number if cuda else 0)
     else:
@@ -183,13 +183,13 @@ def backend_for(views: Sequence[View], device: str) -> Backend:
 
 def _default() -> Backend:
     """CUDA where a driver and a device are, else the emulator."""
-    from .cuda_backend import backend, find
+    from .backends.cuda_backend import backend, find
 
     return backend(0) if find() else _emulator()
 
 
 def _emulator() -> Backend:
-    from .emulator_backend import emulator
+    from .backends.emulator_backend import emulator
 
     return emulator()
 

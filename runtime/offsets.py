@@ -10,9 +10,9 @@ import numpy as np
 
 from ..compiler.dtypes import BOOL
 from ..compiler.errors import WarpfoldWarning, error
-from ..compiler.monoid import Monoid
-from ..compiler.trace import caller
-from .arrays import to_numpy, view
+from ..compiler.program.monoid import Monoid
+from ..compiler.program.trace import caller
+from .arrays.conversion import to_numpy, view
 
 Bounds = np.ndarray[Any, Any]
 

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler import ragged
-from ..compiler.abi import Role, partial_program, second_program
-from ..compiler.artifact import CompiledKernel
-from ..compiler.geometry import Geometry, collapse
-from ..compiler.graph import Program
-from ..compiler.ownership import launch
-from ..compiler.plan import Plan
-from ..compiler.programs import Traced
-from ..compiler.ragged import Rows, Threads
+from ..compiler.driver.artifact import CompiledKernel
+from ..compiler.plan.abi import Role, partial_program, second_program
+from ..compiler.plan.launch import launch
+from ..compiler.plan.plan import Plan
+from ..compiler.planner import ragged
+from ..compiler.planner.ragged import Rows, Threads
+from ..compiler.planner.task import Choice, Task
+from ..compiler.program.graph import Program
+from ..compiler.program.tracing import Traced
+from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
-from ..compiler.task import Choice, Task
-from .arrays import view
-from .backend import Workspace
-from .dlpack import contiguous
+from .arrays.conversion import view
+from .arrays.dlpack import contiguous
+from .backends.backend import Workspace
+from .backends.launch import calls, placed, scratch
 from .execute import Arrays
-from .launch import calls, placed, scratch
 from .prepare import Prepared, Shape, artifact
 
 

@@ -11,29 +11,32 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 
-from ..compiler import exclusive, library, planner
-from ..compiler.artifact import Artifact
-from ..compiler.both import launched
+from ..compiler import exclusive
+from ..compiler.driver.artifact import Artifact, without_code
 from ..compiler.dtypes import DType
 from ..compiler.errors import error
-from ..compiler.fold import HUGE
-from ..compiler.geometry import Geometry, collapse
-from ..compiler.graph import Program
-from ..compiler.kernels import without_code
+from ..compiler.ir.lines import with_lines
 from ..compiler.lazy import lazy
-from ..compiler.lines import with_lines
-from ..compiler.monoid import Monoid
-from ..compiler.narrow import narrowed
-from ..compiler.outside import outside
-from ..compiler.plan import Determinism
-from ..compiler.programs import Nan, Traced
-from ..compiler.programs import trace as trace_function
-from ..compiler.repeats import taken_out
-from ..compiler.spelling import irreducible
-from ..compiler.storage import parts
+from ..compiler.plan.plan import Determinism
+from ..compiler.planner import choose as planner
+from ..compiler.planner.layouts.factored import launched
+from ..compiler.planner.repeats import taken_out
+from ..compiler.planner.task import Choice, Task
+from ..compiler.program import library
+from ..compiler.program.closures import outside
+from ..compiler.program.fold import HUGE
+from ..compiler.program.graph import Program
+from ..compiler.program.monoid import Monoid
+from ..compiler.program.rewrites.narrowing import narrowed
+from ..compiler.program.spelling import irreducible
+from ..compiler.program.storage import parts
+from ..compiler.program.tracing import Nan, Traced
+from ..compiler.program.tracing import trace as trace_function
+from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
-from ..compiler.task import Choice, Task
-from . import cache, finds, recall
+from . import cache
+from .calls import recall
+from .tuning import finds
 from .what import Params, What, function_of, given, hashable
 
 MANY = 2**31
@@ -134,7 +137,7 @@ def _trace(
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
     theirs = [(m, types) for m, types in found.used if not _is_ours(m)]
     if theirs:
-        from ..compiler.laws import warn_once  # which searches, and is not needed for a first call of ours
+        from ..compiler.laws.check import warn_once  # which searches, and is not needed for a first call of ours
 
         for m, types in theirs:
             warn_once(m, types)
@@ -201,7 +204,7 @@ def prepare(
 
 
 def _only_breaks_ties(program: Program, count: int) -> bool:
-    from ..compiler.ties import only_breaks_ties  # which programs that number no elements do not ask
+    from ..compiler.program.rewrites.ties import only_breaks_ties  # which programs that number no elements do not ask
 
     return only_breaks_ties(program, count)
 
@@ -223,7 +226,7 @@ def _compiled(prepared: Prepared) -> Artifact:
     with exclusive.lock:
         found = cached(prepared)  # another thread may have compiled it meanwhile
         if found is None:
-            from ..compiler.driver import compile_program
+            from ..compiler.driver.compile import compile_program
             from ..passes import steps
 
             target, choice = prepared.target, prepared.choice

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..compiler.errors import error
-from ..compiler.frames import outermost
-from ..compiler.geometry import normalize_axes
-from ..compiler.programs import Traced
-from ..compiler.ragged import Rows
+from ..compiler.planner.ragged import Rows
+from ..compiler.program.frames import outermost
+from ..compiler.program.tracing import Traced
+from ..compiler.space.geometry import normalize_axes
 from .api import check_options, plan_text
-from .backend import View
+from .arrays.opaque import opaque
+from .backends.backend import View
 from .execute import Arrays, bound, collect
 from .offsets import bounds
-from .opaque import opaque
 from .pieces import Pipeline
 from .prepare import Request, traced
 from .what import params_of

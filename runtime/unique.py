@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler import library
 from ..compiler.dtypes import BOOL, U8, U16, U32, DType
 from ..compiler.errors import error
-from ..compiler.fold import fold
-from ..compiler.frames import outermost
-from ..compiler.functions import bitcast, where
-from ..compiler.trace import Sym, cast
+from ..compiler.program import library
+from ..compiler.program.fold import fold
+from ..compiler.program.frames import outermost
+from ..compiler.program.functions import bitcast, where
+from ..compiler.program.trace import Sym, cast
 from .api import reduce
-from .arrays import from_numpy, to_numpy, view
-from .opaque import opaque
+from .arrays.conversion import from_numpy, to_numpy, view
+from .arrays.opaque import opaque
 
 WORDS = 8
 """32-bit words of a state: sets of 256 codes."""

@@ -9,15 +9,15 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..compiler import library
 from ..compiler.errors import DTypeError, error, near
-from ..compiler.fold import folded, uses, within
-from ..compiler.monoid import Monoid, defined, keywords, positional, variadic
-from ..compiler.names import dtype as as_dtype
-from ..compiler.programs import named
-from ..compiler.spelling import irreducible, reduction, unknown
-from ..compiler.trace import cast
-from .arrays import view
+from ..compiler.program import library
+from ..compiler.program.fold import folded, uses, within
+from ..compiler.program.monoid import Monoid, defined, keywords, positional, variadic
+from ..compiler.program.names import dtype as as_dtype
+from ..compiler.program.spelling import irreducible, reduction, unknown
+from ..compiler.program.trace import cast
+from ..compiler.program.tracing import named
+from .arrays.conversion import view
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
 Params = tuple[tuple[str, Any, str], ...]
@@ -144,7 +144,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
     Without a lift the elements are the state: in the types in which they accumulate if the combine computes, else
     mapped to the width of registers and back at the end.
     """
-    from ..compiler.accumulation import contributions, registers  # which the built-in reductions do not ask
+    from ..compiler.program.accumulation import contributions, registers  # which the built-in reductions do not ask
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)

@@ -13,7 +13,7 @@ from warpfold.commands.bench.peers import UnservedError
 from warpfold.commands.bench.results import Entry, Results, Row
 from warpfold.compiler.dtypes import DType
 from warpfold.compiler.target import DEFAULT
-from warpfold.runtime.measure import Ceilings, Timing
+from warpfold.runtime.tuning.measure import Ceilings, Timing
 
 TOP = Ceilings(4000.0, 3900.0, 2.8, ((4096, 2.9), (1 << 20, 4.0), (1 << 30, (1 << 30) / 4000 / 1e3)))
 MACHINE = {

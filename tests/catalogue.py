@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import warpfold as wf
-from warpfold.compiler.monoid import Monoid
+from warpfold.compiler.program.monoid import Monoid
 
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)

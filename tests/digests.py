@@ -20,10 +20,10 @@ import numpy as np
 import warpfold as wf
 from warpfold.commands.bench import provenance
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, dtype
-from warpfold.compiler.geometry import normalize_axes
-from warpfold.runtime import finds
+from warpfold.compiler.space.geometry import normalize_axes
 from warpfold.runtime.execute import Arrays, backend_for, prepared
 from warpfold.runtime.prepare import Request
+from warpfold.runtime.tuning import finds
 from warpfold.runtime.what import params_of
 
 EXACT = ("sum", "prod", "min", "max", "argmin", "argmax")

@@ -19,10 +19,10 @@ from typing import Any
 
 import catalogue
 
-from warpfold.commands.bench.cells import Cell
-from warpfold.commands.bench.shapes import DTYPES, cells
+from warpfold.commands.bench.grid.cells import Cell
+from warpfold.commands.bench.grid.shapes import DTYPES, cells
 from warpfold.commands.levels import plan_words
-from warpfold.compiler.driver import compile_program
+from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps

@@ -12,9 +12,9 @@ import numpy as np
 from catalogue import CATALOGUE, Case, affine, moments
 
 import warpfold as wf
-from warpfold.compiler.driver import compile_program
+from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.geometry import normalize_axes
+from warpfold.compiler.space.geometry import normalize_axes
 from warpfold.passes import steps
 from warpfold.runtime import api
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from warpfold.commands import reference
-from warpfold.commands.bench.bed import Bed, reach
-from warpfold.commands.bench.cells import Cell
-from warpfold.commands.bench.shapes import DTYPES, cells
+from warpfold.commands.bench.grid.bed import Bed, reach
+from warpfold.commands.bench.grid.cells import Cell
+from warpfold.commands.bench.grid.shapes import DTYPES, cells
+from warpfold.commands.checking import reference
 from warpfold.compiler.dtypes import DType
 from warpfold.compiler.dtypes import dtype as as_dtype
-from warpfold.runtime.emulator_backend import EmulatorBackend
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 
 SMALL = 1 << 12
 """Bytes that a large cell moves here."""

@@ -23,9 +23,9 @@ from warpfold.commands.climb import Ground
 from warpfold.commands.explain import BANDWIDTH
 from warpfold.commands.ladder import COUNTS, changes, counted
 from warpfold.commands.plots import Picture
-from warpfold.commands.request import Request
+from warpfold.commands.requests.request import Request
 from warpfold.commands.screen import duration
-from warpfold.compiler.ladder import ARTICLE, LECTURE, RUNGS, Rung
+from warpfold.compiler.plan.ladder import ARTICLE, LECTURE, RUNGS, Rung
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data" / "ladder.json"

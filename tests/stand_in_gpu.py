@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpfold.compiler.plan import Plan
-from warpfold.runtime import finds
-from warpfold.runtime.backend import Device, View
-from warpfold.runtime.emulator_backend import EmulatorBackend
-from warpfold.runtime.measure import Timing
+from warpfold.compiler.plan.plan import Plan
+from warpfold.runtime.backends.backend import Device, View
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.prepare import forget
-from warpfold.runtime.trials import Trials
+from warpfold.runtime.tuning import finds
+from warpfold.runtime.tuning.measure import Timing
+from warpfold.runtime.tuning.trials import Trials
 
 Cost = Callable[[Plan], float]
 """Microseconds under a plan."""
@@ -41,8 +41,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Callabl
     """Puts a GPU in place whose plans take as long as the function says, and a cache of its own."""
     made = StandIn()
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("warpfold.runtime.cuda_backend.find", lambda: [Device("cuda")])
-    monkeypatch.setattr("warpfold.runtime.cuda_backend.backend", lambda _=0: made)
+    monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.find", lambda: [Device("cuda")])
+    monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.backend", lambda _=0: made)
     finds.machine.cache_clear()
     forget()
 

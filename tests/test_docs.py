@@ -16,26 +16,24 @@ import pytest
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.compiler import (
-    both,
-    columns,
-    halves,
-    limits,
-    padded,
-    period,
-    row_threads,
-    rows,
+from warpfold.compiler.plan import tiles
+from warpfold.compiler.plan.plan import LARGEST_CLUSTER
+from warpfold.compiler.planner import columns, limits, split
+from warpfold.compiler.planner.alignment import MANY, WIDEST
+from warpfold.compiler.planner.layouts import (
+    blocks,
     runs,
     short_runs,
-    split,
-    staged,
-    staggered,
-    tiles,
-    whole,
+    tiled,
 )
-from warpfold.compiler.access import MANY, WIDEST
-from warpfold.compiler.limits import LONG_COMBINE as LONG
-from warpfold.compiler.plan import LARGEST_CLUSTER
+from warpfold.compiler.planner.layouts import factored as both
+from warpfold.compiler.planner.layouts import padded_rows as padded
+from warpfold.compiler.planner.layouts import periods as period
+from warpfold.compiler.planner.layouts import staggered_columns as staggered
+from warpfold.compiler.planner.limits import LONG_COMBINE as LONG
+from warpfold.compiler.planner.rows import half_accesses
+from warpfold.compiler.planner.rows import plan as rows
+from warpfold.compiler.planner.rows import threads as row_threads
 from warpfold.compiler.target import WARP
 
 ROOT = Path(__file__).parent.parent
@@ -113,7 +111,7 @@ def of_accesses() -> tuple[str, ...]:
 def of_rows() -> tuple[str, ...]:
     found = row_threads
     long, wide = found.THREADS_A_ROW_OF_LONG, " wide accesses |"
-    by_halves = f", by {halves.HALF} bytes at a time"
+    by_halves = f", by {half_accesses.HALF} bytes at a time"
     shifted = (
         f"{listed(threads)} threads up to {listed(most)} for elements of {item} bytes"
         for item, steps in found.THREADS_OF_SHIFTED.items()
@@ -141,13 +139,13 @@ def of_rows() -> tuple[str, ...]:
         f"where rows have up to {found.LITTLE_MORE} times as many as the {found.RESIDENT_OF_LONGER} an SM ",
         row("single elements, long combines", found.THREADS_OF_SINGLE_LONG)
         + f" elements, of combines of {LONG} operations or more |",
-        row("words of bytes", halves.ALIGNED, by_halves) + " bytes that are added, joined or compared, ",
-        row("narrow", halves.OTHERS, by_halves) + " bytes that begin anywhere, ",
-        f", of pairs of bytes up to {halves.OF_PAIRS}, ",
-        f"; of truth values 8 threads up to {halves.SHIFTED_TRUTHS[3][0]}, and a warp up to "
-        f"{halves.SHIFTED_TRUTHS[-1][0]} |",
+        row("words of bytes", half_accesses.ALIGNED, by_halves) + " bytes that are added, joined or compared, ",
+        row("narrow", half_accesses.OTHERS, by_halves) + " bytes that begin anywhere, ",
+        f", of pairs of bytes up to {half_accesses.OF_PAIRS}, ",
+        f"; of truth values 8 threads up to {half_accesses.SHIFTED_TRUTHS[3][0]}, and a warp up to "
+        f"{half_accesses.SHIFTED_TRUTHS[-1][0]} |",
         row("single elements", found.THREADS_OF_BYTES) + f" bytes; a warp up to {found.WARP_TO} elements |",
-        f"| shifted | 1, 4, {WARP}, {halves.ROW} threads | rows that begin anywhere, of up to {found.ONE}, "
+        f"| shifted | 1, 4, {WARP}, {half_accesses.ROW} threads | rows that begin anywhere, of up to {found.ONE}, "
         f"{found.FOUR} accesses for each element of one, {by_bytes(found.MOST_OF_A_WARP, 'in all ')}, "
         f"{found.MOST_OF_A_ROW} in all; "
         f"of states of one value without a number {listed(shifted)}; the last two as above ",
@@ -171,25 +169,25 @@ def of_rows() -> tuple[str, ...]:
 
 
 def of_tiles() -> tuple[str, ...]:
-    steps = [zip(*found[:-1], strict=True) for found in staged.WIDTHS.values()]  # the last is for all longer rows
-    pairs, truths, added = staged.PAIRS_IN_PLACE, staged.TRUTHS_IN_PLACE, staged.ADDED_IN_PLACE
+    steps = [zip(*found[:-1], strict=True) for found in tiled.WIDTHS.values()]  # the last is for all longer rows
+    pairs, truths, added = tiled.PAIRS_IN_PLACE, tiled.TRUTHS_IN_PLACE, tiled.ADDED_IN_PLACE
     of_bytes, of_pairs = (f"of up to {listed(most)} bytes by {listed(width)} at a time" for most, width in steps)
     return (
         f"so a copy that is read so has {tiles.BEYOND} bytes more, which are zeros",
-        f"| tile | a thread or a few lanes, in a copy of {staged.TILE >> 10} KiB | "
-        f"rows of up to {staged.ROW} bytes, and middle axes with up to {staged.ROWS} in a unit, ",
-        f", but for elements of {listed(staged.GAP)} bytes in rows with gaps of an eighth and more; "
+        f"| tile | a thread or a few lanes, in a copy of {tiled.TILE >> 10} KiB | "
+        f"rows of up to {tiled.ROW} bytes, and middle axes with up to {tiled.ROWS} in a unit, ",
+        f", but for elements of {listed(tiled.GAP)} bytes in rows with gaps of an eighth and more; "
         f"not middle axes aligned for words of pairs of bytes, of up to {pairs[1]} of them or in rows of {pairs[2]} "
         f"bytes, of truth values and bytes that are compared, {truths[1]} and {truths[2]}, or of bytes that are added, "
         f"from {added[0]} on in rows "
-        f"of {added[2]}; arrays of {staged.TILES} copies an SM and more |",
-        f"of these rows those of bytes and pairs of them, of up to {staged.ROW_OF_NARROW} bytes: "
+        f"of {added[2]}; arrays of {tiled.TILES} copies an SM and more |",
+        f"of these rows those of bytes and pairs of them, of up to {tiled.ROW_OF_NARROW} bytes: "
         f"bytes that are added, joined or compared, {of_bytes}, pairs of bytes {of_pairs}, "
-        f"longer ones by {staged.WIDTHS[1][-1][1]}, or by {staged.HALF} where they lie whole accesses apart; "
-        f"other bytes, and those that are compared up to {staged.FEW_COMPARED} of them, by {staged.WORD}, "
-        f"from {staged.IN_WORDS} on, numbered ones by {staged.HALF}, "
-        f"from {staged.FEW_WORDS * staged.HALF} on, in rows of up to {staged.ROW_OF_NUMBERED} bytes, "
-        f"or of less than {staged.NUMBERED} where they lie whole accesses apart |",
+        f"longer ones by {tiled.WIDTHS[1][-1][1]}, or by {tiled.HALF} where they lie whole accesses apart; "
+        f"other bytes, and those that are compared up to {tiled.FEW_COMPARED} of them, by {tiled.WORD}, "
+        f"from {tiled.IN_WORDS} on, numbered ones by {tiled.HALF}, "
+        f"from {tiled.FEW_WORDS * tiled.HALF} on, in rows of up to {tiled.ROW_OF_NUMBERED} bytes, "
+        f"or of less than {tiled.NUMBERED} where they lie whole accesses apart |",
     )
 
 
@@ -230,11 +228,11 @@ def of_columns() -> tuple[str, ...]:
 
 
 def of_whole_rows() -> tuple[str, ...]:
-    of, heavy = whole.OTHERS, whole.HEAVY
+    of, heavy = blocks.OTHERS, blocks.HEAVY
     return (
-        f"| whole | 1 thread, for 2 to 16 results: as many as fill whole accesses, of {whole.BEST} bytes at most ",
-        f", of up to {whole.MOST} bytes a thread: of truth values and other bytes, of up to {of[1].nbytes} bytes "
-        f"a thread, or {whole.TRUTHS.elements} and {of[1].elements} elements a row; "
+        f"| whole | 1 thread, for 2 to 16 results: as many as fill whole accesses, of {blocks.BEST} bytes at most ",
+        f", of up to {blocks.MOST} bytes a thread: of truth values and other bytes, of up to {of[1].nbytes} bytes "
+        f"a thread, or {blocks.TRUTHS.elements} and {of[1].elements} elements a row; "
         f"of pairs of bytes {of[2].nbytes}, or {of[2].elements}; of 4 and 8 bytes {of[4].nbytes} and {of[8].nbytes}; "
         f"of states of several values and of long combines {', '.join(str(r.nbytes) for r in heavy.values())}, "
         f"or of 1 and 2 bytes {heavy[1].elements} elements; ",
@@ -281,11 +279,11 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     names: dict[str, Any] = {"print": lambda *values: printed.extend(values)}
     exec(compile(block, str(source), "exec"), names)
     x = names["x"]
-    rows, (high, place, whole), shape, deviation = printed
+    rows, (high, place, blocks), shape, deviation = printed
     np.testing.assert_allclose(rows.total, x.sum(axis=1) / 2, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(rows.rms, np.sqrt((x * x).mean(axis=1)), rtol=1e-4)
     assert (high, place) == (x.max(), x.argmax())
-    np.testing.assert_allclose((whole.total, whole.rms), (x.sum(), np.sqrt((x * x).mean())), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose((blocks.total, blocks.rms), (x.sum(), np.sqrt((x * x).mean())), rtol=1e-4, atol=1e-3)
     assert shape == (x.shape[1],)
     np.testing.assert_allclose(deviation, x.std(), rtol=1e-5)
 

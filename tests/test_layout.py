@@ -12,9 +12,9 @@ import numpys
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.catalogue import CATALOGUE
-from warpfold.compiler.dialect import OPS
-from warpfold.compiler.library import FUNCTIONS
+from warpfold.compiler.errors.catalogue import CATALOGUE
+from warpfold.compiler.ir.dialect import OPS
+from warpfold.compiler.program.library import FUNCTIONS
 from warpfold.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
@@ -77,12 +77,12 @@ def test_every_lit_file_mirrors_something() -> None:
 
 def test_every_code_raised_is_in_the_catalogue() -> None:
     unknown = codes_in(SOURCES) - set(CATALOGUE)
-    assert not unknown, f"compiler/catalogue/ lacks rows for {sorted(unknown)}"
+    assert not unknown, f"compiler/errors/catalogue/ lacks rows for {sorted(unknown)}"
 
 
 @pytest.mark.parametrize("code", sorted(CATALOGUE))
 def test_every_code_is_raised_and_tested(code: str) -> None:
-    catalogue = ROOT / "compiler" / "catalogue"
+    catalogue = ROOT / "compiler" / "errors" / "catalogue"
     raised = codes_in([path for path in SOURCES if path.parent != catalogue])
     assert code in raised, f"nothing raises {code}: use it, or delete its row in compiler/catalogue/"
     tests = sorted((ROOT / "tests").rglob("*.py")) + LIT_FILES
@@ -92,12 +92,14 @@ def test_every_code_is_raised_and_tested(code: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_built_in_has_its_entries(name: str) -> None:
     missing = numpys.lacking(name)
-    assert not missing, f"{name} of compiler/library.py lacks:" + "".join(f"\n  {entry}" for entry in missing)
+    assert not missing, f"{name} of compiler/program/library.py lacks:" + "".join(f"\n  {entry}" for entry in missing)
 
 
 def test_no_name_is_public_that_nothing_is() -> None:
     public = {name for name, home in wf._HOME.items() if home == ".runtime.api"} - {"reduce", "compile"}
-    assert public <= set(FUNCTIONS), f"_FUNCTIONS of __init__.py names what compiler/library.py has not: {public}"
+    assert public <= set(FUNCTIONS), (
+        f"_FUNCTIONS of __init__.py names what compiler/program/library.py has not: {public}"
+    )
     lost = [n for n, home in wf._HOME.items() if not hasattr(importlib.import_module("warpfold" + home), n)]
     assert not lost, f"_HOME of __init__.py names what is not there: {lost}"
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler import library
 from warpfold.compiler.dtypes import F32
-from warpfold.compiler.programs import program
+from warpfold.compiler.program import library
+from warpfold.compiler.program.tracing import program
 
 LINES, ADDITIONS = 200, 3000
 BOUND = 20.0

@@ -20,14 +20,14 @@ import types_page
 from numpys import COMPLETE
 
 import warpfold as wf
-from warpfold.commands import inputs
-from warpfold.commands.reference import depth
-from warpfold.compiler.planner import choose
+from warpfold.commands.checking.reference import depth
+from warpfold.commands.requests import inputs
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Task
 from warpfold.compiler.target import target
-from warpfold.compiler.task import Task
-from warpfold.runtime import finds
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.neighbours import neighbours
+from warpfold.runtime.tuning import finds
+from warpfold.runtime.tuning.neighbours import neighbours
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
 TAG = re.compile(r"\s\[([a-z0-9_]+(?:, [a-z0-9_]+)*)\]\.\s+")

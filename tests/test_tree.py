@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler import library
-from warpfold.compiler.ladder import RUNGS
-from warpfold.compiler.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.plan.ladder import RUNGS
+from warpfold.compiler.plan.plan import ROWS_A_ROUND, Plan
+from warpfold.compiler.planner.tree import same_bits
+from warpfold.compiler.program import library
 from warpfold.compiler.target import WARP
-from warpfold.compiler.tree import same_bits
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
 

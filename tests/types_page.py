@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from warpfold.compiler.dtypes import ALL, STORED, DType
 from warpfold.compiler.errors import WarpfoldError
-from warpfold.compiler.fold import fold
-from warpfold.compiler.library import FUNCTIONS, SUM
-from warpfold.compiler.programs import Structure, Traced, trace
+from warpfold.compiler.program.fold import fold
+from warpfold.compiler.program.library import FUNCTIONS, SUM
+from warpfold.compiler.program.tracing import Structure, Traced, trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "types.md"
 TYPES = (*ALL, *STORED)

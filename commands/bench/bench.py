@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ...compiler.errors import WarpfoldError
-from ...runtime.measure import ceilings
+from ...runtime.tuning.measure import ceilings
 from .. import screen
 from ..files import Output
 from . import cases as known

@@ -12,12 +12,12 @@ import numpy as np
 
 from ...compiler.errors import WarpfoldError
 from ...runtime import api
-from ...runtime.arrays import to_numpy
-from ...runtime.backend import View
+from ...runtime.arrays.conversion import to_numpy
+from ...runtime.backends.backend import View
 from ...runtime.execute import Arrays as Bound
 from ...runtime.execute import prepared
-from ...runtime.measure import Timing, timed
 from ...runtime.prepare import Request
+from ...runtime.tuning.measure import Timing, timed
 from .answers import Answer, answer, error_of
 from .cases import PLAIN, Case
 from .inputs import SETS, Arrays, Owned
@@ -25,7 +25,7 @@ from .peers import Peer, UnservedError, reason
 from .results import Entry, Row
 
 if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+    from ...runtime.backends.cuda_backend import CudaBackend
 
 Call = Callable[[], Any]
 Timer = Callable[..., Timing]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...compiler.errors import WarpfoldError, error
 
 if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+    from ...runtime.backends.cuda_backend import CudaBackend
 
 
 def gpu(command: str, instead: str) -> CudaBackend:
@@ -20,7 +20,7 @@ def gpu(command: str, instead: str) -> CudaBackend:
     Raises:
         BackendError: WF742 where there is none.
     """
-    from ...runtime.cuda_backend import backend
+    from ...runtime.backends.cuda_backend import backend
 
     try:
         return backend(0)

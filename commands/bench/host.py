@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...runtime import api
 
 if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+    from ...runtime.backends.cuda_backend import CudaBackend
 
 ELEMENTS = 4096
 CALLS, BATCH = 10_000, 200
@@ -70,7 +70,7 @@ def counted(number: int) -> Costs:
     """The kernels, and the copies and fills, of each call on a device."""
     import torch
 
-    from ...runtime.cuda_backend import backend
+    from ...runtime.backends.cuda_backend import backend
 
     device = backend(number)
     found: Costs = {KERNELS: {}, COPIES: {}}

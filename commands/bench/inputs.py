@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...compiler.dtypes import BF16, DType
-from ...runtime.backend import View
-from ...runtime.dlpack import contiguous
+from ...runtime.arrays.dlpack import contiguous
+from ...runtime.backends.backend import View
 from .cases import Case
 
 if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+    from ...runtime.backends.cuda_backend import CudaBackend
 
 SETS = 2
 """Sets of buffers that take turns, so that no call finds what the last one read."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from .. import screen
 
 if TYPE_CHECKING:
-    from ...runtime.cuda_backend import CudaBackend
+    from ...runtime.backends.cuda_backend import CudaBackend
     from .results import Row
 
 ROOT = Path(__file__).parent.parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from ...runtime.measure import Ceilings, Timing
+from ...runtime.tuning.measure import Ceilings, Timing
 from .. import screen
 from ..files import Output
 from . import kept

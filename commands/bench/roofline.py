@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...runtime.measure import Ceilings
+from ...runtime.tuning.measure import Ceilings
 from ..plots import GRID, INK, LINE, PALE, Picture
 from .results import Results, Row
 

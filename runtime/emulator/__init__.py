@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .isa import SUPPORTED
-from .launch import LaunchStats, launch, parse
-from .memory import Memory
-from .module import Module
+from .instructions.isa import SUPPORTED
+from .machine.launch import LaunchStats, launch, parse
+from .machine.memory import Memory
+from .ptx.module import Module
 from .sanitizer import Finding, sanitize
 from .tool import Tool
 

@@ -27,19 +27,19 @@ import numpy as np
 
 from ...compiler.errors import Location
 from . import traffic
-from .lanes import WARP, Lanes
-from .layout import RANK_SHIFT
-from .op import broadcast
-from .program import EXIT
+from .instructions.op import broadcast
+from .machine.address_map import RANK_SHIFT
+from .machine.lanes import WARP, Lanes
+from .machine.program import EXIT
+from .ptx.types import Array, Instruction, is_float
 from .tool import Tool, Touch
-from .types import Array, Instruction, is_float
 
 if TYPE_CHECKING:
-    from .launch import Argument, Launch
-    from .machine import Machine
-    from .memory import Memory
-    from .module import Module
-    from .program import Block, Program
+    from .machine.launch import Argument, Launch
+    from .machine.machine import Machine
+    from .machine.memory import Memory
+    from .machine.program import Block, Program
+    from .ptx.module import Module
 
 _VERBS = {"read": "load", "written": "store", "updated": "atomic"}
 _CLASSES = {
@@ -401,7 +401,7 @@ def profile(
     Raises:
         EmulatorError: whatever ``launch`` raises.
     """
-    from .launch import launch
+    from .machine.launch import launch
 
     tool = Profiler()
     own = {"shared_bytes": shared_bytes, "cluster": cluster, "max_steps": max_steps, "tool": tool}

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...compiler.lazy import lazy
-from .lanes import Lanes
-from .types import Array, Instruction
+from .machine.lanes import Lanes
+from .ptx.types import Array, Instruction
 
 if TYPE_CHECKING:
-    from .launch import Launch
-    from .machine import Machine
-    from .program import Block
-    from .spaces import Access, Piece
+    from .machine.launch import Launch
+    from .machine.machine import Machine
+    from .machine.program import Block
+    from .machine.spaces import Access, Piece
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .lanes import WARP
-from .types import Array
+from .machine.lanes import WARP
+from .ptx.types import Array
 
 SECTOR = 32
 BANKS = 32

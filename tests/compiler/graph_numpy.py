@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from warpfold.compiler.dtypes import STORED, dtype
-from warpfold.compiler.graph import Expr, MonoidGraph, Program, walk
-from warpfold.compiler.numeric import erf, fma, integer_power, rsqrt, to_integer
-from warpfold.compiler.programs import Nan, Traced, nest, trace
+from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, walk
+from warpfold.compiler.program.numeric import erf, fma, integer_power, rsqrt, to_integer
+from warpfold.compiler.program.tracing import Nan, Traced, nest, trace
 
 State = tuple[Any, ...]
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from hypothesis import strategies as st
 
-from warpfold.compiler.geometry import Dim, Geometry
+from warpfold.compiler.space.geometry import Dim, Geometry
 
 Strides = tuple[int, ...]
 

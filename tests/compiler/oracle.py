@@ -17,14 +17,14 @@ from ownership import (
 )
 from tiling import check_tile, results_of
 
-from warpfold.compiler.access import WIDEST
-from warpfold.compiler.gaps import laid
-from warpfold.compiler.ownership import cells_of, piece, shared
-from warpfold.compiler.plan import LARGEST_CLUSTER, Plan, check
-from warpfold.compiler.planner import INDEX_LIMIT
-from warpfold.compiler.runs import as_rows
+from warpfold.compiler.plan.launch import cells_of, piece, shared
+from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
+from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.compiler.planner.choose import INDEX_LIMIT
+from warpfold.compiler.planner.layouts.gapped_columns import laid
+from warpfold.compiler.planner.layouts.runs import as_rows
+from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.target import TARGETS
-from warpfold.compiler.task import Choice, Task
 
 
 def check_choice(task: Task, choice: Choice) -> None:

@@ -1,4 +1,4 @@
-"""Who owns which element, enumerated from the formulas of ``compiler/ownership.py``."""
+"""Who owns which element, enumerated from the formulas of ``compiler/plan/launch.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from warpfold.compiler.ownership import (
+from warpfold.compiler.plan.launch import (
     Launch,
     Place,
     in_row,
@@ -23,7 +23,7 @@ from warpfold.compiler.ownership import (
     staggered_columns,
     tiles_of,
 )
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
 
 

@@ -13,19 +13,19 @@ from typing import Any
 from hypothesis import strategies as st
 from layouts import Layout, strides_of
 
-from warpfold.compiler import library
 from warpfold.compiler.dtypes import ALL, F64, DType, accumulator
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.errors import WarpfoldError
-from warpfold.compiler.fold import fold
-from warpfold.compiler.geometry import collapse
-from warpfold.compiler.graph import Program
-from warpfold.compiler.limits import FEW
-from warpfold.compiler.monoid import monoid
-from warpfold.compiler.programs import program
+from warpfold.compiler.planner.limits import FEW
+from warpfold.compiler.planner.task import Task
+from warpfold.compiler.program import library
+from warpfold.compiler.program.fold import fold
+from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.monoid import monoid
+from warpfold.compiler.program.trace import cast
+from warpfold.compiler.program.tracing import program
+from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
-from warpfold.compiler.task import Task
-from warpfold.compiler.trace import cast
 
 WIDE = 40
 MANY = 2 * FEW * DEFAULT.sms

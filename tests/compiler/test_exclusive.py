@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from warpfold.compiler.driver import session
+from warpfold.compiler.driver.compile import session
 
 COMMON = """
 import asyncio, faulthandler, multiprocessing, os, sys, threading, time, warnings

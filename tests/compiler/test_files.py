@@ -23,10 +23,12 @@ from warpfold import opt
 from warpfold.commands import watched
 from warpfold.commands.bench import kept
 from warpfold.commands.files import Output
-from warpfold.commands.operation import operation
+from warpfold.commands.requests.operation import operation
 from warpfold.compiler import files
 from warpfold.compiler.errors import FileError
-from warpfold.runtime import arrays, cache, finds
+from warpfold.runtime import cache
+from warpfold.runtime.arrays import conversion as arrays
+from warpfold.runtime.tuning import finds
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from layouts import offsets_of
 
-from warpfold.compiler import tiles
-from warpfold.compiler.abi import Param, Role, value
-from warpfold.compiler.access import WIDEST
-from warpfold.compiler.plan import IN_TILE
-from warpfold.compiler.task import Choice, Task
+from warpfold.compiler.plan import tiles
+from warpfold.compiler.plan.abi import Param, Role, value
+from warpfold.compiler.plan.plan import IN_TILE
+from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.compiler.planner.task import Choice, Task
 
 
 def results_of(task: Task, choice: Choice) -> int | None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold.commands.bench.cells import Cell
+from warpfold.commands.bench.grid.cells import Cell
 from warpfold.compiler.dtypes import I32
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.plan.ladder import RUNGS
 
 from .budget import search
 from .case import Case

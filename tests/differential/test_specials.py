@@ -10,8 +10,8 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.ownership import Launch
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.plan.launch import Launch
+from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.api import plan_for
 
 from .reference import REFERENCE, compare, rows

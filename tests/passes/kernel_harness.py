@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from warpfold.compiler import geometry as g
-from warpfold.compiler import planner
-from warpfold.compiler.abi import partial_geometry, value
-from warpfold.compiler.artifact import Artifact
-from warpfold.compiler.build import before, find, from_memory, to_memory
-from warpfold.compiler.build import replace as replace_op
-from warpfold.compiler.driver import compile_program, session
+from warpfold.compiler.driver.artifact import Artifact
+from warpfold.compiler.driver.compile import compile_program, session
+from warpfold.compiler.driver.pipeline import run as run_steps
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.elementwise import mlir_type
-from warpfold.compiler.emit import scalars
-from warpfold.compiler.graph import Expr, Program
-from warpfold.compiler.mlir import gpu, ir
-from warpfold.compiler.ownership import cells_of
-from warpfold.compiler.ownership import launch as plan_launch
-from warpfold.compiler.pipeline import run as run_steps
-from warpfold.compiler.plan import Determinism
-from warpfold.compiler.programs import program
+from warpfold.compiler.ir.build import before, find, from_memory, to_memory
+from warpfold.compiler.ir.build import replace as replace_op
+from warpfold.compiler.ir.elementwise import mlir_type
+from warpfold.compiler.ir.emit import scalars
+from warpfold.compiler.ir.mlir import gpu, ir
+from warpfold.compiler.plan.abi import partial_geometry, value
+from warpfold.compiler.plan.launch import cells_of
+from warpfold.compiler.plan.launch import launch as plan_launch
+from warpfold.compiler.plan.plan import Determinism
+from warpfold.compiler.planner import choose as planner
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.program.graph import Expr, Program
+from warpfold.compiler.program.trace import Sym
+from warpfold.compiler.program.tracing import program
+from warpfold.compiler.space import geometry as g
 from warpfold.compiler.target import DEFAULT
-from warpfold.compiler.task import Choice, Task
-from warpfold.compiler.trace import Sym
 from warpfold.passes import steps
 from warpfold.runtime.emulator import Memory, launch, parse
 

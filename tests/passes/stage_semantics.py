@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from warpfold.compiler.ownership import Launch, Place, kept_index, position, reduced_range
-from warpfold.compiler.plan import Plan
+from warpfold.compiler.plan.launch import Launch, Place, kept_index, position, reduced_range
+from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
 
 State = tuple[Any, ...]

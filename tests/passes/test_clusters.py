@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.runtime.emulator_backend import emulator
+from warpfold.runtime.backends.emulator_backend import emulator
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "sanitizer"))

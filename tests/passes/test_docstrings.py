@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from warpfold.compiler.dialect import load
-from warpfold.compiler.mlir import ir
-from warpfold.compiler.textual import build
+from warpfold.compiler.driver.textual import build
+from warpfold.compiler.ir.dialect import load
+from warpfold.compiler.ir.mlir import ir
 from warpfold.passes import PASSES
 
 _BLOCK = re.compile(r"```mlir (before|after)\n(.*?)```", re.DOTALL)

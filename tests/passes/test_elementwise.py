@@ -13,7 +13,7 @@ from kernel_harness import elementwise, elementwise_ptx
 
 import warpfold as wf
 from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
-from warpfold.compiler.numeric import erf, fma, integer_power, rsqrt, to_integer
+from warpfold.compiler.program.numeric import erf, fma, integer_power, rsqrt, to_integer
 
 INTEGERS = [I8, I16, I32, I64, U8, U16, U32, U64]
 FLOATS = [F16, BF16, F32, F64]

@@ -24,7 +24,7 @@ LIMIT = {
     "exp": 1.0, "exp2": 1.0, "expm1": 2.0, "log": 1.0, "log2": 1.0, "log1p": 1.0, "sin": 1.0, "cos": 1.0, "tanh": 2.0,
     "erf": 2.0, "rsqrt": 1.5, "log10": 1.0, "tan": 1.0, "asin": 2.0, "acos": 2.0, "atan": 1.0, "sinh": 2.0, "cosh": 2.0,
 }  # fmt: skip
-"""Ulps by which each may be off; what the functions in compiler/functions.py promise."""
+"""Ulps by which each may be off; what the functions in compiler/program/functions.py promise."""
 CASES = [(name, t) for name in LIMIT for t in DTYPE]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from warpfold.compiler.driver import _ptx, session
+from warpfold.compiler.driver.compile import _ptx, session
+from warpfold.compiler.driver.pipeline import Pass, run
 from warpfold.compiler.errors import CompileError
-from warpfold.compiler.mlir import ir
-from warpfold.compiler.pipeline import Pass, run
+from warpfold.compiler.ir.mlir import ir
 from warpfold.compiler.target import DEFAULT
 from warpfold.passes import steps
 

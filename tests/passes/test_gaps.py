@@ -13,10 +13,10 @@ from test_row import facts, numbers
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler.abi import Facts
 from warpfold.compiler.errors import ArgumentError
+from warpfold.compiler.plan.abi import Facts
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
-from warpfold.runtime.emulator_backend import emulator
 
 __all__ = ["facts"]
 SPOILED = {np.float16: np.nan, np.float32: np.nan, np.int8: 100, np.bool_: True}

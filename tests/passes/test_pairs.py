@@ -12,10 +12,10 @@ from test_row import numbers
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler.tiles import SECTOR
+from warpfold.compiler.plan.tiles import SECTOR
 from warpfold.runtime.api import plan_for
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
-from warpfold.runtime.emulator_backend import emulator
 
 PLAN = "fast=kept,lanes=1,warps=1,finish=cta"
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler.access import WIDEST
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.runtime.api import plan_for
 
 TYPES = [np.int8, np.float16, np.float32, np.float64]

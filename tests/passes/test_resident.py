@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warpfold.compiler.driver import compile_program
+from warpfold.compiler.driver.compile import compile_program
 from warpfold.passes import steps
 from warpfold.runtime import api
 

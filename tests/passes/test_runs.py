@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler.access import MANY
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.alignment import MANY
 
 
 def images(

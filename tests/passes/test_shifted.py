@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.access import WIDEST
-from warpfold.compiler.artifact import Artifact
+from warpfold.compiler.driver.artifact import Artifact
+from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend, emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
-from warpfold.runtime.emulator_backend import EmulatorBackend, emulator
 
 LENGTHS = range(2, 71)
 """A row of one element is no row to the planner, and read as such."""

@@ -28,12 +28,12 @@ from stage_semantics import (
     whole_plan,
 )
 
-from warpfold.compiler import library
-from warpfold.compiler.dialect.stages import METHODS
 from warpfold.compiler.dtypes import BOOL, F32, F64, I32, I64
-from warpfold.compiler.fold import fold
-from warpfold.compiler.monoid import monoid
-from warpfold.compiler.trace import cast
+from warpfold.compiler.ir.dialect.stages import METHODS
+from warpfold.compiler.program import library
+from warpfold.compiler.program.fold import fold
+from warpfold.compiler.program.monoid import monoid
+from warpfold.compiler.program.trace import cast
 
 POINTER = "!llvm.ptr<1>"
 

@@ -16,9 +16,9 @@ from numpy.lib.stride_tricks import as_strided
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler import planner
-from warpfold.compiler.access import WIDEST
 from warpfold.compiler.errors import ArgumentError, PlanError
+from warpfold.compiler.planner import choose as planner
+from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.target import WARP
 from warpfold.runtime.api import plan_for
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from test_shifted import accesses, placed
 
 import warpfold as wf
-from warpfold.compiler import planner
-from warpfold.compiler.access import WIDEST
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner import choose as planner
+from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 from warpfold.runtime.emulator.sanitizer.findings import Findings
-from warpfold.runtime.emulator_backend import emulator
 
 __all__ = ("accesses",)
 

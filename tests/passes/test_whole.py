@@ -13,11 +13,11 @@ from test_row import facts, numbers
 from test_shifted import placed
 
 import warpfold as wf
-from warpfold.compiler import planner
-from warpfold.compiler.abi import Facts
 from warpfold.compiler.errors import ArgumentError
+from warpfold.compiler.plan.abi import Facts
+from warpfold.compiler.planner import choose as planner
+from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
-from warpfold.runtime.emulator_backend import emulator
 
 __all__ = ["facts"]
 BF16 = ml_dtypes.bfloat16

@@ -11,12 +11,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fake_driver import FakeDriver
 
-from warpfold.compiler.abi import Facts, Param
-from warpfold.compiler.artifact import Artifact, CompiledKernel
+from warpfold.compiler.driver.artifact import Artifact, CompiledKernel
 from warpfold.compiler.dtypes import F32
-from warpfold.compiler.plan import Plan
-from warpfold.runtime.backend import Call
-from warpfold.runtime.cuda_backend import CudaBackend
+from warpfold.compiler.plan.abi import Facts, Param
+from warpfold.compiler.plan.plan import Plan
+from warpfold.runtime.backends.backend import Call
+from warpfold.runtime.backends.cuda_backend import CudaBackend
 
 PARAMS = tuple(Param(role) for role in ("input", "output", "n_kept", "n_reduced", "partial", "reduced_stride"))
 NARROW, WIDE = (8, 8, 4, 4, 8, 4), (8, 8, 8, 8, 8, 8)

@@ -18,8 +18,11 @@ from numpy.lib.stride_tricks import as_strided
 sys.path.insert(0, str(Path(__file__).parent))
 from fake_driver import OK, FakeDriver
 
-from warpfold.runtime import cuda_backend, emulator, kinds, recall
-from warpfold.runtime.cuda_backend import CudaBackend
+from warpfold.runtime import emulator
+from warpfold.runtime.arrays import kinds
+from warpfold.runtime.backends import cuda_backend
+from warpfold.runtime.backends.cuda_backend import CudaBackend
+from warpfold.runtime.calls import recall
 
 HEAP = 96 << 20
 

@@ -14,10 +14,11 @@ from altered import mutants, sealed
 
 import warpfold as wf
 from warpfold.commands import doctor
-from warpfold.compiler import stored
+from warpfold.compiler.driver import stored_form
 from warpfold.compiler.errors import WarpfoldWarning
-from warpfold.runtime import cache, finds, prepare
+from warpfold.runtime import cache, prepare
 from warpfold.runtime.api import plan_for
+from warpfold.runtime.tuning import finds
 
 X = np.random.default_rng(0).integers(-9, 9, (6, 40)).astype(np.float32)
 
@@ -125,7 +126,7 @@ def test_another_kernel_that_was_given_this_key_is_not_run(other: str, folder: P
     path.write_bytes(sealed(j | {"key": path.stem}))
     cache.clear_memory()
     assert wf.sum(x, axis=1, device="emulator").tolist() == [80] * 6
-    assert stored.parse(path.read_bytes(), path).name == "sum"  # made again
+    assert stored_form.parse(path.read_bytes(), path).name == "sum"  # made again
 
 
 @pytest.mark.parametrize("change", [{"axis": 0}, {"plan": "unroll=1"}, {"dtype": "i32"}, {"shape": (6, 4096)}])

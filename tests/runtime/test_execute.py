@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.errors import ArgumentError, WarpfoldError
-from warpfold.runtime.backend import Device, View
+from warpfold.runtime.backends.backend import Device, View
 from warpfold.runtime.execute import Arrays, backend_for, prepared
 from warpfold.runtime.prepare import Request
 

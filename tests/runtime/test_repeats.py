@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold.compiler.driver import compile_program
+from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.errors import PlanError
 from warpfold.passes import steps
 from warpfold.runtime.api import plan_for

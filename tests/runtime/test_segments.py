@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warpfold as wf
-from warpfold.compiler import ragged
+from warpfold.compiler.planner import ragged
 from warpfold.runtime import pieces
 
 Array = np.ndarray[Any, Any]
@@ -294,7 +294,7 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
 def test_a_long_segment_costs_no_more_than_its_bytes() -> None:
     """One segment of 2^24 among 10^5 of length 8: the kernels take a few times what a plain sum of the bytes takes."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from warpfold.runtime.cuda_backend import backend
+    from warpfold.runtime.backends.cuda_backend import backend
 
     lengths = [8] * 10**5
     lengths.insert(50_000, 1 << 24)

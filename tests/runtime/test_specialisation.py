@@ -14,7 +14,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.runtime import cache
-from warpfold.runtime.emulator_backend import EmulatorBackend
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 
 
 def arrays(count: int) -> Any:

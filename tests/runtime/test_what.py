@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler import library
 from warpfold.compiler.dtypes import F32, F64, I32
-from warpfold.compiler.programs import trace
+from warpfold.compiler.program import library
+from warpfold.compiler.program.tracing import trace
 from warpfold.runtime.prepare import Request, traced
 from warpfold.runtime.what import function_of, given, label, params_of
 

@@ -13,12 +13,13 @@ from catalogue import Case
 from scene import At, Buffer, Launch, Scene, nothing, values
 
 import warpfold as wf
-from warpfold.compiler.artifact import Artifact
+from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.ladder import RUNGS
-from warpfold.runtime import api, emulator_backend, execute
-from warpfold.runtime.backend import Call
-from warpfold.runtime.emulator.layout import POISON
+from warpfold.compiler.plan.ladder import RUNGS
+from warpfold.runtime import api, execute
+from warpfold.runtime.backends import emulator_backend
+from warpfold.runtime.backends.backend import Call
+from warpfold.runtime.emulator.machine.address_map import POISON
 
 
 class Recorder(emulator_backend.EmulatorBackend):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ....compiler.errors import error, near
 
 if TYPE_CHECKING:
-    from ....runtime.cuda_backend import CudaBackend
+    from ....runtime.backends.cuda_backend import CudaBackend
     from ..cases import Case
 
 NAMES = ("torch", "compile", "cupy", "cub", "triton")

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....runtime import cache
-from ....runtime.arrays import view
-from ....runtime.backend import View
-from ....runtime.dlpack import contiguous
+from ....runtime.arrays.conversion import view
+from ....runtime.arrays.dlpack import contiguous
+from ....runtime.backends.backend import View
 from . import MissingError, UnservedError, reason
 
 if TYPE_CHECKING:
-    from ....runtime.cuda_backend import CudaBackend
+    from ....runtime.backends.cuda_backend import CudaBackend
     from ..cases import Case
 
 KINDS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import MissingError, UnservedError
 
 if TYPE_CHECKING:
-    from ....runtime.cuda_backend import CudaBackend
+    from ....runtime.backends.cuda_backend import CudaBackend
     from ..cases import Case
 
 NO_BF16 = "no bf16"

@@ -9,7 +9,7 @@ from . import MissingError, UnservedError
 from .torch import module
 
 if TYPE_CHECKING:
-    from ....runtime.cuda_backend import CudaBackend
+    from ....runtime.backends.cuda_backend import CudaBackend
     from ..cases import Case
 
 BLOCK = 4096

@@ -15,11 +15,11 @@ from .findings import Findings
 from .places import Places
 
 if TYPE_CHECKING:
-    from ..lanes import Lanes
-    from ..machine import Machine
-    from ..program import Block
+    from ..machine.lanes import Lanes
+    from ..machine.machine import Machine
+    from ..machine.program import Block
+    from ..ptx.types import Array
     from ..tool import Touch
-    from ..types import Array
 
 _CLUSTER = (-1, -2)
 _WENT_ON, _WROTE, _MET = 1, 2, 3

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..types import Array
+from ..ptx.types import Array
 
 _LOW = 0xFFFFFFFF
 

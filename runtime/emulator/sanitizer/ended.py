@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..layout import align_up
+from ..machine.address_map import align_up
 
 if TYPE_CHECKING:
-    from ..machine import Machine
-    from ..types import Array
+    from ..machine.machine import Machine
+    from ..ptx.types import Array
 
 _ALWAYS = np.iinfo(np.int32).max
 

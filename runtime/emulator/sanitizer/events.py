@@ -11,10 +11,10 @@ from .places import Places
 from .strength import Strength, strength, verb_of
 
 if TYPE_CHECKING:
-    from ..memory import Allocation
-    from ..spaces import Access, Piece
+    from ..machine.memory import Allocation
+    from ..machine.spaces import Access, Piece
+    from ..ptx.types import Array
     from ..tool import Touch
-    from ..types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..types import Array
+    from ..ptx.types import Array
 
 
 class Fenced:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ....compiler.errors import Location
-from ..types import Instruction
+from ..ptx.types import Instruction
 
 Index = tuple[int, ...]
 

@@ -11,10 +11,10 @@ from .places import Places
 from .strength import strength, verb_of
 
 if TYPE_CHECKING:
-    from ..machine import Machine
-    from ..spaces import Piece
+    from ..machine.machine import Machine
+    from ..machine.spaces import Piece
+    from ..ptx.types import Array
     from ..tool import Touch
-    from ..types import Array
 
 
 class Flights:

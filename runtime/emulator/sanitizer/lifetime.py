@@ -11,8 +11,8 @@ from .order import Order
 from .places import Places
 
 if TYPE_CHECKING:
-    from ..lanes import Lanes
-    from ..machine import Machine
+    from ..machine.lanes import Lanes
+    from ..machine.machine import Machine
     from .events import Event
 
 

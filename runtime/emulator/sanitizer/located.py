@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ....compiler.errors import WarpfoldError
-from ..types import Instruction
+from ..ptx.types import Instruction
 from .findings import Findings, Index, Place
 from .places import element, name_of
 
 if TYPE_CHECKING:
-    from ..memory import Memory
+    from ..machine.memory import Memory
 
 KINDS = {
     "WF710": "out-of-bounds", "WF711": "misaligned", "WF712": "out-of-bounds", "WF713": "out-of-bounds",

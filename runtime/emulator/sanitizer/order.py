@@ -30,11 +30,11 @@ from .releases import Log, Part, Release, Table
 from .strength import CLUSTER, CTA, GPU, Strength
 
 if TYPE_CHECKING:
-    from ..lanes import Lanes
-    from ..launch import Launch
-    from ..machine import Machine
-    from ..program import Block
-    from ..types import Array
+    from ..machine.lanes import Lanes
+    from ..machine.launch import Launch
+    from ..machine.machine import Machine
+    from ..machine.program import Block
+    from ..ptx.types import Array
 
 _LATER = np.iinfo(np.int32).max
 

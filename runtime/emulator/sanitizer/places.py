@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..demangle import demangle
-from ..layout import align_up
+from ..machine.address_map import align_up
+from ..ptx.demangle import demangle
 from .findings import Place
 
 if TYPE_CHECKING:
-    from ..launch import Launch
-    from ..machine import Machine
-    from ..memory import Allocation
-    from ..spaces import Access
-    from ..types import Array
+    from ..machine.launch import Launch
+    from ..machine.machine import Machine
+    from ..machine.memory import Allocation
+    from ..machine.spaces import Access
+    from ..ptx.types import Array
 
 
 class Places:

@@ -17,11 +17,11 @@ from .places import Places
 from .strength import ATOMIC, GPU, VOLATILE, Strength, strength, verb_of
 
 if TYPE_CHECKING:
-    from ..machine import Machine
-    from ..memory import Allocation
-    from ..spaces import Piece
+    from ..machine.machine import Machine
+    from ..machine.memory import Allocation
+    from ..machine.spaces import Piece
+    from ..ptx.types import Array, Instruction
     from ..tool import Touch
-    from ..types import Array, Instruction
 
 
 class Races:

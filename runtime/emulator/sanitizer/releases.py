@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..types import Array
+from ..ptx.types import Array
 from .strength import CLUSTER, CTA, GPU
 
 

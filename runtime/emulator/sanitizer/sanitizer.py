@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....compiler.errors import WarpfoldError
-from ..launch import Argument, launch, parse
-from ..module import Module
+from ..machine.launch import Argument, launch, parse
+from ..ptx.module import Module
 from ..tool import Tool, Touch, numbers
 from .barriers import Barriers
 from .findings import Finding, Findings
@@ -21,12 +21,12 @@ from .strength import level_of
 from .warps import Warps
 
 if TYPE_CHECKING:
-    from ..lanes import Lanes
-    from ..launch import Launch
-    from ..machine import Machine
-    from ..memory import Memory
-    from ..program import Block
-    from ..types import Array, Instruction
+    from ..machine.lanes import Lanes
+    from ..machine.launch import Launch
+    from ..machine.machine import Machine
+    from ..machine.memory import Memory
+    from ..machine.program import Block
+    from ..ptx.types import Array, Instruction
 
 
 class Sanitizer(Tool):

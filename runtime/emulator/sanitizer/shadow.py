@@ -8,17 +8,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ....compiler.lazy import lazy
-from ..layout import RESERVED
+from ..machine.address_map import RESERVED
 from .findings import Findings
 from .places import Places
 from .strength import verb_of
 
 if TYPE_CHECKING:
-    from ..machine import Machine
-    from ..memory import Allocation
-    from ..spaces import Access, Piece
+    from ..machine.machine import Machine
+    from ..machine.memory import Allocation
+    from ..machine.spaces import Access, Piece
+    from ..ptx.types import Array
     from ..tool import Touch
-    from ..types import Array
 
 _WRITTEN: WeakKeyDictionary[Allocation, Array] = WeakKeyDictionary()
 """For each allocation that began without values: 0xFF for each byte that has one."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..types import Instruction
+from ..ptx.types import Instruction
 
 if TYPE_CHECKING:
-    from ..spaces import Access
+    from ..machine.spaces import Access
 
 CTA, CLUSTER, GPU = 1, 2, 3
 _LEVELS = {"cta": CTA, "cluster": CLUSTER, "gpu": GPU, "gl": GPU, "sys": GPU}

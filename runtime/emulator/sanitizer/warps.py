@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..types import Imm, Reg
+from ..ptx.types import Imm, Reg
 from .findings import Findings
 from .order import Order
 from .places import Places
 
 if TYPE_CHECKING:
-    from ..lanes import Lanes
-    from ..machine import Machine
-    from ..program import Block
-    from ..types import Array, Instruction
+    from ..machine.lanes import Lanes
+    from ..machine.machine import Machine
+    from ..machine.program import Block
+    from ..ptx.types import Array, Instruction
 
 _LANE = np.arange(32)
 _FULL = 0xFFFFFFFF

@@ -232,7 +232,9 @@ def test_coordinates_in_three_dimensions() -> None:
 
 
 def test_many_batches_of_ctas(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("warpfold.runtime.emulator.launch")  # the package's own name is the function
+    module = importlib.import_module(
+        "warpfold.runtime.emulator.machine.launch"
+    )  # the package's own name is the function
     monkeypatch.setattr(module, "DEFAULT", replace(DEFAULT, sms=2, threads_per_sm=128))
     body = "mov.u32 r1, %ctaid.x; atom.global.add.u32 r2, [d0], 1; atom.global.max.u32 r2, [d0+4], r1;"
     assert (run(body, threads=64, ctas=33, size=2) == [33 * 64, 32]).all()

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from warpfold.commands.kernels import called
-from warpfold.runtime.emulator.demangle import LONGEST, demangle
+from warpfold.commands.requests.kernels import called
+from warpfold.runtime.emulator.ptx.demangle import LONGEST, demangle
 
 NAMES = {
     # kernels and shared variables of nvcc's

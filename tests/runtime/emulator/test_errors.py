@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from emulator_harness import HEADER, module, run
 
-from warpfold.compiler.catalogue import CATALOGUE
 from warpfold.compiler.errors import EmulatorError
+from warpfold.compiler.errors.catalogue import CATALOGUE
 from warpfold.runtime import emulator
 
 SMALL = HEADER + ".visible .entry k(.param .u64 a, .param .f32 b) .maxntid 64, 1, 1 { ret; }"

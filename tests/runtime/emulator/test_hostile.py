@@ -14,8 +14,8 @@ from emulator_harness import DATA, HEADER
 from warpfold.cli import cli
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.runtime.emulator import Memory, launch, parse
-from warpfold.runtime.emulator.limits import CALLS, LOCAL, NESTED
-from warpfold.runtime.emulator.types import Variable
+from warpfold.runtime.emulator.ptx.limits import CALLS, LOCAL, NESTED
+from warpfold.runtime.emulator.ptx.types import Variable
 
 MANY = "1" * 5000
 READ = parse.__wrapped__  # type: ignore[attr-defined]  # each text is read anew

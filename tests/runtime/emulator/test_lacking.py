@@ -11,7 +11,7 @@ from emulator_instructions import CASES
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator import lacking
+from warpfold.runtime.emulator.instructions import lacking
 
 MODULE = emulator.parse((DATA / "foreign" / "lacking_sm90.ptx").read_text())
 

@@ -11,7 +11,7 @@ from emulator_harness import run
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator import loops
+from warpfold.runtime.emulator.machine import loops
 
 BODIES = {
     "carried": "mov.u32 r1, 0; mov.f32 r2, 0f3F800000; L: mad.lo.u32 r3, r1, 7, r0; cvt.rn.f32.u32 r4, r3;"
@@ -64,7 +64,7 @@ class Recorder(emulator.Tool):
 def watched(monkeypatch: pytest.MonkeyPatch, hot: int, body: str) -> tuple[Any, ...]:
     """Output, told, steps and instructions of ``body`` if a block is tried as a loop at its visit number ``hot``."""
     monkeypatch.setattr(loops, "_HOT", hot)
-    importlib.import_module("warpfold.runtime.emulator.launch").parse.cache_clear()
+    importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
     tool = Recorder()
     before = ".shared .align 4 .b8 buf[256];"
     got = run(body, threads=40, before=before, tool=tool)
@@ -89,7 +89,7 @@ def test_a_loop_is_what_its_blocks_are(monkeypatch: pytest.MonkeyPatch, name: st
 def test_what_is_wrong_in_a_loop_is_told_alike(monkeypatch: pytest.MonkeyPatch, body: str, code: str) -> None:
     def message(hot: int) -> str:
         monkeypatch.setattr(loops, "_HOT", hot)
-        importlib.import_module("warpfold.runtime.emulator.launch").parse.cache_clear()
+        importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
         with pytest.raises(EmulatorError, match=code) as caught:
             run(body, max_steps=100)
         return str(caught.value)

@@ -206,7 +206,7 @@ def test_bind_keeps_the_alignment_and_shares_the_bytes() -> None:
 
 
 def test_addresses_are_reused_when_they_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from warpfold.runtime.emulator import memory as module
+    from warpfold.runtime.emulator.machine import memory as module
 
     monkeypatch.setattr(module, "GLOBAL_LAST", module.GLOBAL_FIRST + (1 << 30))
     memory = emulator.Memory()

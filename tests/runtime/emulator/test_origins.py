@@ -16,7 +16,7 @@ from emulator_harness import aligned
 from warpfold.cli import cli
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator.origins import DEEPEST, Origins
+from warpfold.runtime.emulator.ptx.origins import DEEPEST, Origins
 
 DATA = Path(__file__).parent / "data" / "origins"
 SUM = "tools::block_sum<float, 128>(float const*, float*, int)"

@@ -15,7 +15,7 @@ from emulator_harness import DATA, run
 from warpfold.cli import cli
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator.printing import MOST, formatted
+from warpfold.runtime.emulator.machine.printing import MOST, formatted
 
 LACKING = DATA / "foreign" / "lacking_sm90.ptx"
 _PRINT = ctypes.CDLL(None).snprintf

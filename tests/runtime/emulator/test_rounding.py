@@ -10,9 +10,9 @@ from emulator_harness import exact_value, round_exact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpfold.runtime.emulator.conversion import to_float
-from warpfold.runtime.emulator.kernels import arithmetic
-from warpfold.runtime.emulator.rounding import BF16, E4M3, E5M2, F16, F32, Format, decode, encode
+from warpfold.runtime.emulator.instructions.conversion import to_float
+from warpfold.runtime.emulator.numerics.floats import arithmetic
+from warpfold.runtime.emulator.numerics.rounding import BF16, E4M3, E5M2, F16, F32, Format, decode, encode
 
 MODES = ("rn", "rz", "rm", "rp")
 SHAPES = {"f32": (24, 32, -126), "f64": (53, 64, -1022), "f16": (11, 16, -14), "bf16": (8, 16, -126)}
@@ -160,7 +160,7 @@ def test_decoding_and_encoding_are_inverse(form: Format) -> None:
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.integers(0, 2**64 - 1), st.integers(0, 60), st.sampled_from(MODES), st.sampled_from(["f32", "f64", "f16"]))
 def test_64_bit_integers_become_floats_with_one_rounding(value: int, shift: int, mode: str, target: str) -> None:
-    from warpfold.runtime.emulator.conversion import _odd_f64
+    from warpfold.runtime.emulator.instructions.conversion import _odd_f64
 
     value >>= shift
     x = np.array([value], np.uint64)

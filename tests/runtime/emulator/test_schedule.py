@@ -17,10 +17,10 @@ import warpfold as wf
 from warpfold.compiler.errors import EmulatorError
 from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator.late import Late
-from warpfold.runtime.emulator.schedule import Seeded
-from warpfold.runtime.emulator_backend import EmulatorBackend
-from warpfold.runtime.emulator_backend import emulator as backend
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend
+from warpfold.runtime.backends.emulator_backend import emulator as backend
+from warpfold.runtime.emulator.machine.late import Late
+from warpfold.runtime.emulator.machine.schedule import Seeded
 
 SEEDS = range(6)
 SHARED = ".shared .align 4 .b8 buf[1024];"
@@ -192,7 +192,7 @@ def test_as_many_ctas_run_at_a_time_as_the_machine_holds() -> None:
 
 
 def test_shared_memory_bounds_the_ctas_that_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("warpfold.runtime.emulator.launch")
+    module = importlib.import_module("warpfold.runtime.emulator.machine.launch")
     monkeypatch.setattr(module, "DEFAULT", replace(DEFAULT, sms=1))
     assert (run(GRID, threads=32, ctas=2, size=3, shared_bytes=100_000) == 2).all()
     with pytest.raises(EmulatorError, match=r"WF731: .*which is 0x2; .*1 of 3 CTAs have not begun: 2 run at a time"):
@@ -264,7 +264,7 @@ def test_nobody_waits_for_ever_for_a_store_that_is_late(monkeypatch: pytest.Monk
             super().__init__(random)
             self.odds = 0.0
 
-    monkeypatch.setattr(importlib.import_module("warpfold.runtime.emulator.launch"), "Late", Latest)
+    monkeypatch.setattr(importlib.import_module("warpfold.runtime.emulator.machine.launch"), "Late", Latest)
     weak = MESSAGE.format(sync="membar.gl;").replace("st.volatile", "st")
     assert run(weak, threads=1, ctas=2, size=65, seed=0)[1] == 42
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.ladder import RUNGS
+from warpfold.compiler.plan.ladder import RUNGS
 
 LIMIT = 20.0
 """Seconds for 2^20 elements under any rung of the ladder."""

@@ -1,0 +1,80 @@
+"""Where cells of the grid are reduced: one buffer, of which every cell is a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ....compiler.dtypes import DType
+from ....compiler.plan.plan import Plan
+from ....runtime.arrays.conversion import view
+from ....runtime.backends.backend import Backend, View
+from ....runtime.backends.launch import calls, scratch
+from ....runtime.execute import Arrays, bound, prepared
+from ....runtime.prepare import Request, artifact
+from .cells import Cell
+
+
+@dataclass(frozen=True)
+class Work:
+    """A cell, ready to be reduced as often as one likes.
+
+    Attributes:
+        plan: what the planner chose.
+        launch: queues the kernels.
+        result: gives what they wrote, in the buffer's library.
+    """
+
+    plan: Plan
+    launch: Callable[[], object]
+    result: Callable[[], Any]
+
+
+class Bed:
+    """One buffer and the machine that reduces views of it.
+
+    Args:
+        buffer: a one-dimensional array of bytes; results are arrays of its library.
+        backend: reaches the buffer in place.
+        stream: where work is queued.
+    """
+
+    def __init__(self, buffer: Any, backend: Backend, stream: int) -> None:
+        self.buffer, self.backend, self.stream = buffer, backend, stream
+        self.bytes = view(buffer)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether the cell's view lies within the buffer."""
+        low, high = cell.span
+        return low >= 0 and high * cell.dtype.itemsize <= self.bytes.shape[0]
+
+    def view(self, cell: Cell) -> View:
+        """The cell's view."""
+        address = self.bytes.address + cell.offset * cell.dtype.itemsize
+        return View(address, cell.shape, cell.strides, cell.dtype, self.bytes.device, True, self.buffer)
+
+    @contextmanager
+    def work(self, cell: Cell) -> Iterator[Work]:
+        """Plans and compiles the cell; its result is there afterwards."""
+        arrays = Arrays(self.buffer, (self.view(cell),), self.backend, self.stream)
+        ready = prepared(Request(cell.op, cell.axes), arrays)
+        compiled, run = artifact(ready), ready.choice.run
+        with bound(arrays) as pointers:
+            layout = scratch(compiled, ready.geometry, run)
+            space = self.backend.workspace(layout.nbytes, layout.counters, self.stream)
+            todo = calls(compiled, ready.geometry, run, pointers, space, layout)
+            launch = partial(self.backend.launch, compiled, todo, self.stream)
+            yield Work(ready.choice.plan, launch, arrays.results[0])
+
+
+def reach(cells: Sequence[Cell]) -> int:
+    """Bytes of a buffer that holds all of them."""
+    return max((c.span[1] * c.dtype.itemsize for c in cells), default=0)
+
+
+def kinds(cells: Sequence[Cell]) -> list[DType]:
+    """The element types of the cells, in order."""
+    return list(dict.fromkeys(c.dtype for c in cells))

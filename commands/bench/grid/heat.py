@@ -1,0 +1,216 @@
+"""The picture of ``warpfold grid --plot``: a block a kind of layout, a row a type, a column a layout.
+
+Large cells are coloured by the fraction that they reach of the speed of a plain read, those that fit one CTA by the
+time they take beyond an empty launch. The gates are where the colour turns; cells that have none are pale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ... import plots
+from ...plots import INK, PALE
+from . import records
+from .records import ABOVE, FLOOR, Record, Report
+from .shapes import DTYPES
+
+WIDTH = 15.0
+"""Of the figure, in inches."""
+SIDE, LINE, MARGIN, HEAD = 0.105, 1.13, 0.45, 0.75
+"""In inches: the side of a cell, the height of a line of blocks, the margins, and what the title takes."""
+GAP, LEAST_COLUMNS = 6, 10
+"""Columns between two blocks, for the names of types; and what the narrowest block takes, for its title."""
+WRONG, NOTHING = "#000000", "#e9ecef"
+FAINT = 0.3
+"""How opaque the colour of a cell is that has no gate."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of one kind.
+
+    Attributes:
+        title: its name.
+        rows: for each type its cells by column; None where it has none.
+        names: of the columns.
+    """
+
+    title: str
+    rows: dict[str, list[Record | None]]
+    names: list[str]
+
+    @property
+    def columns(self) -> int:
+        """The room it takes, in columns."""
+        return max(len(self.names), LEAST_COLUMNS) + GAP
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a colour means: ``key`` of a record, from the first value over the gate to the last."""
+
+    key: str
+    values: tuple[float, float, float]
+    map: str
+    label: str
+    ticks: tuple[float, ...]
+    unit: float = 1.0
+
+
+LARGE = Scale(
+    "fraction",
+    (0.5, FLOOR, 1.0),
+    "RdYlBu",
+    "% of a plain read of as many bytes",
+    (0.5, 0.6, 0.7, 0.8, FLOOR, 0.9, 1.0),
+    100,
+)
+SMALL = Scale("above", (0.0, ABOVE, 3.0), "RdYlBu_r", "us beyond an empty launch", (0.0, 0.5, 1.0, ABOVE, 2.0, 3.0))
+
+
+class Picture(plots.Picture):
+    """A picture file of a grid, found to be possible before the work that fills it."""
+
+    def figure(self, report: Report) -> Any:
+        """The figure of a grid."""
+        return draw(report)
+
+
+def draw(report: Report) -> Any:
+    """The figure: lines of blocks, large cells first."""
+    from matplotlib.figure import Figure
+
+    large = _lines(blocks(report.cells))
+    small = _lines([tiny(report.cells)])
+    height = HEAD + LINE * (len(large) + len(small)) + MARGIN + 0.55
+    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    top = height - HEAD
+    for line, scale in [*((line, LARGE) for line in large), *((line, SMALL) for line in small)]:
+        if scale is SMALL:
+            top -= 0.3
+        left = MARGIN + 0.1
+        for block in line:
+            _block(figure, block, scale, left, top, height)
+            left += block.columns * SIDE
+        top -= LINE
+    _words(figure, report, height)
+    _scale(figure, LARGE, 8.1, height - 0.38, height)
+    if small:
+        _scale(figure, SMALL, 8.1, top + LINE - 0.32, height)
+    return figure
+
+
+def blocks(cells: Sequence[Record]) -> list[Block]:
+    """What takes more than one CTA, by kind."""
+    found: dict[str, list[Record]] = {}
+    for r in cells:
+        if not r["one_cta"]:
+            found.setdefault(r["cell"].partition(".")[0], []).append(r)
+    return [_made(kind, own) for kind, own in found.items()]
+
+
+def tiny(cells: Sequence[Record]) -> Block:
+    """What fits one CTA, by the number of elements."""
+    from math import prod
+
+    found = [r for r in cells if r["one_cta"]]
+    return _made("what fits one CTA", sorted(found, key=lambda r: prod(r["shape"])), whole_names=True)
+
+
+def _made(title: str, cells: Sequence[Record], *, whole_names: bool = False) -> Block:
+    by_type = {dtype: {r["cell"]: r for r in cells if r["dtype"] == dtype} for dtype in DTYPES}
+    longest = sorted(by_type.values(), key=len, reverse=True)  # its order is the columns': others lack some of them
+    names = list(dict.fromkeys(name for own in longest for name in own))
+    rows = {dtype: [own.get(name) for name in names] for dtype, own in by_type.items() if own}
+    return Block(title, rows, names if whole_names else [name.partition(".")[2] for name in names])
+
+
+def _lines(found: Sequence[Block]) -> list[list[Block]]:
+    """Blocks side by side, as many as fit."""
+    most = int((WIDTH - 2 * MARGIN) / SIDE)
+    lines: list[list[Block]] = []
+    for block in found:
+        if not block.names:
+            continue
+        if not lines or sum(b.columns for b in lines[-1]) + block.columns > most + GAP:
+            lines.append([])
+        lines[-1].append(block)
+    return lines
+
+
+def _block(figure: Any, block: Block, scale: Scale, left: float, top: float, height: float) -> None:
+    """One block: its cells, the types beside them, its worst cell above and the ends of its columns below."""
+    from matplotlib import colormaps
+    from matplotlib.colors import TwoSlopeNorm
+
+    n, rows = len(block.names), len(block.rows)
+    box = (left / WIDTH, (top - 0.3 - rows * SIDE * 1.15) / height, n * SIDE / WIDTH, rows * SIDE * 1.15 / height)
+    ax = figure.add_axes(box)
+    norm, colours = TwoSlopeNorm(scale.values[1], scale.values[0], scale.values[2]), colormaps[scale.map]
+    paint = [[_colour(r, scale, norm, colours) for r in row] for row in block.rows.values()]
+    ax.pcolormesh(range(n + 1), range(rows + 1), paint, edgecolors="white", linewidth=0.4)
+    ax.set_ylim(rows, 0)
+    ax.set_yticks([i + 0.5 for i in range(rows)], list(block.rows), fontsize=6.5)
+    ends = sorted({0, n - 1})
+    ax.set_xticks([i + 0.5 for i in ends], [block.names[i] for i in ends], fontsize=6.5)
+    for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=False):
+        label.set_horizontalalignment(side if n > 1 else "left")
+    if (2 + sum(len(block.names[i]) for i in ends)) * 0.055 > n * SIDE:  # no room for both, and for what is between
+        ax.set_xticks([0.5], [block.names[0]], fontsize=6.5, ha="left")
+    ax.tick_params(length=0, pad=2, labelcolor=PALE)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    title = ax.annotate(block.title, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9,
+                        weight="bold", color=INK)  # fmt: skip
+    ax.annotate(_worst(block), (1, 0), (5, 1), xycoords=title, textcoords="offset points", fontsize=7,
+                color=PALE)  # fmt: skip
+
+
+def _colour(record: Record | None, scale: Scale, norm: Any, colours: Any) -> Any:
+    from matplotlib.colors import to_rgba
+
+    if record is None or (scale.key not in record and "error" not in record):
+        return to_rgba(NOTHING)
+    if records.missed(record) in ("error", "wrong"):
+        return to_rgba(WRONG)
+    colour = colours(float(norm(min(max(record[scale.key], scale.values[0]), scale.values[2]))))
+    return colour if records.gated(record) else (*colour[:3], FAINT)
+
+
+def _worst(block: Block) -> str:
+    """The worst of the cells that are gated, and how many miss."""
+    text, bad = records.worst([r for row in block.rows.values() for r in row if r is not None])
+    return f"{text}, {bad} miss" if bad else text
+
+
+def _scale(figure: Any, scale: Scale, left: float, bottom: float, height: float) -> None:
+    """A bar that says what a colour means."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import TwoSlopeNorm
+
+    ax = figure.add_axes((left / WIDTH, bottom / height, 3.6 / WIDTH, 0.1 / height))
+    norm = TwoSlopeNorm(scale.values[1], scale.values[0], scale.values[2])
+    bar = figure.colorbar(ScalarMappable(norm, colormaps[scale.map]), cax=ax, orientation="horizontal")
+    bar.set_ticks(list(scale.ticks), labels=[f"{t * scale.unit:g}" for t in scale.ticks], fontsize=7)
+    bar.outline.set_visible(False)
+    ax.axvline(scale.values[1], color=INK, linewidth=1.2)
+    ax.tick_params(length=0, labelcolor=PALE)
+    figure.text((left + 3.75) / WIDTH, (bottom + 0.05) / height, scale.label, fontsize=8, va="center", color=INK)
+
+
+def _words(figure: Any, report: Report, height: float) -> None:
+    """What was measured and where, and what the colours are that are no value."""
+    title = f"Every layout against the ceiling, on {report.machine['gpu']}"
+    figure.text(MARGIN / WIDTH, 1 - 0.32 / height, title, fontsize=13, weight="bold", color=INK)
+    ceiling = report.ceilings
+    notes = f"{records.summary(report.cells)}; read {ceiling['read']:,.0f} GB/s, empty launch {ceiling['empty']:.2f} us"
+    figure.text(MARGIN / WIDTH, 1 - 0.54 / height, notes, fontsize=8.5, color=PALE)
+    large = f"{records.GATED_BYTES / 1e6:.0f} MB"
+    note = (
+        f"pale: no gate, under {large}; grey: under 1 MB, or no such layout of this type; "
+        "black: a wrong answer, or none; beside a title: the worst of the cells with a gate"
+    )
+    figure.text(MARGIN / WIDTH, 0.2 / height, note, fontsize=7.5, color=PALE)

@@ -1,0 +1,142 @@
+"""What a grid found: its cells as plain values, the gates they pass or miss, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...files import Output
+from .. import kept
+
+Record = dict[str, Any]
+"""A cell and what was measured of it; its plan is a number, of the report's list."""
+VERSION = 1
+NAMED = ("cell", "dtype", "op", "shape", "strides", "offset", "axes", "bytes", "one_cta")
+"""What says which reduction a cell is."""
+MEASURED = ("plan", "us", "right")
+"""What is known of a cell that did not fail."""
+FORMAT = "warpfold grid"
+FLOOR, GATED_BYTES = 0.85, 64e6
+"""The least fraction of the ceiling, and the bytes from which on a cell must reach it."""
+ABOVE = 1.5
+"""Microseconds that a cell which fits one CTA may take beyond an empty launch."""
+PRINTED_BYTES = 1e6
+"""Bytes from which on a fraction of the ceiling says something."""
+
+
+@dataclass
+class Report:
+    """All that one run found.
+
+    Attributes:
+        machine: GPU, driver, versions, commit, date.
+        ceilings: read and copy in GB/s, empty in us, and the plain reads by size.
+        plans: every plan that some cell got, as ``--plan`` takes it.
+        cells: the cells that were measured, in order.
+        warnings: what makes the numbers doubtful.
+        left_out: names of cells that the memory did not hold.
+        complete: whether no cell is missing because of an interruption.
+    """
+
+    machine: dict[str, Any]
+    ceilings: dict[str, Any] = field(default_factory=dict)
+    plans: list[str] = field(default_factory=list)
+    cells: list[Record] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    complete: bool = False
+
+    def plan_number(self, text: str) -> int:
+        """The number of a plan, which is added if it is new."""
+        if text not in self.plans:
+            self.plans.append(text)
+        return self.plans.index(text)
+
+    def plan(self, record: Record) -> str:
+        """The plan of a cell."""
+        return self.plans[record["plan"]] if "plan" in record else "none"
+
+    def misses(self) -> list[Record]:
+        """The cells that miss a gate, wrong ones first, then from the worst on."""
+        return sorted((r for r in self.cells if missed(r)), key=_badness)
+
+    def write(self, output: Output) -> None:
+        """Writes the file, a cell a line: whole or not at all."""
+        head = {
+            "format": FORMAT, "version": VERSION, "complete": self.complete, "machine": self.machine,
+            "warnings": self.warnings, "ceilings": self.ceilings, "left_out": self.left_out, "plans": self.plans,
+        }  # fmt: skip
+        lines = ",\n".join(json.dumps(r, separators=(",", ":"), allow_nan=False) for r in self.cells)
+        start = json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}")
+        text = f'{start},\n "cells": [\n{lines}\n]}}\n'
+        output.write(lambda f: f.write(text.encode()))
+
+
+def read(path: str) -> Report:
+    """The report of a file.
+
+    Raises:
+        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
+    """
+    return kept.load(path, FORMAT, VERSION, _read)
+
+
+def _read(found: dict[str, Any]) -> Report:
+    names = ("machine", "ceilings", "plans", "cells", "warnings", "left_out", "complete")
+    report = Report(**{name: found[name] for name in names})
+    for record in report.cells:
+        needed = NAMED if "error" in record else (*NAMED, *MEASURED)
+        lacking = [name for name in needed if name not in record]
+        if lacking:
+            raise ValueError(f"a cell lacks {', '.join(lacking)}")
+        report.plan(record)
+        if "error" not in record:
+            slow(record)
+    return report
+
+
+def key(record: Record) -> tuple[str, str]:
+    """What names a cell among those of a report."""
+    return record["cell"], record["dtype"]
+
+
+def missed(record: Record) -> str:
+    """What gate a cell misses: ``error``, ``wrong``, ``ceiling``, ``launch`` or, for none, nothing."""
+    if "error" in record:
+        return "error"
+    return slow(record) if record["right"] else "wrong"
+
+
+def slow(record: Record) -> str:
+    """What gate for its time a cell misses: ``ceiling``, ``launch`` or, for none, nothing."""
+    if record["bytes"] >= GATED_BYTES and record["fraction"] < FLOOR:
+        return "ceiling"
+    return "launch" if record["one_cta"] and record["above"] > ABOVE else ""
+
+
+def gated(record: Record) -> bool:
+    """Whether there is a gate for the time of a cell: it is large, or one CTA does all."""
+    return "error" not in record and (record["bytes"] >= GATED_BYTES or record["one_cta"])
+
+
+def _badness(record: Record) -> tuple[int, float]:
+    """The order of misses."""
+    kind = missed(record)
+    rank = ("error", "wrong", "ceiling", "launch").index(kind)
+    return rank, {"ceiling": record.get("fraction", 0.0), "launch": -record.get("above", 0.0)}.get(kind, 0.0)
+
+
+def summary(records: Sequence[Record]) -> str:
+    """How many cells there are, how many of them are gated, and how many miss."""
+    bad = [r for r in records if missed(r)]
+    return f"{len(records)} cells, {sum(map(gated, records))} of them gated: {len(bad)} miss"
+
+
+def worst(records: Sequence[Record]) -> tuple[str, int]:
+    """The worst of some cells that are gated, large ones if there are any, in words; and how many miss."""
+    large = [r["fraction"] for r in records if "fraction" in r and r["bytes"] >= GATED_BYTES]
+    small = [r["above"] for r in records if "above" in r]
+    text = f"{100 * min(large):.0f} %" if large else f"{max(small):+.2f} us" if small else ""
+    return text, sum(bool(missed(r)) for r in records)

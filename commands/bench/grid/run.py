@@ -1,0 +1,195 @@
+"""``warpfold grid``: hundreds of layouts, each against the ceiling, so that no slow shape goes unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from ....compiler.dtypes import dtype
+from ....compiler.errors import WarpfoldError, error
+from ....runtime.tuning import finds
+from ....runtime.tuning.measure import Ceilings, Timing, ceilings, timed
+from ... import screen
+from ...files import Output
+from .. import provenance
+from ..gpu import gpu
+from . import heat, records, regression, summary, truth
+from .bed import Bed, Work, kinds, reach
+from .cells import Cell
+from .records import PRINTED_BYTES, Record, Report
+from .shapes import DTYPES, cells
+
+End = Literal["passed", "missed", "interrupted"]
+RUNS, RUNS_AGAIN = 7, 25
+"""Timed launches of a cell, and of one that misses its gate: what is slow by chance alone passes then."""
+KEPT_EVERY = 100
+"""Cells after which the file is written, so that not much is lost."""
+MOST_BYTES = 8 << 30
+"""The largest buffer; cells beyond it are left out."""
+
+
+def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: str | None) -> End:
+    """Measures, keeps, draws and compares.
+
+    Raises:
+        BackendError: WF742 without a GPU, WF745 without PyTorch.
+        ArgumentError: WF753 or WF754 for cells that are none.
+        FileError: WF505, WF830 or WF831 for files that cannot be written, WF501, WF743 or WF744 for an old
+            grid that cannot be read.
+    """
+    wanted = chosen(only, dtypes)
+    output = Output(out) if out is not None else None
+    picture = heat.Picture(plot) if plot is not None else None
+    before = records.read(against) if against is not None else None
+    torch, backend = _device()
+    report = Report(provenance.machine(backend), warnings=provenance.busy(backend))
+    if before is not None:
+        regression.comparable(against or "", before, report)
+    bed, source = _bed(torch, backend, wanted)
+    with screen.progress("measuring the ceilings"):
+        found = ceilings(backend, bed.stream)
+    report.ceilings = asdict(found)
+    _measured(report, bed, source, wanted, found, output)
+    if output is not None:
+        report.write(output)
+    if picture is not None:
+        picture.write(report)
+    slower = summary.show(report, before)
+    if not report.complete:
+        return "interrupted"
+    return "missed" if report.misses() or slower else "passed"
+
+
+def chosen(only: str, dtypes: str) -> list[Cell]:
+    """The cells whose names match, of the types named.
+
+    Raises:
+        ArgumentError: WF754 for a type that the grid has not, WF753 when no name matches.
+    """
+    names = [name.strip() for name in dtypes.split(",")]
+    for name in names:
+        if name not in DTYPES:
+            raise error("WF754", dtype=name, known=" ".join(DTYPES))
+    everything = [c for name in dict.fromkeys(names) for c in cells(dtype(name))]
+    found = [c for c in everything if fnmatchcase(c.name, only)]
+    if not found:
+        raise error("WF753", pattern=only, kinds=" ".join(dict.fromkeys(c.kind for c in everything)))
+    return found
+
+
+def listed(only: str, dtypes: str, files: Mapping[str, str | None]) -> None:
+    """Shows the cells without measuring any; needs no GPU.
+
+    Raises:
+        ArgumentError: WF753 or WF754 for cells that are none, WF814 for one of ``files``, options of a measurement.
+    """
+    for option, path in files.items():
+        if path is not None:
+            raise error("WF814", first="--list", option=option, remedy=f"a list measures nothing: leave {option} out")
+    found = chosen(only, dtypes)
+    lines = [
+        (c.name, c.op, c.dtype, "x".join(map(str, c.shape)), *map(_numbers, (c.strides, c.axes)), screen.size(c.nbytes))
+        for c in found
+    ]
+    screen.table(("layout", "op", "type", "shape", "strides", "axes", "moves"), lines, spare=("strides",))
+    screen.show(f"\n{len(found)} cells of {len({c.name for c in found})} layouts")
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
+
+
+def _device() -> tuple[Any, Any]:
+    """PyTorch, and the GPU.
+
+    Raises:
+        BackendError: WF742 without a GPU, WF745 without PyTorch.
+    """
+    backend = gpu(records.FORMAT, "warpfold grid --list shows its cells anywhere")
+    return truth.library(), backend
+
+
+def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, truth.Truth]:
+    """A buffer on the GPU that holds all cells, or as many as the memory has room for."""
+    nbytes = min(reach(wanted), MOST_BYTES, backend.memory_free()[0] // 2)
+    buffer = torch.zeros(-(-nbytes // 16) * 16, dtype=torch.uint8, device="cuda")
+    stream = int(torch.cuda.current_stream().cuda_stream)
+    return Bed(buffer, backend, stream), truth.Truth(torch, buffer)
+
+
+def _measured(
+    report: Report, bed: Bed, source: truth.Truth, wanted: Sequence[Cell], found: Ceilings, output: Output | None
+) -> None:
+    """Measures cell after cell into the report; Ctrl-C ends it and keeps what is there."""
+    try:
+        with _steps(len(wanted)) as step:
+            for kind in kinds(wanted):
+                source.fill(kind)
+                for cell in (c for c in wanted if c.dtype == kind):
+                    step(f"{cell.dtype} {cell.name}")
+                    if not bed.holds(cell):
+                        report.left_out.append(f"{cell.dtype} {cell.name}")
+                        continue
+                    report.cells.append(measured(cell, bed, source, found, report))
+                    if output is not None and len(report.cells) % KEPT_EVERY == 0:
+                        report.write(output)
+        report.complete = True
+    except KeyboardInterrupt:
+        screen.show(f"interrupted after {len(report.cells)} of {len(wanted)} cells\n")
+
+
+@contextmanager
+def _steps(total: int) -> Iterator[Any]:
+    """A bar of progress, on a terminal: call what it gives before each cell."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+
+        def step(text: str) -> None:
+            bar.update(task, advance=1, description=text)
+
+        yield step
+
+
+def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report) -> Record:
+    """One cell: reduced, checked and timed; a miss is timed again."""
+    record = _named(cell)
+    try:
+        with bed.work(cell) as work:
+            record["plan"] = report.plan_number(finds.words(work.plan))
+            record |= _numbers_of(cell, _timed(bed, work, RUNS), found)
+            if records.slow(record):
+                record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)
+        record["right"] = source.error(cell, work.result()) <= 1
+    except (WarpfoldError, RuntimeError) as e:  # warpfold's, PyTorch's or the driver's: the other cells may do better
+        record["error"] = str(e).partition("\n")[0]
+    return record
+
+
+def _named(cell: Cell) -> Record:
+    """What is known of a cell before it runs."""
+    record: Record = {"cell": cell.name, "dtype": cell.dtype.name, "op": cell.op, "shape": list(cell.shape)}
+    record |= {"strides": list(cell.strides), "offset": cell.offset, "axes": list(cell.axes), "bytes": cell.nbytes}
+    record |= {"one_cta": cell.fits_one_cta}
+    return record | ({"issue": cell.issue} if cell.issue else {})
+
+
+def _timed(bed: Bed, work: Work, runs: int) -> Timing:
+    backend: Any = bed.backend
+    return timed(backend, [work.launch], stream=bed.stream, runs=runs, warmup=1)
+
+
+def _numbers_of(cell: Cell, time: Timing, found: Ceilings) -> Record:
+    """Times in us, the fraction of the ceiling of what is large, and what one CTA takes beyond an empty launch."""
+    record: Record = {"us": round(time.median, 3), "low": round(time.low, 3), "high": round(time.high, 3)}
+    if cell.nbytes >= PRINTED_BYTES:
+        record["fraction"] = round(found.read_at(cell.nbytes) / time.median, 4)
+    if cell.fits_one_cta:
+        record["above"] = round(time.median - found.empty, 3)
+    return record

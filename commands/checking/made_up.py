@@ -1,0 +1,239 @@
+"""Made-up arrays on which a mistake of the reduction shows.
+
+Most reductions get random numbers. Where these say little, some are planted: the extreme or the only zero of a row lies
+at its end, at its beginning, anywhere; whole rows are of one sign; extremes are there twice; factors have a
+product that neither overflows nor vanishes; arrays that are compared differ in one place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from ...compiler.dtypes import DType
+from ...compiler.errors import error
+from ...compiler.program.numeric import Array
+from ..screen import size
+
+GREATEST = {"f16": 2.0, "bf16": 16.0}
+"""The logarithm of a random product, at most about a third of it; of wider types as of bf16."""
+MOST = 4096
+"""Results in which numbers are planted; the others keep their random ones."""
+
+
+RARE = 8
+"""Of so many rows of truth values one is of one value."""
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, without their whole part, are spread evenly, however many there are."""
+
+
+def from_seed(
+    shape: tuple[int, ...],
+    types: tuple[DType, ...],
+    seed: int,
+    name: object = None,
+    axes: tuple[int, ...] | None = None,
+) -> list[Array]:
+    """The arrays for the built-in reduction called ``name``, over ``axes``, or for any other one.
+
+    Raises:
+        ArgumentError: WF811 when they, or the results of empty ones, cannot fit in this machine's memory.
+    """
+    needed = places(shape) * sum(t.itemsize for t in types)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        shown = "x".join(map(str, shape)) + (" and their results" if 0 in shape else "")
+        raise error("WF811", shape=shown, needed=size(needed), memory=size(memory))
+    rng = np.random.default_rng(seed)
+    found = [random(rng, shape, t) for t in types]
+    if not isinstance(name, str):
+        return found
+    plain = name.removeprefix("nan")
+    reduced = {a % max(1, len(shape)) for a in (range(len(shape)) if axes is None else axes)}
+    if plain in _PLANTED and 0 not in shape:
+        _PLANTED[plain](rng, [_Rows(x, reduced) for x in found])
+    if plain != name and 0 not in shape:
+        _leave_out(rng, _Rows(found[0], reduced), tuple(reduced))
+    return found
+
+
+def places(shape: tuple[int, ...]) -> int:
+    """The elements of an array, a size of 0 taken for 1: its results may be as many, and NumPy's limit counts so."""
+    return prod(n or 1 for n in shape)
+
+
+def random(rng: np.random.Generator, shape: tuple[int, ...], t: DType) -> Array:
+    """One random array: standard normal floats, small integers, coin flips for bool."""
+    if t.kind == "complex":
+        real, imag = (random(rng, shape, t.part) for _ in range(2))
+        return np.asarray(real + 1j * imag).astype(t.numpy, copy=False)
+    if t.kind == "bool":
+        return np.asarray(rng.random(shape) < 0.5)
+    if t.is_integer:
+        return np.asarray(rng.integers(max(int(t.lowest), -100), 100, shape, dtype=t.numpy, endpoint=True))
+    if t.bits == 64:
+        return np.asarray(rng.standard_normal(shape))
+    return np.asarray(rng.standard_normal(shape, dtype=np.float32)).astype(t.numpy, copy=False)
+
+
+class _Rows:
+    """An array as the elements of its results."""
+
+    def __init__(self, x: Array, reduced: set[int]) -> None:
+        kept = [a for a in range(x.ndim) if a not in reduced]
+        self.whole = x
+        self.moved = x.transpose(*kept, *sorted(reduced))
+        self.kept, self.reduced = self.moved.shape[: len(kept)], self.moved.shape[len(kept) :]
+        self.n_kept, self.n_reduced = prod(self.kept), prod(self.reduced)
+
+    @property
+    def numbers(self) -> range:
+        """Those of the rows in which numbers are planted."""
+        return range(min(self.n_kept, MOST))
+
+    def row(self, k: int) -> Array:
+        """A view of one row."""
+        return self.moved[np.unravel_index(k, self.kept)] if self.kept else self.moved
+
+    def put(self, k: int, at: int, value: object) -> None:
+        """Sets one element of a row."""
+        self.row(k)[np.unravel_index(at, self.reduced)] = value
+
+    def place(self, k: int) -> int:
+        """Where to plant in row ``k``: at the end of the first, at the beginning of the second, then evenly spread."""
+        return (self.n_reduced - 1, 0)[k] if k < 2 else int(k * GOLDEN % 1 * self.n_reduced)
+
+
+def _extremes(rng: np.random.Generator, xs: list[_Rows], *, least: bool = False) -> None:
+    """The greatest element at the end of the first row and the least at its beginning, in the second the other way.
+
+    If the ``least`` is what is asked for, it is at the end of the first row. Of four further rows one is positive, one
+    negative, and in two the extremes are there several times. Of truth values every other pair of rows has one that is
+    not as the others are.
+    """
+    rows = xs[0]
+    if rows.whole.dtype.kind == "b":
+        for k in rows.numbers:
+            rows.row(k)[...] = k % 2 == 1
+            if k % 4 < 2:
+                rows.put(k, rows.n_reduced - 1 if k < 2 else rows.place(k), k % 2 == 0)
+    for k in rows.numbers if rows.whole.dtype.kind not in "bc" else ():
+        row = rows.row(k)
+        numbers = row.astype(np.float64)
+        if k < 2:
+            ends = (0, rows.n_reduced - 1)[:: -1 if (k == 1) ^ least else 1]
+            for at, value in zip(ends, (numbers.min() - 1, numbers.max() + 1), strict=True):
+                rows.put(k, at, _fitting(value, row))
+        elif k % 4 == 0:
+            row[...] = (np.abs(numbers) + 1).astype(row.dtype)
+        elif k % 4 == 1 and rows.whole.dtype.kind != "u":
+            row[...] = (-np.abs(numbers) - 1).astype(row.dtype)
+        else:
+            for value in (row.min() if row.dtype.kind in "iuf" else numbers.min(), numbers.max()):
+                rows.put(k, int(rng.integers(rows.n_reduced)), value)
+
+
+def _fitting(value: float, row: Array) -> float:
+    """``value``, or the bound of an integer type."""
+    if row.dtype.kind not in "iu":
+        return value
+    info = np.iinfo(row.dtype)
+    return min(max(value, float(info.min)), float(info.max)) if row.dtype.itemsize < 8 else value
+
+
+def _lone(other: bool) -> Callable[[np.random.Generator, list[_Rows]], None]:
+    """Rows of truth values, or of what counts as them, of which most have a single other value."""
+
+    def plant(_rng: np.random.Generator, xs: list[_Rows]) -> None:
+        rows = xs[0]
+        true = rows.whole.astype(bool)
+        rows.whole[...] = 0 if other else np.where(true, rows.whole, np.ones((), rows.whole.dtype))
+        for k in rows.numbers:
+            if k % RARE < RARE - 1:
+                rows.put(k, rows.place(k), 1 if other else 0)
+
+    return plant
+
+
+def _zeros(rng: np.random.Generator, xs: list[_Rows]) -> None:
+    """A fourth of the elements are zero."""
+    xs[0].whole[rng.random(xs[0].whole.shape) < 0.25] = 0
+
+
+def _factors(rng: np.random.Generator, xs: list[_Rows]) -> None:
+    """Numbers around 1, of which about one in a row is negative; odd whole numbers; truth values, one of them false."""
+    x, n = xs[0].whole, xs[0].n_reduced
+    if x.dtype.kind == "b":
+        _lone(False)(rng, xs)
+        return
+    few = rng.random(x.shape) < 1 / n
+    if x.dtype.kind in "iu":
+        x |= np.ones((), x.dtype)
+    elif x.dtype.kind == "c":
+        x[...] = np.exp((x.real + 1j * x.imag) * min(1.0, 16 / n**0.5)).astype(x.dtype)
+    else:
+        spread = min(1.0, GREATEST.get(str(x.dtype).replace("bfloat", "bf").replace("float", "f"), 16.0) / n**0.5)
+        x[...] = (np.exp(x.astype(np.float64) * spread) * np.where(few, -1, 1)).astype(x.dtype)
+
+
+def _signs(_rng: np.random.Generator, xs: list[_Rows]) -> None:
+    """In every other row numbers of one sign: all roundings that go one way add up there."""
+    for rows in xs:
+        if rows.whole.dtype.kind in "bu":
+            continue
+        for k in rows.numbers[::2]:
+            row = rows.row(k)
+            row[...] = np.abs(row.real) + 1j * np.abs(row.imag) if row.dtype.kind == "c" else np.abs(row)
+
+
+def _levels(_rng: np.random.Generator, xs: list[_Rows]) -> None:
+    """Some rows far above zero and some far below."""
+    rows = xs[0]
+    if rows.whole.dtype.kind in "bcu":
+        return
+    far = 300 if rows.whole.dtype.kind != "i" else 20
+    for k in rows.numbers:
+        if k % 4 > 1:
+            row = rows.row(k)
+            row[...] = (row.astype(np.float64) + (far if k % 4 == 2 else -far)).astype(row.dtype)
+
+
+def _nearly_alike(_rng: np.random.Generator, xs: list[_Rows]) -> None:
+    """Arrays that are equal, but for one element of most rows."""
+    first, second = xs[0], xs[-1]
+    second.whole[...] = first.whole.astype(second.whole.dtype)
+    first.whole[...] = second.whole.astype(first.whole.dtype)
+    for k in first.numbers:
+        at = first.place(k)
+        if k % RARE < RARE - 1:
+            old = second.row(k)[np.unravel_index(at, second.reduced)]
+            second.put(k, at, not old if second.whole.dtype.kind == "b" else 1 if old != 1 else 2)
+
+
+def _leave_out(rng: np.random.Generator, rows: _Rows, reduced: tuple[int, ...]) -> None:
+    """An eighth of the elements are NaN, but no whole row is, nor are the ends of the first two."""
+    x = rows.whole
+    if x.dtype.kind in "biu":
+        return
+    ends = [
+        [rows.row(k)[np.unravel_index(at, rows.reduced)] for at in (0, rows.n_reduced - 1)] for k in rows.numbers[:2]
+    ]
+    out: Array = np.asarray(rng.random(x.shape) < 0.125)
+    x[out & ~out.all(axis=reduced, keepdims=True)] = np.nan
+    for k, (first, last) in enumerate(ends):
+        rows.put(k, 0, first)
+        rows.put(k, rows.n_reduced - 1, last)
+
+
+_PLANTED: dict[str, Callable[[np.random.Generator, list[_Rows]], None]] = {
+    **dict.fromkeys(("max", "minmax", "ptp", "argmax", "describe"), _extremes),
+    **dict.fromkeys(("min", "argmin"), partial(_extremes, least=True)),
+    **dict.fromkeys(("sum", "mean", "dot", "vecdot"), _signs),
+    "all": _lone(False), "any": _lone(True), "count_nonzero": _zeros, "prod": _factors, "logsumexp": _levels,
+    "allclose": _nearly_alike, "array_equal": _nearly_alike,
+}  # fmt: skip
+"""What is planted for the reductions that random numbers say little of."""

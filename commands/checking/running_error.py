@@ -1,0 +1,256 @@
+"""Running error analysis: how far a device's value may lie from the one computed here, found beside the value itself.
+
+Each rounding adds at most ``u |v|`` (``u`` is the unit roundoff of the value's type), and each operation passes on the
+errors of its operands as far as its result feels them: J. H. Wilkinson, "Error analysis revisited", IMA Bulletin 22
+(1986); N. J. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3. So an allowance is relative to the
+condition of the operation, whatever the program is, and is nothing where nothing rounds.
+
+Errors add up in one of two ways. Of given data, whose roundings may all point the same way, in the worst case: they are
+summed. Of random data they are independent, and their squares are summed, as in N. J. Higham and T. Mary, "A new
+approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019): ``LIKELY`` times that is beyond
+five standard deviations of errors that are uniform between two neighbours.
+
+An error is None where a device has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import DType
+from ...compiler.program.graph import Expr
+from ...compiler.program.numeric import Array, apply
+
+Error = Array | None
+
+LIKELY = 3.0
+"""Of random roundings so many times the root of the sum of squares is allowed."""
+DRIFT = 1 / 12
+"""How far roundings of a chain lean to one side: about twice what chains of 2^14 to 2^22 numbers of one sign showed."""
+FUNCTION = 6.0
+"""Units of roundoff of a function that no instruction computes: a device is within 2 ulp, what is computed here 1 or,
+for f64, of which there is nothing wider, 4."""
+_TWICE = {False: 2.0, True: 2.0**0.5}
+"""Of f64: what is computed here rounds as the device does."""
+_SQUARES = (2.0**-480, 2.0**480)
+"""Errors whose squares neither overflow nor get lost; the others are summed."""
+APPROXIMATE = 2.0**-20
+"""Relative error of an approximation that the user asked for."""
+BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
+HUGE = {"f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028235e38, "f64": 1.7976931348623157e308}
+
+ROUNDED = ("add", "sub", "mul", "div", "fma", "sqrt", "mod", "floordiv")
+"""Operations on floats whose result is the nearest number."""
+FUNCTIONS = (
+    "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "pow", "log10",
+    "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+)  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def unit(t: DType) -> float:
+    """The unit roundoff of a float type: the greatest relative error of one rounding."""
+    return 2.0 ** -BITS[t.name]
+
+
+def tiny(t: DType) -> float:
+    """The least normal value of a float type."""
+    return TINY[t.name]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value and how far a device's may lie from it."""
+
+    value: Array
+    error: Error = None
+
+    def __getitem__(self, key: Any) -> Known:
+        return Known(self.value[key], None if self.error is None else self.error[key])
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How errors add up.
+
+    Attributes:
+        random: whether roundings are independent of each other, as those of random data are.
+        scale: what each rounding is multiplied by.
+    """
+
+    random: bool = False
+    scale: float = 1.0
+
+    def fewer(self) -> Analysis:
+        """The worst case, for the few operations after a fold."""
+        return Analysis()
+
+    def weighted(self, levels: int, least: int, t: DType) -> float:
+        """What errors in ``t`` grow by in a tree of so many ``levels`` where the one that was walked has the ``least``.
+
+        Roundings of random data are independent while what is added is great beside a unit in the last place of the
+        sum. In a long chain it is not, and roundings lean to one side: by ``DRIFT`` at most for densities no steeper at
+        zero than that of a squared normal number, whose part within a unit grows with the unit's square root.
+        """
+        ratio = max(1.0, levels / max(1, least))
+        if not self.random:
+            return ratio
+        return sqrt(ratio) * (1.0 + DRIFT * levels * sqrt(unit(t)) if t.is_float else 1.0)
+
+    def join(self, *errors: Error) -> Error:
+        """Several errors as one."""
+        found = [e for e in errors if e is not None]
+        if not found:
+            return None
+        if not self.random or len(found) == 1:
+            return np.asarray(sum(found[1:], found[0]))
+        total: Array = np.sqrt(sum((e * e for e in found[1:]), found[0] * found[0]))
+        inside = (total > _SQUARES[0]) & (total < _SQUARES[1])
+        return total if inside.all() else np.where(inside, total, sum(found[1:], found[0]))
+
+    def rounding(self, size: Array, t: DType, units: float = 1.0) -> Array:
+        """The error of so many roundings of a value of this ``size``."""
+        factor = self.scale * units * (_TWICE[self.random] if t.bits == 64 else 1.0)
+        return (factor * unit(t)) * (size + tiny(t))  # of subnormal numbers as of the least normal one
+
+    def result(self, e: Expr, args: Sequence[Known], value: Array, *, same_code: bool = False) -> Known:
+        """The value of ``e`` with its error.
+
+        Args:
+            e: an elementwise operation.
+            args: its operands.
+            value: its value.
+            same_code: whether it was computed in its own type, so that equal operands give equal bits.
+        """
+        passed = _passed(e, args, value, self)
+        own = (
+            None
+            if same_code and passed is None and e.op not in FUNCTIONS and e.value != "fast"
+            else self.own(e, args, value)
+        )
+        return Known(value, settled(self.join(passed, own), args, value))
+
+    def own(self, e: Expr, args: Sequence[Known], value: Array) -> Error:
+        """What the operation's own rounding adds."""
+        if not e.dtype.is_float or not rounds(e):
+            return None
+        if e.op == "cast" and e.args[0].dtype.is_integer:
+            whole = np.abs(np.asarray(args[0].value, np.float64))
+            size = np.where(whole <= 2.0 ** BITS[e.dtype.name], 0.0, np.abs(value))
+            return np.asarray(self.rounding(size, e.dtype) * (size != 0))
+        units = FUNCTION if e.op in FUNCTIONS else 1.0
+        own = self.rounding(np.abs(value), e.dtype, units)
+        return own + APPROXIMATE * np.abs(value) if e.value == "fast" else own
+
+
+def rounds(e: Expr) -> bool:
+    """Whether an operation is arithmetic that rounds a float."""
+    if not e.dtype.is_float:
+        return False
+    if e.op == "cast":
+        source = e.args[0].dtype
+        digits = source.bits - (source.kind == "int") if not source.is_float else BITS[source.name]
+        return digits > BITS[e.dtype.name] and source.kind != "bool"
+    return e.op in (*ROUNDED, *FUNCTIONS) and not _adds_nothing(e)
+
+
+def _adds_nothing(e: Expr) -> bool:
+    """Whether ``e`` is x + 0, x - 0 or 0 - x: ranks of floats are told so, and no rounding touches their extremes."""
+    return e.op in ("add", "sub") and any(a.op == "const" and a.value == 0 for a in e.args)
+
+
+def settled(error: Error, args: Sequence[Known], value: Array) -> Error:
+    """No error of an infinity or NaN that came out of exact ones, which a device has, too; no NaN among errors."""
+    if error is None:
+        return None
+    if np.isfinite(error).all() and (value.dtype.kind != "f" or np.isfinite(value).all()):
+        return error
+    lost = [np.isinf(a.error) for a in args if a.error is not None]
+    unknown = np.logical_or.reduce(np.broadcast_arrays(*lost)) if lost else False
+    if value.dtype.kind == "f":
+        error = np.where(np.isfinite(value), error, np.where(unknown, np.inf, 0.0))
+    return np.where(np.isnan(error), np.inf, error)
+
+
+def _passed(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error:
+    """What the errors of the operands come to in the result."""
+    if all(a.error is None for a in args):
+        return None
+    if e.op in ("add", "sub"):
+        return how.join(*(a.error for a in args))
+    if e.op in ("mul", "fma"):
+        a, b = args[0], args[1]
+        rest = args[2].error if e.op == "fma" else None
+        return how.join(_times(a.error, b.value), _times(b.error, a.value), _times(a.error, b.error), rest)
+    if e.op in ("neg", "abs"):
+        return args[0].error
+    if e.op in ("min", "max"):
+        return _greatest(args[0].error, args[1].error)
+    if e.op == "where":
+        return _chosen(*args)
+    if e.op in _COMPARISONS:
+        return _compared(*args)
+    if e.op == "cast" and e.dtype.is_float:
+        return args[0].error
+    if e.dtype.kind == "bool" and e.op in ("and", "or", "xor"):
+        return _greatest(args[0].error, args[1].error)
+    return _moved(e, args, value, how)
+
+
+def _times(error: Error, factor: Error) -> Error:
+    return None if error is None or factor is None else error * np.abs(np.asarray(factor, error.dtype))
+
+
+def _greatest(a: Error, b: Error) -> Error:
+    return b if a is None else a if b is None else np.maximum(a, b)
+
+
+def _chosen(condition: Known, x: Known, y: Known) -> Error:
+    """Of ``where``: that of the value taken, and where the condition is uncertain their distance, too."""
+    zero = np.zeros(())
+    own, other = (zero if k.error is None else k.error for k in (x, y))
+    error = np.where(condition.value, own, other)
+    if condition.error is None:
+        return None if x.error is None and y.error is None else error
+    apart = np.abs(np.asarray(x.value, np.float64) - np.asarray(y.value, np.float64))
+    either = np.where(np.isnan(apart), np.inf, apart) + np.maximum(own, other)
+    return np.where(condition.error > 0, np.where(x.value == y.value, np.maximum(own, other), either), error)
+
+
+def _compared(a: Known, b: Known) -> Error:
+    """1 where a comparison may come out either way."""
+    reach = sum((k.error for k in (a, b) if k.error is not None), np.zeros(()))
+    apart = np.abs(np.asarray(a.value, reach.dtype) - np.asarray(b.value, reach.dtype))
+    return np.asarray((reach > 0) & (apart <= reach), np.float64)
+
+
+def _moved(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error:
+    """For all other operations: how far the result moves when one operand does, up or down by its error."""
+    if any(a.error is not None and a.value.dtype.kind != "f" for a in args):
+        unsure = [np.where(a.error > 0, np.inf, 0.0) for a in args if a.error is not None]
+        return how.join(*unsure)
+    found: list[Error] = []
+    plain = [np.asarray(a.value) for a in args]
+    for i, a in enumerate(args):
+        if a.error is None:
+            continue
+        far = [apply(e, [*plain[:i], plain[i] + s * a.error, *plain[i + 1 :]], value.dtype) for s in (1, -1)]
+        apart = [np.abs(np.asarray(f, a.error.dtype) - np.asarray(value, a.error.dtype)) for f in far]
+        found.append(np.where(a.error > 0, np.fmax(*apart), 0.0))
+    return how.join(*found)
+
+
+def overflowing(t: DType, size: Array) -> Array:
+    """Where a magnitude is beyond the range of a float type."""
+    return size > HUGE[t.name] if t.is_float else np.zeros(np.shape(size), bool)
+
+
+def scaled(known: Known, factor: float) -> Known:
+    """The value with ``factor`` times its error."""
+    return known if known.error is None else replace(known, error=known.error * factor)

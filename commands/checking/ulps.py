@@ -1,0 +1,93 @@
+"""How far results lie apart: in ulps of their type, and from the exact ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compiler.dtypes import DType, dtype
+from ...compiler.program.numeric import Array
+from .running_error import tiny, unit
+
+_NAN = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Several answers to one question, element by element.
+
+    Attributes:
+        runs, answers: how many there are, and how many that differ in a bit.
+        ulps: the most values of the type that lie between two answers to one element, plus one: 0 where all are equal,
+            infinite where one is NaN and another is not. Of integers and truth values it is their difference.
+        where: the flat index of that element; ``least`` and ``greatest`` are its answers.
+        differ: elements with more than one answer, of ``size``.
+        error: the greatest distance from the exact result; ``error_ulps`` the same in ulps there, for float types.
+        farthest: the number of the run with that error.
+    """
+
+    runs: int
+    answers: int
+    ulps: float
+    where: int
+    least: float
+    greatest: float
+    differ: int
+    size: int
+    error: float
+    error_ulps: float | None
+    farthest: int
+
+
+def apart(results: Sequence[Array], exact: Array) -> Apart:
+    """How far ``results``, of one shape and type, lie apart, and at most from ``exact``, of as many elements."""
+    flat = [np.ascontiguousarray(r).reshape(-1) for r in results]
+    t = dtype(flat[0].dtype)
+    size = flat[0].size
+    answers = len({r.tobytes() for r in flat})
+    if not size:
+        return Apart(len(flat), answers, 0.0, 0, 0.0, 0.0, 0, 0, 0.0, None, 0)
+    keys = [ordered(r) for r in flat]
+    low, high = keys[0], keys[0]
+    for key in keys[1:]:
+        low, high = np.minimum(low, key), np.maximum(high, key)
+    gaps = (
+        (high - low).view(np.uint64).astype(np.float64)
+    )  # two's complement: right even where the difference overflows
+    if t.is_float:
+        gaps[(high == _NAN) & (low != _NAN)] = np.inf
+    where = int(gaps.argmax())
+    here = sorted((int(key[where]), float(r[where])) for key, r in zip(keys, flat, strict=True))
+    errors = [_errors(r, exact.reshape(-1), t) for r in flat]
+    in_ulps = max(e for _, e in errors) if t.name in ("f16", "bf16", "f32", "f64") else None
+    return Apart(
+        len(flat), answers, float(gaps[where]), where, here[0][1], here[-1][1], int(np.count_nonzero(gaps)), size,
+        max(e for e, _ in errors), in_ulps, int(np.argmax([e for e, _ in errors])),
+    )  # fmt: skip
+
+
+def ordered(x: Array) -> Array:
+    """int64 in the order of the values of ``x``: neighbours differ by one, both zeros are 0, NaN is the last."""
+    t = dtype(x.dtype)
+    if not t.is_float:
+        words = x.astype(np.uint64) if t.kind == "uint" else x.astype(np.int64).view(np.uint64)
+        shifted = words ^ np.uint64(1 << 63) if t.kind == "uint" else words
+        return shifted.view(np.int64)
+    bits = x.view(f"u{t.itemsize}").astype(np.int64)
+    magnitude = bits & ((1 << (t.bits - 1)) - 1)
+    return np.where(x != x, _NAN, np.where(np.signbit(x), -magnitude, magnitude))
+
+
+def _errors(got: Array, exact: Array, t: DType) -> tuple[float, float]:
+    """The greatest distance from the exact results, as it is and in ulps; equal infinities and NaN have none."""
+    with np.errstate(all="ignore"):
+        wide, true = got.astype(np.float64), exact.astype(np.float64)
+        off = np.where((got == exact) | ((wide != wide) & (true != true)), 0.0, np.abs(wide - true))
+        off = np.where(np.isnan(off), np.inf, off)
+        if t.name not in ("f16", "bf16", "f32", "f64"):
+            return float(off.max()), 0.0
+        finite = np.where(np.isfinite(true), np.abs(true), 1.0)
+        ulp = 2 * unit(t) * 2.0 ** np.floor(np.log2(np.maximum(finite, tiny(t))))
+        return float(off.max()), float((off / ulp).max())

@@ -1,0 +1,150 @@
+"""From words to arrays: shapes, axes and dtypes as text, arrays from ``.npy`` files."""
+
+from __future__ import annotations
+
+import ast
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import BY_NAME, DType, dtype
+from ...compiler.errors import error
+from ...runtime.backends.launch import ALIGN
+from ..checking.made_up import places
+from .operation import What, input_count, label
+
+DEFAULT_SHAPE = "1024x1024"
+MOST_SIZES = 64
+"""Sizes of a NumPy array at most."""
+MOST_DIGITS = 19
+"""Digits of the greatest number below 2^63; ``int`` refuses to read some thousands."""
+UNNAMED = {1: "f8e4m3fn or f8e5m2", 2: "bf16"}
+"""By their bytes, types that a .npy file has no name for: it says only how many bytes an element has."""
+Array = np.ndarray[Any, Any]
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """``4096x1024`` as sizes.
+
+    Raises:
+        ArgumentError: WF802 for what is no sizes, or more of them or greater ones than an array can have.
+    """
+    words = [s.strip() for s in text.lower().split("x")]
+    if not all(s.isdecimal() for s in words):
+        raise error("WF802", text=text, reason="")
+    if len(words) > MOST_SIZES:
+        raise error("WF802", text=text, reason=f": it has {len(words)} sizes, expected at most {MOST_SIZES}")
+    if max(map(len, words)) > MOST_DIGITS or places(tuple(map(int, words))) >= 2**63:
+        raise error("WF802", text=text, reason=": expected fewer than 2^63 elements")
+    return tuple(int(s) for s in words)
+
+
+def axis_of(text: str | None) -> tuple[int, ...] | None:
+    """``1`` or ``0,2`` as axes; None for all.
+
+    Raises:
+        ArgumentError: WF803.
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(a) for a in text.split(","))
+    except ValueError:
+        raise error("WF803", text=text) from None
+
+
+def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
+    """``key=value`` each: values are Python literals, element types as ``--dtype`` has them, or the words themselves.
+
+    Raises:
+        ArgumentError: WF815 when there is no key, WF817 for a key that came before.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise error("WF815", text=text)
+        if key in found:
+            raise error("WF817", key=key, first=found[key], second=value)
+        try:
+            found[key] = float(value) if value in ("inf", "-inf") else ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[key] = BY_NAME.get(value, value) if key in ("dtype", "accumulate") else value
+    return found
+
+
+def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
+    """``f32``, or one per input: ``f32,i64``.
+
+    Raises:
+        ArgumentError: WF808 when there are neither one nor ``count``.
+        DTypeError: WF105.
+    """
+    found = tuple(dtype(t.strip()) for t in text.split(","))
+    if len(found) not in (1, count):
+        raise error("WF808", text=text, found=len(found), count=count)
+    return found * count if len(found) == 1 else found
+
+
+def from_files(paths: tuple[str, ...], what: What, types: str | None = None) -> list[Array]:
+    """The arrays of ``--input``, of the ``types`` of ``--dtype`` where files do not say theirs.
+
+    Raises:
+        FileError: WF506 to WF509.
+        ArgumentError: WF819 too few or too many files, WF809 arrays of different shapes, WF808, WF838 and WF839 as
+            ``dtypes_of`` and ``typed``.
+    """
+    from ...runtime.arrays.conversion import load_npy
+
+    count = input_count(what, len(paths))
+    if len(paths) != count:
+        raise error("WF819", name=label(what), expected=count, found=len(paths))
+    asked = (None,) * count if types is None else dtypes_of(types, count)
+    found = [typed(p, _native(load_npy(p)), t) for p, t in zip(paths, asked, strict=True)]
+    for path, x in zip(paths, found, strict=True):
+        if x.shape != found[0].shape:
+            raise error("WF809", path=path, found=x.shape, first=paths[0], expected=found[0].shape)
+    return found
+
+
+def typed(path: str, x: Array, asked: DType | None) -> Array:
+    """The array of a file, as the type that was asked for if the file has bytes only, as it has of bf16.
+
+    Raises:
+        DTypeError: WF105 for elements of other types.
+        ArgumentError: WF838 for bytes when no type was asked for, WF839 when another one was than the file's.
+    """
+    size = x.dtype.itemsize
+    if x.dtype.type is not np.void or x.dtype.names is not None or size not in UNNAMED:
+        own = dtype(x.dtype)
+        if asked not in (None, own):
+            raise error(
+                "WF839", path=path, held=own.name, asked=asked, remedy="leave --dtype out: the file says its type"
+            )
+        return x
+    if asked is None:
+        raise error("WF838", path=path, size=size, types=UNNAMED[size])
+    if asked.itemsize != size or asked.kind == "bool":
+        raise error("WF839", path=path, held=f"elements of {size} byte(s) without a type", asked=asked,
+                    remedy=f"give one of so many bytes, such as {UNNAMED[size]}")  # fmt: skip
+    return x.view(asked.numpy)
+
+
+def _native(x: Array) -> Array:
+    """The array in this machine's byte order, as the Python functions take it too."""
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
+def aligned(x: Array) -> Array:
+    """A copy of ``x`` that begins where a GPU's allocator lets it begin: sectors are counted by address."""
+    copy = empty(x.shape, x.dtype)
+    copy[...] = x
+    return copy
+
+
+def empty(shape: tuple[int, ...], t: np.dtype[Any]) -> Array:
+    """A new array that begins there, on a boundary of ``ALIGN`` bytes."""
+    nbytes = prod(shape) * t.itemsize
+    held = np.empty(nbytes + ALIGN, np.uint8)
+    return held[-held.ctypes.data % ALIGN :][:nbytes].view(t).reshape(shape)

@@ -1,0 +1,140 @@
+"""From the word ``OP`` to what it names: a built-in reduction, or a monoid or function of a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import linecache
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...compiler import files
+from ...compiler.errors import Location, WarpfoldError, error, near
+from ...compiler.program import library
+from ...compiler.program.fold import count_of
+from ...compiler.program.monoid import Monoid, positional, variadic
+
+What = str | Monoid | Callable[..., Any]
+TRAIL = 8
+"""Lines of the user's that are shown on the way to the one that failed: a recursion has a thousand."""
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def operation(text: str) -> What:
+    """What ``OP`` names.
+
+    Raises:
+        ArgumentError: WF801 no built-in of that name, WF806, WF807 and WF818 nothing fitting in the file.
+        FileError: WF804 when the file cannot be read.
+        TraceError: WF805 when it does not import.
+    """
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
+    if path.endswith(".py"):
+        return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # whatever the locale makes of it
+    if text not in library.FUNCTIONS:
+        raise error("WF801", name=text, near=near(text, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
+    return text
+
+
+def label(what: What) -> str:
+    """The name of ``what`` in output."""
+    if isinstance(what, str):
+        return what
+    return what.name if isinstance(what, Monoid) else what.__name__
+
+
+def input_count(what: What, given: int = 1) -> int:
+    """How many input arrays ``what`` takes: one per argument of a function or a lift, else one per value of a state.
+
+    A function with ``*args`` takes as many as are ``given``, but no fewer than its other arguments.
+    """
+    if isinstance(what, Monoid) and what.lift is None:
+        return count_of(what.identity) or given
+    lift = what.lift if isinstance(what, Monoid) else None
+    function = lift or (library.FUNCTIONS[what] if isinstance(what, str) else what)
+    needed = len(positional(function))
+    return max(needed, given) if variadic(function) else needed
+
+
+def _of_file(path: str, name: str) -> What:
+    module = _module(path)
+    known = [n for n, v in vars(module).items() if _offered(n, v, module)]
+    names = " ".join(known) or "none"
+    if not name:
+        raise error("WF818", path=path, known=names)
+    if not hasattr(module, name):
+        raise error("WF806", path=path, name=name, near=near(name, known), known=names)
+    found = getattr(module, name)
+    if not isinstance(found, Monoid) and not inspect.isfunction(found):
+        raise error("WF807", path=path, name=name, kind=type(found).__name__)
+    return found
+
+
+def _offered(name: str, value: object, module: ModuleType) -> bool:
+    """Whether a name of a user's file can be an OP: a monoid, or a function defined there."""
+    own = inspect.isfunction(value) and value.__module__ == module.__name__
+    return not name.startswith("_") and (isinstance(value, Monoid) or own)
+
+
+def _module(path: str) -> ModuleType:
+    """The user's file, imported under a name of its own, with its folder on the path."""
+    files.read(path, "WF804")
+    name = f"warpfold_file_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        with users_code(path, "WF805"):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+@contextmanager
+def users_code(path: str, code: str = "WF810") -> Iterator[None]:
+    """Turns what the user's code raises into the error ``code``, with the user's lines and no others.
+
+    What that code prints goes to standard error: standard output is warpfold's answer, which a program may read.
+    Exceptions that never passed through the user's code are warpfold's own faults, and go on as they are.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except WarpfoldError:
+        raise
+    except SyntaxError as e:
+        place = Location(e.filename or path, e.lineno or 1, e.text or "")
+        raise error(code, path=path, reason=f"{type(e).__name__}: {e.msg}", trail="", where=place) from e
+    except (Exception, SystemExit) as e:
+        places = [_location(f) for f in traceback.extract_tb(e.__traceback__) if _is_users(f.filename)]
+        if not places:
+            raise
+        trail = "".join(f"\n  from {place}" for place in places[:-1][-TRAIL:])
+        reason = f"{type(e).__name__}: {e}".rstrip(": ")
+        raise error(code, path=path, reason=reason, trail=trail, where=places[-1]) from e
+
+
+def _is_users(file: str) -> bool:
+    """Whether ``file`` is neither warpfold's, nor Python's, nor an installed package's."""
+    if file.startswith("<"):
+        return False
+    path = Path(file).resolve()
+    own = (_PACKAGE / part for part in ("cli", "commands", "compiler", "passes", "runtime"))
+    installed = (Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return not any(path.is_relative_to(place) for place in (*own, *installed))
+
+
+def _location(frame: traceback.FrameSummary) -> Location:
+    line = frame.lineno or 1
+    return Location(frame.filename, line, linecache.getline(frame.filename, line))

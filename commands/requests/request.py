@@ -1,0 +1,99 @@
+"""What ``run``, ``compile`` and ``explain`` are all asked for: which operation on which arrays."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...compiler.dtypes import DType, dtype
+from ...compiler.errors import error
+from ...runtime import api
+from ...runtime.prepare import Prepared
+from ..checking import made_up
+from . import inputs, operation
+
+Array = inputs.Array
+
+
+@dataclass
+class Request:
+    """The words of a command line.
+
+    Attributes:
+        op: a built-in name or ``file.py:function``.
+        files: the arrays of ``--input``, whose ``dtype`` may be given; when there are none, ``shape``, ``dtype`` and
+            ``seed`` describe them.
+        axis_text: the axes, None for all.
+        plan: ``key=value,...``.
+        param_texts: ``key=value`` each, keyword parameters of the operation.
+    """
+
+    op: str
+    files: tuple[str, ...] = ()
+    shape: str | None = None
+    dtype: str | None = None
+    axis_text: str | None = None
+    plan: str = ""
+    seed: int = 0
+    param_texts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.files and self.shape is not None:
+            raise error("WF814", first="--input", option="--shape", remedy="the file says its shape")
+
+    @cached_property
+    def what(self) -> operation.What:
+        """What to reduce with."""
+        return operation.operation(self.op)
+
+    @cached_property
+    def axis(self) -> tuple[int, ...] | None:
+        """The axes, None for all."""
+        return inputs.axis_of(self.axis_text)
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The keyword parameters."""
+        return inputs.params_of(self.param_texts)
+
+    @property
+    def name(self) -> str:
+        """What output calls the reduction."""
+        return operation.label(self.what)
+
+    def users_code(self) -> AbstractContextManager[None]:
+        """Turns what the user's function raises into a coded error."""
+        return operation.users_code(self.op.rpartition(":")[0] or self.op)
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        """The input arrays themselves."""
+        if self.files:
+            return inputs.from_files(self.files, self.what, self.dtype)
+        shape, types, _ = self.kind()
+        return made_up.from_seed(shape, types, self.seed, self.what, self.axis)
+
+    def kind(self) -> tuple[tuple[int, ...], tuple[DType, ...], str]:
+        """Shape, element types and where the arrays come from, in words; reads no more than it must."""
+        if self.files:
+            xs = self.arrays
+            return xs[0].shape, tuple(dtype(x.dtype) for x in xs), ", ".join(self.files)
+        count = operation.input_count(self.what, (self.dtype or "").count(",") + 1)
+        shape = inputs.shape_of(inputs.DEFAULT_SHAPE if self.shape is None else self.shape)
+        return shape, inputs.dtypes_of("f32" if self.dtype is None else self.dtype, count), f"random, seed {self.seed}"
+
+    def planned(self, arch: str) -> Prepared:
+        """Program, geometry and plan for arrays of this kind."""
+        shape, types, _ = self.kind()
+        with self.users_code():
+            found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan, **self.params)
+        return found  # type: ignore[no-any-return]
+
+    def title(self) -> str:
+        """The reduction in words: ``sum of f32 4096x1024 over axis 1``."""
+        shape, types, _ = self.kind()
+        names = ", ".join(dict.fromkeys(t.name for t in types))
+        over = "all axes" if self.axis is None else "axis " + ",".join(map(str, self.axis))
+        return f"{self.name} of {names} {'x'.join(map(str, shape)) or 'scalar'} over {over}"

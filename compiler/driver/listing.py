@@ -1,0 +1,80 @@
+"""IR as it is read: with values that are called what they are, and the lines of the user's source beside operations.
+
+Names and lines are in the locations of operations, which MLIR prints as a table at the end. Here they stand where they
+are looked for, a line's as a comment, so the text parses as it would without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.lines import Lines
+from .pipeline import printed
+
+_DEFINED = r"(?m)^(#loc\d*) = loc\((.*)\)$"
+_AT_THE_END = r" loc\((#loc\d*)\)$"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How to print an operation.
+
+    Attributes:
+        names: whether values are printed with the names that ``locations.named`` gave them.
+        comments: what to print beside the operations of each number (``ir/lines.py``); none leaves locations out.
+    """
+
+    names: bool = False
+    comments: Sequence[str] = ()
+
+    def __call__(self, operation: Any) -> str:
+        """The text of ``operation``, which parses again."""
+        text = printed(operation, use_name_loc_as_prefix=self.names)
+        if not self.comments:
+            return text
+        located = printed(operation, use_name_loc_as_prefix=self.names, enable_debug_info=True)
+        return "".join(f"{line}{self._beside(number)}\n" for line, number in _numbered(text, located))
+
+    def _beside(self, number: int | None) -> str:
+        comment = self.comments[number] if number is not None and number < len(self.comments) else ""
+        return comment and f"  // {comment}"
+
+
+def comments(several: Iterable[Lines]) -> list[str]:
+    """What stands beside the operations of each number: where the line is, and its text.
+
+    What a kernel has of its own, and no node of the program asks for, has the place alone; most operations are such.
+    """
+    found = []
+    for lines in several:
+        for i, place in enumerate(lines.places):
+            text = "" if place is None else str(place) if i else f"{place.file}:{place.line}"
+            found.append(" ".join(text.splitlines()))
+    return found
+
+
+def _numbered(text: str, located: str) -> Iterator[tuple[str, int | None]]:
+    """Each line of ``text`` with the number of its place, from the same IR printed with locations.
+
+    Both have the same lines but for definitions of aliases, which begin with ``#``.
+    """
+    defined = dict(re.findall(_DEFINED, located))
+    others = (line for line in located.splitlines() if not line.startswith("#"))
+    for line in text.splitlines():
+        if line.startswith("#"):
+            yield line, None
+            continue
+        alias = re.search(_AT_THE_END, next(others))
+        yield line, _number(alias[1], defined) if alias else None
+
+
+def _number(alias: str, defined: Mapping[str, str]) -> int | None:
+    """The number of the first place in a location, which is its column."""
+    text = defined[alias]
+    if found := re.search(r":\d+:(\d+)$", text):
+        return int(found[1])
+    parts = (_number(part, defined) for part in re.findall(r"#loc\d*", text))
+    return next((n for n in parts if n is not None), None)

@@ -1,0 +1,194 @@
+"""Runs passes in order: verifies between them, checks what each promised, keeps snapshots, leaves a reproducer."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CompileError, WarpfoldError, error
+from ..ir.mlir import ir, passmanager
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One lowering step on a ``builtin.module``.
+
+    Attributes:
+        name: kebab name, as in ``--pass-pipeline``.
+        run: mutates the module operation in place; raises WarpfoldError on bad input.
+        eliminates: op names that must be gone afterwards.
+        summary: what it does, in one line.
+    """
+
+    name: str
+    run: Callable[[Any], None]
+    eliminates: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A snapshot: the IR after the step called ``name``."""
+
+    name: str
+    ir: str
+
+
+Step = Pass | str
+"""A pass of ours, or a textual pipeline of upstream passes."""
+
+
+def op_names(operation: Any) -> dict[str, int]:
+    """How often each op kind occurs below ``operation``."""
+    counts: dict[str, int] = {}
+
+    def visit(op: Any) -> Any:
+        counts[op.name] = counts.get(op.name, 0) + 1
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return counts
+
+
+def run_pass(step: Pass, module: Any) -> None:
+    """Runs one of our passes and checks its promise.
+
+    Raises:
+        CompileError: what the pass itself raises, WF319 where it fails over IR that no pass of ours makes, or WF330
+            when ops it eliminates are left.
+    """
+    try:
+        step.run(module.operation)
+    except (WarpfoldError, ir.MLIRError):
+        raise
+    except Exception as e:
+        raise error("WF319", name=step.name, reason=(str(e) or type(e).__name__).splitlines()[0]) from e
+    if step.eliminates:
+        counts = op_names(module.operation)
+        for name in step.eliminates:
+            if counts.get(name):
+                raise error("WF330", name=step.name, count=counts[name], op=name)
+
+
+def printed(operation: Any, **options: bool) -> str:
+    """The text of ``operation``, which parses again; ``options`` are those of MLIR's ``get_asm``.
+
+    Upstream marks a function that was a kernel twice as one, which its own parser refuses; so one mark goes. It takes
+    the location of a barrier for an attribute; so barriers with a location are in the generic form.
+    """
+
+    def visit(op: Any) -> Any:
+        if op.name == "llvm.func" and list(op.attributes).count(_MARK) > 1:
+            del op.attributes[_MARK]
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    text = str(operation.get_asm(**options)).rstrip("\n") + "\n"
+    return _LOCATED_BARRIER.sub(_generic_barrier, text) if options.get("enable_debug_info") else text
+
+
+_MARK = "gpu.kernel"
+_LOCATED_BARRIER = re.compile(
+    r"^( *)nvvm\.barrier(?: id = (%[\w#]+))?(?: number_of_threads = (%[\w#]+))?(?= loc\()", re.MULTILINE
+)
+
+
+def _generic_barrier(match: re.Match[str]) -> str:
+    indent, *operands = match.groups()
+    given = [name for name in operands if name]
+    segments = ", ".join([*(str(int(bool(name))) for name in operands), "0"])
+    types = ", ".join("i32" for _ in given)
+    properties = f"<{{operandSegmentSizes = array<i32: {segments}>}}>"
+    return f'{indent}"nvvm.barrier"({", ".join(given)}) {properties} : ({types}) -> ()'
+
+
+def run(
+    steps: Sequence[tuple[str, Step]], module: Any, *, snapshots: Callable[[Any], str] | None = None
+) -> list[Stage]:
+    """Runs ``steps`` on ``module`` in place.
+
+    Args:
+        steps: (label, pass or textual pipeline).
+        module: an ``ir.Module`` in the current context.
+        snapshots: how to print the IR after every step, such as ``printed``; None keeps none.
+
+    Returns:
+        The snapshots, or nothing.
+
+    Raises:
+        CompileError: what a pass raises, WF330, or WF331 for upstream's passes and the verifier. The message (of ours
+            a note below it) names the file that has the IR before the step, and the command that fails in the same way.
+    """
+    stages: list[Stage] = []
+    for label, step in steps:
+        before = module.operation.clone()  # a step that fails may have changed the module by then
+        try:
+            if isinstance(step, Pass):
+                run_pass(step, module)
+                module.operation.verify()
+            else:
+                passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
+        except ir.MLIRError as e:
+            path, command = _reproducer(label, step, before)
+            raise error("WF331", name=label, reason=str(e).strip(), path=path, command=command) from e
+        except CompileError as e:
+            path, command = _reproducer(label, step, before)
+            e.add_note(f"  the IR before {label} is in {path}; reproduce with: {command}")
+            raise
+        if snapshots is not None:
+            stages.append(Stage(label, snapshots(module.operation)))
+    return stages
+
+
+def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
+    """The operation that ``run`` makes of ``module``, in half the time: what is between the steps is not looked at.
+
+    Passes whose ops are not there are left out, nothing is verified before the code is written, and no step keeps what
+    it was given. If anything fails, ``run`` says what; ``module`` is then as that leaves it.
+
+    Raises:
+        CompileError: as ``run``.
+    """
+    found = module.operation.clone()
+    try:
+        _quickly(steps, found)
+    except Exception:
+        run(steps, module)
+        return module.operation
+    return found
+
+
+def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
+    """Runs the steps one after another; the last one verifies."""
+    stages: dict[str, int] | None = None
+    for i, (_, step) in enumerate(steps):
+        if isinstance(step, Pass):
+            if stages is None or not _superfluous(step, stages):
+                step.run(operation)
+            if stages is None:  # the first pass makes all ops of ours that others lower
+                stages = op_names(operation)
+            continue
+        manager = passmanager.PassManager.parse(f"builtin.module({step})")
+        manager.enable_verifier(i == len(steps) - 1)
+        manager.run(operation)
+
+
+def _superfluous(step: Pass, stages: dict[str, int]) -> bool:
+    """Whether a pass is for ops of ours alone, of which there are none."""
+    return bool(step.eliminates) and all(n.startswith("fold.") and n not in stages for n in step.eliminates)
+
+
+def _reproducer(label: str, step: Step, operation: Any) -> tuple[str, str]:
+    """Saves the IR that a step was given; its path, and the command that fails in the same way."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", suffix=".mlir", prefix=f"warpfold-{label}-", delete=False
+        ) as f:
+            f.write(printed(operation))
+    except OSError as e:  # which must not hide what failed
+        return f"no file ({e.strerror or e})", "the same call"
+    text = step.name if isinstance(step, Pass) else step
+    return f.name, f"warpfold-opt {f.name} --pass-pipeline='builtin.module({text})'"

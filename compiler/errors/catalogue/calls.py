@@ -1,0 +1,180 @@
+"""WF1: arrays and arguments."""
+
+from __future__ import annotations
+
+from ..kinds import ArgumentError, DTypeError, MissingNameError, Rows
+
+ROWS: Rows = {
+    ArgumentError: {
+        "WF101": (
+            "axis {axis} is out of range for an array of rank {rank}: expected {expected}",
+            "{remedy}",
+        ),
+        "WF102": ("axis {axis} is repeated in {axes}", "name every axis once"),
+        "WF104": (
+            "{name} of no elements has no value: axes {axes} of shape {shape} are empty and {name} has no identity",
+            "reduce a non-empty axis, or test the size first",
+        ),
+        "WF106": (
+            "{what} of {bytes} bytes is no multiple of the {itemsize} bytes that an element of type {dtype} takes",
+            "copy the array first, so that its elements are aligned: numpy.array(x)",
+        ),
+        "WF107": ("the inputs lie on different devices: {devices}", "move them to one device first"),
+        "WF108": ("out has shape {found}: expected {expected}", "pass an array of that shape, or leave out= away"),
+        "WF110": (
+            "elements of out share memory: its strides are {strides} elements for shape {shape}",
+            "pass an array whose elements lie apart: results would overwrite each other",
+        ),
+        "WF111": ("out shares memory with input {position}", "pass an array of its own: results would overwrite input"),
+        "WF112": ("out lies on {found}: the inputs lie on {expected}", "move out to the device of the inputs"),
+        "WF113": ("out cannot be written: it is {reason}", "pass a writable array, or leave out= away"),
+        "WF120": ("no reduction is called {name!r}{near}: expected one of {known}", "or pass a monoid or a function"),
+        "WF121": ("device cannot be {device!r}: expected auto, cuda or emulator", "leave it out for auto"),
+        "WF122": (
+            "the array lies on {found}, which the {backend} backend cannot reach",
+            "copy it to the host first, or run with device='cuda'",
+        ),
+        "WF123": (
+            "this artifact of {name} was compiled for {expected}: the array needs {found}",
+            "compile it for arrays of this kind, or let warpfold choose: wf.reduce",
+        ),
+        "WF124": (
+            "{name} takes {expected} input array(s), got {found}",
+            "pass one array per input; a combine function becomes a reduction by wf.monoid(identity=...)",
+        ),
+        "WF125": ("out holds {found} array(s): the reduction has {expected} result(s)", "pass one array per result"),
+        "WF126": (
+            "the inputs do not broadcast to one shape: {shapes}",
+            "sizes along an axis must be equal, or 1",
+        ),
+        "WF127": ("{name} takes no parameter {parameter!r}: it takes {known}", "{remedy}"),
+        "WF128": (
+            "parameter {parameter!r} of {name} is a {kind}: expected a number, a string or a tuple of them",
+            "parameters are baked into the kernel; pass arrays as inputs",
+        ),
+        "WF129": ("a shape has whole sizes of at least 0, got {shape}", "write (4096, 1024), or pass x.shape"),
+        "WF130": ("cannot reduce with {kind}: expected {expected}", "{remedy}"),
+        "WF131": ("plan is text, got a {kind}", "write plan='key=value,key=value'"),
+        "WF132": ("out {position} shares memory with out {other}", "pass an array of its own for each result"),
+        "WF133": ("{name} has no identity: where= may leave a result without elements", "{remedy}"),
+        "WF134": ("{name} of no elements has no value: all elements of a result are NaN", "test for that first"),
+        "WF135": ("the input of {name} holds NaN", "leave nan='raise' away, or reduce with nan='ignore'"),
+        "WF136": ("initial={initial} does not fit {name}: expected {expected}", "give a value that the state can hold"),
+        "WF137": ("{name} has no compensated form", "give accumulate= a wider type, such as 'f64'"),
+        "WF138": ("{option} cannot be {value!r}: expected {expected}", "leave it out for {default}"),
+        "WF139": (
+            "where= has elements of type {dtype} and shape {shape}: expected bool, broadcastable to {expected}",
+            "pass a bool array, such as x > 0",
+        ),
+        "WF141": (
+            "offsets have shape {shape}: expected one dim of at least 1 entry",
+            "pass the start of every segment and the end of the last",
+        ),
+        "WF142": (
+            "offsets[{position}] is {value}, which is no place on an axis of {size} elements",
+            "{meant}keep offsets from 0 to {size}",
+        ),
+        "WF143": (
+            "offsets do not rise: offsets[{position}] is {value}, the next is {following}",
+            "{meant}sort them; segment k is x[offsets[k]:offsets[k + 1]]",
+        ),
+        "WF144": (
+            "{name} of no elements has no value: segment {position} is empty and {name} has no identity",
+            "leave empty segments out, or give an initial value",
+        ),
+        "WF145": ("segments lie along one axis, got axis={axis}", "name it: axis=0"),
+        "WF146": (
+            "segments are reduced element by element in one CTA each: {key}={value} does not fit",
+            "leave {key} out of the plan",
+        ),
+        "WF148": (
+            "parameter {parameter!r} of {name} is {value!r}: expected a {expected}, as its default {default!r} is",
+            "convert it first",
+        ),
+        "WF176": (
+            "{name} takes {found} argument(s) by position: expected {expected}",
+            "write the others by name: axis=, dtype=, out=, keepdims=, where=",
+        ),
+        "WF177": (
+            "segments are given by offsets or by ids, got {found}",
+            "write wf.segment_reduce(x, offsets, what), or wf.segment_reduce(x, what, ids=ids, num_segments=n)",
+        ),
+        "WF178": (
+            "{size} offsets for {size} elements, the last of them {last}, were taken for where {segments} segments "
+            "begin and end",
+            "pass ids of the elements as ids=; end offsets with {size}, or x with the last one, if they are meant",
+        ),
+        "WF179": (
+            "ids have shape {shape}: expected ({size},), the segment's number for each element along the axis",
+            "pass one id for each element; where segments begin and end is given as offsets",
+        ),
+        "WF180": (
+            "ids do not rise: ids[{position}] is {value}, the next is {following}",
+            "sort the elements by them: order = numpy.argsort(ids, kind='stable'), then x[order] and ids[order]",
+        ),
+        "WF181": (
+            "ids[{position}] is {value}: expected a number from 0 to below {number}, that of the segments",
+            "number segments from 0, and pass as many as there are as num_segments=",
+        ),
+        "WF182": (
+            "num_segments is {number}: expected a whole number of at least 0",
+            "leave it out for the last id + 1",
+        ),
+        "WF150": (
+            "dot takes two arrays of rank 1 and of one size, got shapes {shapes}",
+            "give both as many elements; for arrays of other ranks use vecdot, which reduces an axis",
+        ),
+        "WF151": ("{name} needs the parameter {parameter!r}", "give it by keyword: {parameter}=value"),
+        "WF152": (
+            "elements of type {dtype} cannot be added up in {accumulate}",
+            "give a float type for floats, a complex one for complex numbers",
+        ),
+        "WF153": (
+            "accumulate={value!r} is no type to add up in: expected an element type, such as f64, or 'compensated'",
+            "leave accumulate= away for the usual one",
+        ),
+        "WF154": (
+            "a {kind} in the place of the {name}: expected integers",
+            "write wf.segment_reduce(x, offsets, what)",
+        ),
+        "WF165": (
+            "a tensor {reason}: warpfold does not differentiate, and its results would have no gradients",
+            "{remedy}",
+        ),
+        "WF166": ("a {kind} has elements and no memory that holds them: {reason}", "{remedy}"),
+        "WF167": (
+            "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
+            "reduce more axes, or a part of the array at a time",
+        ),
+        "WF183": (
+            "{name} cannot be pickled: its {part} is {what}, which another process cannot find",
+            "define the function with def at the top level of a module",
+        ),
+        "WF184": (
+            "a pickle names {module}.{name}, which is not there",
+            "make the module of the monoid one that this process can import",
+        ),
+    },
+    MissingNameError: {
+        "WF175": ("warpfold has no {name}{near}", "{remedy}"),
+    },
+    DTypeError: {
+        "WF103": (
+            "axis must be an int, a tuple of ints or None, got {axis}",
+            "pass axis=1 or axis=(0, 2), and other arguments by name",
+        ),
+        "WF105": (
+            "no rule for elements of type {dtype}: expected one of {known}",
+            "give one of these types; convert an array that has another",
+        ),
+        "WF109": ("out has elements of type {found}: expected {expected}", "pass dtype=, or an out of that type"),
+        "WF114": ("a {kind} cannot be read as a dense array: {reason}", "{remedy}"),
+        "WF115": ("{library} has no element type {dtype} for the result", "ask for another type with dtype="),
+        "WF140": ("{name} have elements of type {dtype}: expected integers", "convert them: {name}.astype('int64')"),
+        "WF160": (
+            "the element type {name!r} has two readings: {bits} bits{ours}, and in NumPy {bits} bytes ({theirs})",
+            "{remedy}",
+        ),
+        "WF149": ("unique of {dtype} is not supported: expected 8- or 16-bit integers or bool", "{remedy}"),
+    },
+}

@@ -1,0 +1,117 @@
+"""WF8: the command lines."""
+
+from __future__ import annotations
+
+from ..kinds import ArgumentError, BackendError, FileError, Rows, TraceError
+
+ROWS: Rows = {
+    ArgumentError: {
+        "WF801": (
+            "no reduction is called {name!r}{near}: expected one of {known}",
+            "for a monoid or function of your own write file.py:name; run, profile and sanitize take FILE.ptx, too; "
+            "unique and segment_reduce are there in Python alone",
+        ),
+        "WF802": ("{text!r} is not a shape{reason}", "write whole sizes with x between them: --shape 4096x1024"),
+        "WF803": ("{text!r} names no axes", "write one axis or several: --axis 1, --axis 0,2, --axis -1"),
+        "WF806": (
+            "{path} has no monoid or function called {name!r}{near}: it has {known}",
+            "write file.py:name with one of these names",
+        ),
+        "WF807": (
+            "{name} of {path} is a {kind}: expected a wf.monoid or a function that uses wf.fold",
+            "name one of those",
+        ),
+        "WF808": (
+            "--dtype {text} names {found} types: expected one for all, or {count}",
+            "write one type an input: --dtype f32,i64",
+        ),
+        "WF809": (
+            "{path} has shape {found}: expected {expected}, the shape of {first}",
+            "all inputs of a reduction have one shape",
+        ),
+        "WF811": (
+            "arrays of shape {shape} take {needed}: this machine has {memory}",
+            "choose a smaller --shape",
+        ),
+        "WF812": ("an artifact is a file and needs a path", "add -o name.warpfold"),
+        "WF813": ("{form} has no {part}", "use {option} with {forms}"),
+        "WF814": ("{first} and {option} cannot be given together", "{remedy}"),
+        "WF815": ("{text!r} is no parameter", "write --param name=value: --param correction=1"),
+        "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
+        "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
+        "WF818": (
+            "{path} alone says not what to reduce with: it has {known}",
+            "write {path}:name with one of these names",
+        ),
+        "WF819": (
+            "{name} takes {expected} input array(s), got {found} --input file(s)",
+            "give --input {expected} time(s), with a file each",
+        ),
+        "WF820": (
+            "the launch does not parse: expected {expected}, got {got}{place}",
+            "write kernel<<<grid, block>>>(arguments), such as sum<<<132, 256>>>(f32[1048576], out:f32[1]=0, 1048576)",
+        ),
+        "WF821": ("{problem}: {path} has {known}{place}", "name one of these before the <<<"),
+        "WF822": (
+            "argument {index} of kernel {kernel!r} does not fit parameter {name!r}: "
+            "expected {expected}, got {got}{place}",
+            "arrays go to pointers of 8 bytes, numbers to parameters of their size, hex:00ff to all else",
+        ),
+        "WF823": (
+            "kernel {kernel!r} takes {expected} argument(s), got {got}{place}",
+            "give one argument a parameter: {signature}",
+        ),
+        "WF824": (
+            "{problem}{place}",
+            "an array is made where it is first named, x:f32[1024], and is x from then on",
+        ),
+        "WF825": ("the array cannot be made: {problem}{place}", "write type[shape]=value, such as f32[4096x1024]=0"),
+        "WF827": ("{problem}", "{remedy}"),
+        "WF828": (
+            "--output {text!r} names no array of the launches: expected NAME=FILE, NAME one of {known}",
+            "name the array where it is made, x:f32[1024], and write --output x=FILE",
+        ),
+        "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),
+        "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30 (--seconds 30)"),
+        "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
+        "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
+        "WF838": (
+            "{path} holds elements of {size} byte(s) and no name of their type, which .npy has not for {types}",
+            "say it: --dtype {types}",
+        ),
+        "WF839": ("{path} holds {held}: --dtype says {asked}", "{remedy}"),
+        "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),
+        "WF892": ("the pass pipeline does not parse: {reason}", "write builtin.module(pass,gpu.module(pass),...)"),
+        "WF893": (
+            "{name} runs on builtin.module and cannot be nested in {anchor}",
+            "move {name} out of {anchor}(...)",
+        ),
+        "WF894": ("{name} takes no options, got {options}", "write {name} alone: the IR carries what it reads"),
+    },
+    FileError: {
+        "WF804": ("cannot read {path}: {reason}", "check the path; OP is a name or file.py:name"),
+        "WF826": ("{path} is not PTX: {reason}", "give the path of a text that begins with .version"),
+        "WF829": (
+            "{path} has no kernel to launch",
+            "give a program with an .entry: nvcc makes one of a __global__ function",
+        ),
+        "WF830": (
+            "{path} is no picture: its name must end in one of {known}",
+            "write a name such as --plot picture.svg",
+        ),
+        "WF831": ("matplotlib, which draws the picture, was not found: {reason}", "python -m pip install matplotlib"),
+    },
+    TraceError: {
+        "WF805": ("{path} does not import: {reason}{trail}", "make it run as a script first: python {path}"),
+        "WF810": (
+            "the function of {path} fails while it is traced: {reason}{trail}",
+            "it runs on symbolic values: use operators and warpfold's functions on them",
+        ),
+    },
+    BackendError: {
+        "WF834": (
+            "plans are timed on a GPU, and there is none",
+            "run this where the calls will run; warpfold doctor says what a machine lacks",
+        ),
+    },
+}

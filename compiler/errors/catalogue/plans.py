@@ -1,0 +1,81 @@
+"""WF4: plans and targets."""
+
+from __future__ import annotations
+
+from ..kinds import PlanError, Rows
+
+ROWS: Rows = {
+    PlanError: {
+        "WF401": ("no target is called {arch!r}{near}: expected one of {known}", "name one of these"),
+        "WF402": ("a plan has no field {key!r}{near}: expected one of {known}", "write key=value,key=value"),
+        "WF403": ("plan field {key} cannot be {value}: expected {expected}", "change or leave out the field"),
+        "WF404": ("the plan needs {threads} threads a CTA: {arch} holds {limit}", "lower warps or warps_kept"),
+        "WF405": (
+            "the plan needs {needed} bytes of shared memory a CTA: {arch} gives {limit}",
+            "lower warps, warps_kept or vector",
+        ),
+        "WF406": (
+            "a blocked walk reads single elements along the reduced axis, the plan has vector={vector}",
+            "set vector=1, or walk=interleaved",
+        ),
+        "WF407": (
+            "vector={vector} along the {axis} axis does not fit this layout: it needs {wanted}",
+            "lower vector{other}",
+        ),
+        "WF408": (
+            "finish=atomic is not exact for {name}: {why}",
+            "{remedy}",
+        ),
+        "WF409": ("{name} is not commutative: walk={walk} would reorder its elements", "use walk=blocked"),
+        "WF410": (
+            "no plan is called {name!r}{near}: expected one of {known}",
+            "write a name, key=value,key=value, or a name and then what differs",
+        ),
+        "WF411": (
+            "cta=shuffle exchanges registers, the plan has exchange=global",
+            "set exchange=shared, or another cta: serial, interleaved, sequential, warp_sync or unrolled",
+        ),
+        "WF412": (
+            "coarsening={coarsening} says when more CTAs share a result, the plan has finish=cta: one CTA a result",
+            "set coarsening=0, or another finish: last_block, two_kernels or atomic",
+        ),
+        "WF413": (
+            "a CTA takes whole unrolled steps: coarsening={coarsening} is less than unroll={unroll}",
+            "lower unroll, or raise coarsening",
+        ),
+        "WF414": (
+            "the plan has cluster={cluster}: {arch} has no clusters of CTAs",
+            "set cluster=1, or compile for sm_90a or newer",
+        ),
+        "WF415": (
+            "walk={walk} gives the threads of a CTA their places itself: the plan has other extents",
+            "set {change}, or walk=interleaved",
+        ),
+        "WF416": (
+            "walk={walk} does not fit this layout: it needs {wanted}",
+            "use walk=interleaved{more}",
+        ),
+        "WF417": (
+            "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",
+            "set fast=reduced, walk=interleaved, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
+        ),
+        "WF418": (
+            "tile_bytes={tile_bytes} holds no result's elements: they lie too far apart, or not in one run of memory",
+            "set tile_bytes={remedy}",
+        ),
+        "WF419": (
+            "{item!r} is no key=value: only the first of a plan's options may be a name",
+            "write a name, key=value,key=value, or a name and then what differs",
+        ),
+        "WF420": ("plan field {key} is given twice: {first!r} and {second!r}", "give it once"),
+        "WF421": (
+            "vector={vector} elements of {item} bytes are {bytes} bytes: an access takes at most {widest}",
+            "lower vector",
+        ),
+        "WF422": (
+            "fast=both reads rows of kept and reduced elements as columns, and a second kernel reduces these: {found}",
+            "reduce two dims around one kept one, which with the inner is one run in memory, with walk=interleaved, "
+            "finish=two_kernels, cluster=1 and tile_bytes=0; or choose fast=reduced or fast=kept",
+        ),
+    },
+}

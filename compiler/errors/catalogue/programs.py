@@ -1,0 +1,152 @@
+"""WF2: tracing and monoids."""
+
+from __future__ import annotations
+
+from ..kinds import Rows, TraceAttributeError, TraceError
+
+ROWS: Rows = {
+    TraceError: {
+        "WF201": (
+            "the function branches on a symbolic value (if, and, or, not, or a chained comparison)",
+            "both ways must be computed: write wf.where(condition, a, b), & | ~ for and, or, not, and wf.maximum, "
+            "wf.minimum for max, min",
+        ),
+        "WF202": (
+            "a symbolic scalar cannot be unpacked or iterated",
+            "the function sees one element at a time, and wf.fold goes through all, wf.count() of them; a state of "
+            "several values comes as a tuple where the monoid has one identity per value",
+        ),
+        "WF203": (
+            "a symbolic value cannot become a Python {conversion}",
+            "use wf.cast(x, dtype), and warpfold's functions (wf.exp, wf.sqrt, ...) in place of those of math or numpy",
+        ),
+        "WF252": (
+            "a symbolic value cannot be a key of a dict or a member of a set: it has no number while the function is "
+            "traced",
+            "keep values in a list or a tuple; for x in {{1, 2}} write (x == 1) | (x == 2)",
+        ),
+        "WF204": (
+            "the constant {value} does not fit {dtype}: expected a whole number from {lowest} to {highest}",
+            "cast the other operand to a wider type first: wf.cast(x, 'i64')",
+        ),
+        "WF205": (
+            "the function uses a value of type {kind}: expected a symbolic value or a Python number",
+            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction; "
+            "outside of one they have the functions of their own library",
+        ),
+        "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
+        "WF207": (
+            "combine function {name} takes {count} required argument(s): expected 2, the left and the right state",
+            "write two parameters, a and b; states of several values are tuples",
+        ),
+        "WF208": (
+            "combine function {name} returns {found} value(s): expected {expected}, one per value of the state",
+            "return as many values as the state has",
+        ),
+        "WF209": (
+            "combine function {name} returns {found} as value {position}: expected {expected}, the type of the state",
+            "{remedy}",
+        ),
+        "WF210": (
+            "the identity of {name} has {found} value(s), and what is folded with it {expected}: expected as many, one "
+            "per value of the state",
+            "give one identity per value, and a lift that returns as many",
+        ),
+        "WF211": (
+            "{name} is folded over values that are reduced already",
+            "fold values that depend on the elements of an input",
+        ),
+        "WF212": (
+            "result {position} of {name} was never reduced",
+            "return values made with wf.fold(monoid, ...), or elementwise functions of them",
+        ),
+        "WF213": (
+            "{name} folds with {outer} what depends on the result of folding with {inner}",
+            "a program reads its elements once: find a monoid that does both, as Welford's does for a variance",
+        ),
+        "WF214": (
+            "the exponent {exponent} of a power of {dtype} is negative: expected 0 or more for integers",
+            "cast the base to a float: wf.cast(x, 'f64') ** n",
+        ),
+        "WF215": (
+            "bitcast from {source} of {found} bits to {target} of {expected}: expected types of one width",
+            "convert the value instead: wf.cast(x, dtype)",
+        ),
+        "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
+        "WF217": ("numpy.{name} is no function of symbolic values", "{remedy}"),
+        "WF218": (
+            "combine function {name} uses {what}: expected the values of its two states alone",
+            "lift elements before the fold, and finish the state after it",
+        ),
+        "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
+        "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
+        "WF221": (
+            "{name} claims what it does not keep:{laws}",
+            "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
+        ),
+        "WF222": (
+            "{name} is no monoid, and only a monoid has laws",
+            "write FILE.py:NAME of a wf.monoid, such as the one that it folds with",
+        ),
+        "WF224": (
+            "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
+            "rename it",
+        ),
+        "WF225": ("{dtype} has no {lack}", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
+        "WF226": (
+            "the finish of {name} takes {found} value(s): expected {expected}, one per value of the state",
+            "write one parameter per value of the state",
+        ),
+        "WF227": (
+            "the identity of {name} holds a {kind}: expected numbers of the state's types",
+            "give one number per value of the state",
+        ),
+        "WF228": ("{role} {name} returns nothing: expected {expected}", "end it with a return"),
+        "WF250": (
+            "monoid {name} has no identity: expected identity=, the state that changes no other",
+            "give it, as identity=0 for a sum; or pass has_identity=False where no state is neutral",
+        ),
+        "WF253": (
+            "{name} uses a symbolic value of another function, or of another call: expected its own elements",
+            "a value means nothing after its function has returned: keep none in a list, a global or an attribute",
+        ),
+        "WF238": (
+            "a symbolic value has no entries: {index} was {done}",
+            "the function sees one element, not the array: slice the array before the call, or choose by position with "
+            "wf.where(wf.index() > 0, x, 0); a state of several values is a tuple where the monoid has one identity "
+            "per value",
+        ),
+        "WF239": (
+            "operator @ is not defined for one element",
+            "write the products, and fold them: wf.fold(wf.SUM, x * y)",
+        ),
+        "WF240": (
+            "a symbolic value cannot be formatted as {form!r}: it has no number while the function is traced",
+            "format the result of the reduction; print(x) in the function shows what is traced",
+        ),
+        "WF243": (
+            "a symbolic value is rounded to whole numbers alone: {digits} digits were asked for",
+            "write wf.round(x * 10**digits) / 10**digits",
+        ),
+        "WF241": ("{name} raised {kind} while it was traced", "{remedy}"),
+        "WF242": (
+            "wf.monoid was given {found} by position: expected identity= by name, and the function below it",
+            "write @wf.monoid(identity=0), with the state that changes nothing: 0 for a sum, 1 for a product",
+        ),
+        "WF230": (
+            "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
+            "take x.real, x.imag or abs(x)",
+        ),
+        "WF231": (
+            "{operation} of {dtype} is computed in {dtype}, where it {loss}, before it is folded with {name}",
+            "widen the elements first: wf.cast(x, '{wide}'); or choose this type: wf.cast(x, '{narrow}')",
+        ),
+    },
+    TraceAttributeError: {
+        "WF229": (
+            "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
+            "fold elements with wf.fold, convert one with wf.cast(x, dtype); wf has the functions of one value, and "
+            "wf.count() is how many there are",
+        ),
+    },
+}

@@ -1,0 +1,184 @@
+"""Anchored monoids as code: several states together under one anchor, as ``program/analysis/anchors.py`` finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from ..postorder import postorder
+from ..program.analysis.anchors import Term, sums_of
+from ..program.analysis.formulas import Read, needed
+from .combine import clone, combine, splat, tree, width
+from .dialect.base import element
+from .mlir import arith, ir, math
+from .reader import made_by
+from .uniform import known
+
+FEW = 3
+"""States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
+
+
+class Anchored:
+    """The combine of an anchored monoid, taken apart.
+
+    Attributes:
+        anchors, sums: the numbers of the values that are the anchor, and of the sums.
+        linear: whether sums seen from elsewhere are products with sums, so that parts of them may be seen one by one.
+    """
+
+    def __init__(self, block: Any, made: list[Any], terms: dict[int, list[Term]], read: Read) -> None:
+        self.sums = tuple(sorted(terms))
+        self.anchors = tuple(k for k in range(len(made)) if k not in terms)
+        self._made, self._terms = made, terms
+        arguments, count = list(block.arguments), len(made)
+        self._left, self._right = arguments[:count], arguments[count:]
+        ends = self.anchor_of(made)
+        self._joining = _ops(block, needed(ends, set(), read))
+        self._picks = _is_pick(ends, self.anchor_of(self._left), self.anchor_of(self._right))
+        factors = [v for k in self.sums for term in terms[k] for v in term]
+        self._moving = _ops(block, needed(factors, set(ends), read))
+        with_sum = _products_with(factors, set(self.sums_of(arguments)), read)
+        self.linear = all(not with_sum.isdisjoint(term) for k in self.sums for term in terms[k])
+
+    def anchor_of(self, state: Sequence[Any]) -> list[Any]:
+        """The values of a state that are its anchor."""
+        return [state[k] for k in self.anchors]
+
+    def sums_of(self, state: Sequence[Any]) -> list[Any]:
+        """Those that are sums."""
+        return [state[k] for k in self.sums]
+
+    def state(self, anchor: Sequence[Any], sums: Sequence[Any]) -> list[Any]:
+        """The state of both."""
+        found = dict(zip((*self.anchors, *self.sums), (*anchor, *sums), strict=True))
+        return [found[k] for k in sorted(found)]
+
+    def join(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """One anchor of two."""
+        mapping = dict(zip(self.anchor_of(self._left), left, strict=True))
+        mapping |= zip(self.anchor_of(self._right), right, strict=True)
+        clone(self._joining, mapping)
+        return [mapping[v] for v in self.anchor_of(self._made)]
+
+    def join_all(self, anchors: Sequence[list[Any]]) -> list[Any]:
+        """One anchor of several, neighbours first; of an odd number the first comes last, as a state so far does."""
+        level = list(anchors)
+        while len(level) > 1:
+            alone = len(level) % 2
+            level[alone:] = [self.join(*level[i : i + 2]) for i in range(alone, len(level), 2)]
+        return level[0]
+
+    def joined(self, states: Sequence[Sequence[Any]]) -> list[Any]:
+        """The state of several, element by element where they are fragments; of FEW the last ones come first."""
+        if len(states) == 1:
+            return list(states[0])
+        if len(states) == 2 or (len(states) <= FEW and self._picks):
+            return self.pair(states[0], self.joined(states[1:]))
+        anchor = self.join_all([self.anchor_of(s) for s in states])
+        return self.state(anchor, self.add(states, anchor))
+
+    def pair(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """The state of two. Where an anchor is that of one of them, only the other is seen from elsewhere."""
+        anchor = self.join(self.anchor_of(left), self.anchor_of(right))
+        if not self._picks:
+            return self.state(anchor, self.add([left, right], anchor))
+        here = _equal(anchor[0], *self.anchor_of(right))
+        other = [_select(here, *both) for both in zip(left, right, strict=True)]
+        own = [_select(here, *both) for both in zip(self.sums_of(right), self.sums_of(left), strict=True)]
+        return self.state(anchor, self.add([other], anchor, own))
+
+    def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
+        """Its ``own`` sums, and those of all ``states`` seen from one ``anchor``; a product is fused into them."""
+        totals: list[Any] = list(own) or [None] * len(self.sums)
+        for state in states:
+            mapping = dict(zip(self._left, state, strict=True))
+            mapping |= zip(self.anchor_of(self._made), anchor, strict=True)
+            clone(self._moving, mapping)
+            for i, k in enumerate(self.sums):
+                terms = [tuple(mapping.get(v, v) for v in term) for term in self._terms[k]]
+                totals[i] = reduce(_plus, terms, totals[i])
+        return totals
+
+
+def anchored(region: Any) -> Anchored | None:
+    """The combine ``region`` taken apart; None where it is not of an anchored monoid."""
+    made, read = made_by(region)
+    terms = sums_of(made, read)
+    return Anchored(region.blocks[0], made, terms, read) if terms else None
+
+
+def plus(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """The sums of two states with one anchor, added."""
+    return [_plus(a, (b,)) for a, b in zip(left, right, strict=True)]
+
+
+def joined(region: Any, states: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+    """``tree``, but that the states of an anchored monoid come together at once."""
+    found = anchored(region) if len(states) > 1 else None
+    return found.joined([list(make()) for make in states]) if found else tree(region, states)
+
+
+def met(region: Any, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """``combine``, or what is less for the two states of an anchored monoid."""
+    found = anchored(region)
+    return found.pair(left, right) if found else combine(region, left, right)
+
+
+# --- reading the IR -------------------------------------------------------------------------------------------------
+def _ops(block: Any, wanted: set[Any]) -> list[Any]:
+    """The ops of ``block``, in order, that make the ``wanted`` values."""
+    return [o for o in (o.operation for o in block.operations) if any(r in wanted for r in o.results)]
+
+
+def _products_with(factors: Sequence[Any], sums: set[Any], read: Read) -> set[Any]:
+    """The sums among the ``factors``, and the products that have one as a factor."""
+    found = set(sums)
+    for v in postorder(factors, lambda v: read(v).args if read(v).op == "mul" else ()):
+        if read(v).op == "mul" and not found.isdisjoint(read(v).args):
+            found.add(v)
+    return found
+
+
+def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether an anchor of one value is always that of one of two states."""
+    if len(ends) != 1:
+        return False
+    op = ends[0].owner.operation
+    return op.name in _PICKS and {*list(op.operands)[-2:]} == {*left, *right}
+
+
+_PICKS = ("arith.select", *(f"arith.{which}{kind}" for which in ("max", "min") for kind in ("imumf", "si", "ui")))
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+def _equal(a: Any, b: Any) -> Any:
+    if isinstance(element(a.type), ir.FloatType):
+        return arith.cmpf(arith.CmpFPredicate.OEQ, a, b)
+    return arith.cmpi(arith.CmpIPredicate.eq, a, b)
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    lanes = max(width(v.type) for v in (condition, a, b))
+    return arith.select(condition, splat(a, lanes), splat(b, lanes))
+
+
+def _plus(total: Any, term: Term) -> Any:
+    """``total``, none at first, and one term more; what is known to be zero adds nothing."""
+    zeros = [v for v in term if known(v) == 0]
+    if zeros:
+        return zeros[0] if total is None else total
+    given = term if total is None or known(total) == 0 else (total, *term)
+    lanes = max(width(v.type) for v in given)
+    given = tuple(splat(v, lanes) for v in given)
+    floats = isinstance(element(given[0].type), ir.FloatType)
+    if len(given) == 1:
+        return given[0]
+    if len(given) == 3:
+        start, a, b = given
+        # a product that is a factor of one, as an element's exponential, may be added as it is, too
+        fused = arith.FastMathFlags.contract
+        return math.fma(a, b, start, fastmath=fused) if floats else arith.addi(start, arith.muli(a, b))
+    if len(term) == 2:
+        return (arith.mulf if floats else arith.muli)(*given)
+    return (arith.addf if floats else arith.addi)(*given)

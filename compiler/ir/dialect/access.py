@@ -1,0 +1,239 @@
+"""Level 1: access to memory, on fragments: what of an access lies where, which elements count, their numbers.
+
+A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. Pointers are
+``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are i32 or i64 and count elements.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...plan.plan import IN_TILE
+from ..build import bytes_of, memory_type
+from ..combine import width
+from ..mlir import ext, ir
+from .base import (
+    GLOBAL,
+    SHARED,
+    Fold,
+    boolean,
+    check_fragment,
+    check_index,
+    check_pointer,
+    coded,
+    element,
+    expect,
+    integer,
+    power_of_two,
+    string,
+)
+
+ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
+AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
+"""Operands of a load that follow those of its layout."""
+ACCESS_BYTES = 16
+"""Bytes of the accesses of a block."""
+AXES = ("kept", "reduced")
+
+
+def _layout(op: Any, fixed: int, strides: int) -> None:
+    """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
+    kept, reduced = integer(op, "kept_rank"), integer(op, "reduced_rank")
+    wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
+    found = len(op.operands) - fixed
+    expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
+
+
+class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
+    """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
+
+    The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
+    kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
+    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
+    follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
+    anywhere; what follows are the elements of the array before and behind those that the layout is of, and the sizes of
+    the kept and the reduced axis), ``period`` (aligned ones of rows that are read as one;
+    those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
+    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by
+    side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
+    elements there), or ``coherent`` (aligned vectors, along the kept axis or as of a period, of data that other CTAs
+    have written during this kernel).
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        access = string(op, "access", ACCESS)
+        check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
+        check_index(op, 1, 2)
+        _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
+        string(op, "axis", AXES)
+        check_fragment(op, op.results[0].type)
+
+
+class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
+    """Reads elements that follow each other, as several accesses: ``accesses... = fold.block_load base, first, total``.
+
+    Fragments of 16 bytes each, from element ``first`` on, which lies on a boundary of 16 bytes. Elements from ``total``
+    on may be anything; there are as many before it as an access holds, at least.
+    """
+
+    base: ext.Operand[Any]
+    first: ext.Operand[Any]
+    total: ext.Operand[Any]
+    accesses: Sequence[ext.Result[Any]]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2)
+        index = [str(v.type) for v in list(op.operands)[1:]]
+        expect(index[0] == index[1], op, f"{index[0]} as operand 2", index[1])
+        kinds = {str(r.type) for r in op.results}
+        expect(len(kinds) == 1, op, "accesses of one type", ", ".join(sorted(kinds)) or "none")
+        t = op.results[0].type
+        check_fragment(op, t)
+        nbytes = width(t) * bytes_of(memory_type(element(t)))
+        expect(nbytes == ACCESS_BYTES, op, f"accesses of {ACCESS_BYTES} bytes", str(t))
+
+
+class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
+    """Copies a run of an array into shared memory.
+
+    ``copy, origin = fold.tile_copy base, begin, length, extent, thread {item, bytes, threads, [beyond]}``: the
+    elements, of ``item`` bytes each, from ``begin`` on, ``length`` of them or as many as there are before ``extent``,
+    the end of the array. All ``threads`` threads of the CTA take part. Element i of the array then is element
+    i - ``origin`` of ``copy``, which has ``bytes`` bytes, and lies on a boundary of 16 bytes where it does so in the
+    array. Of what lies behind the last one ``beyond`` bytes can be read; without, none. It is there for all threads
+    after a barrier.
+    """
+
+    base: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    length: ext.Operand[Any]
+    extent: ext.Operand[Any]
+    thread: ext.Operand[Any]
+    copy: ext.Result[Any]
+    origin: ext.Result[Any]
+    item: Any
+    bytes: Any
+    threads: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2, 3, 4)
+        wanted = [SHARED, str(op.operands[1].type)]
+        found = [str(r.type) for r in op.results]
+        expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
+        power_of_two(op, "item", 16)
+        size = integer(op, "bytes")
+        expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
+        power_of_two(op, "threads", 1024)
+        if "beyond" in op.attributes:
+            beyond = integer(op, "beyond")
+            most = min(size - 16, 16 * integer(op, "threads"))
+            expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
+
+
+class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
+    """The caller's number of each element of a fragment.
+
+    ``fold.position reduced, base, layout... {reduced_rank, axis}``: the layout operands are the reduced
+    sizes (without the outermost) and the index strides.
+    """
+
+    reduced: ext.Operand[Any]
+    base: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    reduced_rank: Any
+    axis: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_index(op, 0, 1)
+        rank = integer(op, "reduced_rank")
+        wanted = max(0, rank - 1) + rank
+        expect(len(op.operands) == 2 + wanted, op, f"{wanted} layout operands for rank {rank}", len(op.operands) - 2)
+        string(op, "axis", AXES)
+        found = op.results[0].type
+        expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))
+
+
+class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
+    """Which elements of a fragment from ``reduced`` on lie in [first, end): ``fold.live reduced, first, end``."""
+
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    mask: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_index(op, 0, 1, 2)
+        found = op.results[0].type
+        expect(str(element(found)) == "i1", op, "a mask of i1", str(found))
+
+
+class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
+    """How many elements after a boundary of ``lanes`` elements the first element of a result lies.
+
+    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and
+    the layout operands are kept sizes (without the outermost) and kept strides.
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    lead: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    lanes: Any
+    bytes: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1)
+        _layout(op, 2, 1)
+        power_of_two(op, "lanes", 16)
+        power_of_two(op, "bytes", 8)
+        index, found = op.operands[1].type, op.results[0].type
+        expect(found == index, op, f"a result of type {index}", str(found))
+
+
+class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
+    """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
+
+    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
+    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written; nor are those before
+    it, where they may begin so ``{early = true}``. With ``{paired = true}`` all lanes come by, and the results of one
+    follow those of the lane before it.
+    """
+
+    value: ext.Operand[Any]
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    on: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    kept_rank: Any
+    reduced_rank: Any
+    vector: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_pointer(op, 1, GLOBAL)
+        check_index(op, 2)
+        expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
+        _layout(op, 4 + ("bounded" in op.attributes), 1)
+        boolean(op, "vector")
+        check_fragment(op, op.operands[0].type)

@@ -1,0 +1,106 @@
+"""Level 0, the tensor program: elementwise ``arith``/``math`` on tensors, and these ops.
+
+Tensors have the dims of the collapsed geometry: kept dims first, then reduced ones. All extents are dynamic.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import error
+from ..mlir import ext, ir
+from .base import Fold, boolean, check_combine, check_isolated, check_yield, coded, element, expect, state_type, values
+
+
+class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # type: ignore[misc]
+    """Ends a region of a fold op, with the region's state if it has one: ``fold.yield state``."""
+
+    state: Sequence[ext.Operand[Any]]
+
+
+class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
+    """Reduces tensors over ``dims`` with a monoid: ``fold.reduce input {dims, commutative} ({identity}, {combine})``.
+
+    A state of several values comes and goes as one tuple of tensors, all of one shape. The identity region yields a
+    state of scalars; the combine region takes the values of two such states (left, then right) and yields one.
+    """
+
+    input: ext.Operand[Any]
+    output: ext.Result[Any]
+    dims: Any
+    commutative: Any
+    identity: ext.Region
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        types, results = values(op.operands[0].type), values(op.results[0].type)
+        tensors = all(isinstance(t, ir.RankedTensorType) for t in types)
+        expect(tensors, op, "a ranked tensor or a tuple of them", str(op.operands[0].type))
+        boolean(op, "commutative")
+        rank = types[0].rank
+        dims = _dims(op, rank)
+        expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))
+        wanted = [
+            ir.RankedTensorType.get([t.shape[d] for d in range(rank) if d not in dims], t.element_type) for t in types
+        ]
+        expect(wanted == results, op, f"a result of type {state_type(wanted)}", str(op.results[0].type))
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        state = op.operands[0].type
+        check_yield(op, op.regions[0], [str(state_type([element(t) for t in values(state)]))])
+        check_isolated(op, op.regions[0])
+        check_combine(op, op.regions[1], state)
+
+
+class BroadcastOp(Fold.Operation, name="broadcast"):  # type: ignore[misc]
+    """A scalar, or a tensor of the kept dims, repeated along ``dims`` of the result: ``fold.broadcast x {dims}``."""
+
+    source: ext.Operand[Any]
+    result_: ext.Result[Any]
+    dims: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        source, result = op.operands[0].type, op.results[0].type
+        expect(isinstance(result, ir.RankedTensorType), op, "a ranked tensor result", str(result))
+        rank = ir.RankedTensorType(result).rank
+        own = ir.RankedTensorType(source).rank if isinstance(source, ir.RankedTensorType) else 0
+        dims = _dims(op, rank)
+        expect(own + len(dims) == rank, op, f"a source of rank {rank - len(dims)}", f"rank {own}")
+        expect(element(source) == element(result), op, f"elements of type {element(result)}", str(element(source)))
+
+
+class IotaOp(Fold.Operation, name="iota"):  # type: ignore[misc]
+    """The position of each element among the reduced ones, in the caller's row-major order: ``fold.iota {dims}``."""
+
+    result_: ext.Result[Any]
+    dims: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        t = op.results[0].type
+        expect(isinstance(t, ir.RankedTensorType), op, "a ranked tensor result", str(t))
+        expect(isinstance(element(t), ir.IntegerType), op, "integer elements", str(element(t)))
+        _dims(op, ir.RankedTensorType(t).rank)
+
+
+class CountOp(Fold.Operation, name="count"):  # type: ignore[misc]
+    """How many elements one result reduces: ``fold.count : i64``."""
+
+    result_: ext.Result[Any]
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        expect(str(op.results[0].type) == "i64", op, "a result of type i64", str(op.results[0].type))
+
+
+def _dims(op: Any, rank: int) -> list[int]:
+    """The attribute ``dims``: strictly rising and within ``rank``; WF314 otherwise."""
+    try:
+        dims = list(ir.DenseI64ArrayAttr(op.attributes["dims"]))
+    except (KeyError, ValueError):
+        raise error("WF311", op=op.name, attribute="dims", expected="an array<i64>") from None
+    if dims != sorted(set(dims)) or any(not 0 <= d < rank for d in dims):
+        raise error("WF314", op=op.name, rank=rank, dims=dims)
+    return dims

@@ -1,0 +1,149 @@
+"""Emission: a ``Kernel`` becomes a tensor program, one ``func.func`` on tensors of the collapsed dims.
+
+Reads the graph, writes level 0 of the IR, with plan and facts as attributes of the function for ``distribute``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtypes import I64, DType
+from ..errors import Location
+from ..plan.abi import Kernel
+from ..program.graph import Expr, MonoidGraph, walk
+from ..target import Target
+from . import attributes
+from .combine import pack, unpack
+from .dialect.base import state_type
+from .elementwise import Shape, attribute, convert_integer, elementwise, mlir_type
+from .lines import Lines, numbered
+from .locations import named
+from .mlir import arith, func, ir
+
+DYNAMIC = -(2**63)
+
+
+def location(where: Location | None, number: int = 0) -> Any:
+    """The MLIR location of a user's line, with the number of the place (``lines.py``) as its column."""
+    return ir.Location.file(where.file, where.line, number) if where else ir.Location.unknown()
+
+
+def scalars(roots: Sequence[Expr], params: Sequence[Any], lines: Lines | None = None) -> list[Any]:
+    """Emits a scalar graph (a combine) at the insertion point, its nodes at their places in ``lines``."""
+    values: dict[str, Any] = {}
+
+    def splat(value: object, t: DType) -> Any:
+        return arith.constant(mlir_type(t), attribute(value, t))
+
+    for e in walk(tuple(roots)):
+        with location(*lines.at(e, combine=True)) if lines else location(e.where):
+            if e.op == "param":
+                values[e.digest] = params[e.value]  # type: ignore[call-overload]
+            elif e.op == "const":
+                values[e.digest] = splat(e.value, e.dtype)
+            else:
+                values[e.digest] = elementwise(e, [values[a.digest] for a in e.args], Shape(lambda t: t, splat))
+    return [values[r.digest] for r in roots]
+
+
+def emit(kernels: Sequence[Kernel], target: Target) -> Any:
+    """A module with the tensor program of each kernel; needs a context with the fold dialect loaded."""
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        for kernel, lines in zip(kernels, numbered(kernels), strict=True):
+            with location(*lines.at()):
+                _Emitter(kernel, lines).function(target)
+    return module
+
+
+class _Emitter:
+    """Emits one kernel's program; holds what each graph node became."""
+
+    def __init__(self, kernel: Kernel, lines: Lines) -> None:
+        self.kernel, self.lines = kernel, lines
+        self.kept = [DYNAMIC] * kernel.facts.kept_rank
+        self.full = self.kept + [DYNAMIC] * kernel.facts.reduced_rank
+        self.dims = ir.DenseI64ArrayAttr.get(list(range(len(self.kept), len(self.full))))
+        self.values: dict[str, Any] = {}
+
+    def tensor(self, t: Any, space: str) -> Any:
+        """The tensor type of elements ``t`` in a space."""
+        return ir.RankedTensorType.get(self.full if space == "element" else self.kept, t)
+
+    def function(self, target: Target) -> None:
+        k = self.kernel
+        inputs = [self.tensor(mlir_type(t), "element") for t in k.program.inputs]
+        outputs = [self.tensor(mlir_type(o.dtype), "kept") for o in k.program.outputs]
+        f = func.FuncOp(k.name, (inputs, outputs))
+        for name, value in attributes.write(k, target).items():
+            f.attributes[name] = value
+        block = f.add_entry_block()
+        for i, argument in enumerate(block.arguments):
+            named(argument, f"input{i}")
+        with ir.InsertionPoint(block):
+            for e in walk(k.program.outputs):
+                with location(*self.lines.at(e)):
+                    self.values[e.digest] = self.node(e, block)
+            func.ReturnOp([self.at(o, "kept") for o in k.program.outputs])
+
+    def node(self, e: Expr, block: Any) -> Any:
+        """Emits one graph node; scalars stay scalars until something wider needs them."""
+        if e.op == "input":
+            return block.arguments[e.value]
+        if e.op == "const":
+            return arith.constant(mlir_type(e.dtype), attribute(e.value, e.dtype))
+        if e.op == "count":
+            i64 = ir.IntegerType.get_signless(64)
+            count = ir.Operation.create("fold.count", [i64]).results[0]
+            return convert_integer(count, I64, e.dtype, lambda t: t)
+        if e.op == "iota":
+            attributes = {"dims": self.dims}
+            return ir.Operation.create(
+                "fold.iota", [self.tensor(mlir_type(e.dtype), "element")], [], attributes
+            ).results[0]
+        if e.op == "reduce":
+            return self.reduce(e)
+        if e.op == "result":
+            return self.values[e.args[0].digest][e.value]
+        return self.elementwise(e)
+
+    def elementwise(self, e: Expr) -> Any:
+        def like(t: Any) -> Any:
+            return t if e.space == "scalar" else self.tensor(t, e.space)
+
+        def splat(value: object, t: DType) -> Any:
+            return self.spread(arith.constant(mlir_type(t), attribute(value, t)), "scalar", e.space)
+
+        return elementwise(e, [self.at(a, e.space) for a in e.args], Shape(like, splat))
+
+    def at(self, e: Expr, space: str) -> Any:
+        """The value of ``e`` in a space at least as wide as its own."""
+        return self.spread(self.values[e.digest], e.space, space)
+
+    def spread(self, value: Any, source: str, space: str) -> Any:
+        if source == space:
+            return value
+        scalar = ir.ShapedType(value.type).element_type if source != "scalar" else value.type
+        dims = self.dims if source == "kept" else ir.DenseI64ArrayAttr.get(
+            list(range(len(self.full if space == "element" else self.kept))))  # fmt: skip
+        return ir.Operation.create("fold.broadcast", [self.tensor(scalar, space)], [value], {"dims": dims}).results[0]
+
+    def reduce(self, e: Expr) -> list[Any]:
+        graph = e.value
+        assert isinstance(graph, MonoidGraph)
+        types = [mlir_type(t) for t in graph.state]
+        source = pack([self.at(a, "element") for a in e.args])
+        attributes = {"dims": self.dims, "commutative": ir.BoolAttr.get(graph.commutative)}
+        result = state_type([self.tensor(t, "kept") for t in types])
+        op = ir.Operation.create("fold.reduce", [result], [source], attributes, regions=2)
+        with ir.InsertionPoint(op.regions[0].blocks.append()):
+            pairs = zip(types, graph.identity, graph.state, strict=True)
+            values = [arith.constant(t, attribute(v, d)) for t, v, d in pairs]
+            ir.Operation.create("fold.yield", [], [pack(values)])
+        block = op.regions[1].blocks.append(*types, *types)
+        for i, argument in enumerate(block.arguments):
+            named(argument, "ab"[i // len(types)] + (str(i % len(types)) if len(types) > 1 else ""))
+        with ir.InsertionPoint(block):
+            ir.Operation.create("fold.yield", [], [pack(scalars(graph.combine, list(block.arguments), self.lines))])
+        return unpack(op.results[0])

@@ -1,0 +1,86 @@
+"""Lanes talking to each other: the butterfly that the warp stage and the inter-warp stage both end in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..target import WARP
+from .anchored import anchored, plus
+from .build import i32, word_type
+from .combine import Join, combine, elements, fragment
+from .mlir import arith, gpu, ir, scf
+
+
+def exchange(x: Any, distance: Any) -> Any:
+    """The fragment that the lane whose number differs in the bit ``distance``, an i32, holds."""
+    return fragment([_moved(e, distance, gpu.ShuffleMode.XOR) for e in elements(x)])
+
+
+def of_lane(x: Any, lane: Any) -> Any:
+    """The fragment that the lane of the number ``lane``, an i32, holds."""
+    return fragment([_moved(e, lane, gpu.ShuffleMode.IDX) for e in elements(x)])
+
+
+def _moved(x: Any, which: Any, mode: Any) -> Any:
+    """One scalar from another lane; types that ``shfl`` does not take travel in the low bits of an i32."""
+    t = x.type
+    bits_wide = int(t.width)
+    if bits_wide >= 32:
+        return gpu.shuffle(x, which, i32(WARP), mode)[0]
+    word, own = word_type(), ir.IntegerType.get_signless(bits_wide)
+    bits = x if isinstance(t, ir.IntegerType) else arith.bitcast(own, x)
+    moved = gpu.shuffle(arith.extui(word, bits), which, i32(WARP), mode)[0]
+    back = arith.trunci(own, moved)
+    return back if isinstance(t, ir.IntegerType) else arith.bitcast(t, back)
+
+
+def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ordered: bool) -> list[Any]:
+    """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
+
+    Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
+    A combine with math functions that become long code is put in a loop over the steps, and so compiled once. Lanes of
+    an anchored monoid first agree on an anchor; what they see from there is then added.
+    """
+    distances = [stride << step for step in range(lanes.bit_length() - 1)]
+    found = anchored(region) if distances else None
+    if found is not None:
+        anchor = found.anchor_of(state)
+        for distance in distances:
+            anchor = _step(found.join, anchor, i32(distance), ordered)
+        sums = found.add([state], anchor)
+        for distance in distances:
+            sums = _step(plus, sums, i32(distance), ordered=False)
+        return found.state(anchor, sums)
+    values, join = list(state), partial(combine, region)
+    if len(distances) > 1 and any(_is_long(op.operation.name) for op in region.blocks[0].operations):
+        loop = scf.ForOp(i32(0), i32(len(distances)), i32(1), values)
+        with ir.InsertionPoint(loop.body):
+            distance = arith.shli(i32(stride), loop.induction_variable)
+            scf.YieldOp(_step(join, list(loop.inner_iter_args), distance, ordered))
+        return list(loop.results)
+    for distance in distances:
+        values = _step(join, values, i32(distance), ordered)
+    return values
+
+
+def _is_long(name: str) -> bool:
+    """Whether an op becomes more than an instruction or two."""
+    return name.startswith("math.") and name not in ("math.absf", "math.ceil", "math.floor", "math.fma")
+
+
+def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
+    """One exchange at ``distance``, an i32, and what came joined with what was there."""
+    others = [exchange(v, distance) for v in values]
+    if not ordered:
+        return join(values, others)
+    upper = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), distance), i32(0))
+    left = [arith.select(upper, o, v) for v, o in zip(values, others, strict=True)]
+    right = [arith.select(upper, v, o) for v, o in zip(values, others, strict=True)]
+    return join(left, right)
+
+
+def lane_id() -> Any:
+    """This thread's lane, an i32."""
+    return arith.index_cast(word_type(), gpu.lane_id())

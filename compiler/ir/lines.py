@@ -1,0 +1,103 @@
+"""The lines of a user's source in PTX: places have numbers while kernels are compiled and kept, lines when asked for.
+
+Functions that trace alike share their kernels, whatever file and line they stand in. So what is compiled names nodes of
+the program, ``.loc 1 NUMBER 0``, and the file and line of each are filled in for the program that asks: no kernel is
+compiled anew because a line has moved, and a profiler or debugger shows the lines of the program that runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from ..errors import Location
+from ..plan.abi import Facts, Kernel
+from ..plan.kernels import kernels
+from ..plan.plan import Plan
+from ..program.graph import Expr, Program, walk
+
+Places = tuple[Location | None, ...]
+"""The place of each number; None where nobody knows."""
+# Texts, which are compiled at their first use: who imports this may never need them.
+_NUMBER = r"(?m)^\t\.loc\t1 (\d{1,6}) 0\n"
+_EMITTED = (
+    r"(?m)^(?:\t\.loc\t\d+ \d+ (\d+)[^\n]*|\$L__(?:tmp|func_begin|func_end)\d+:|"
+    r"\t\.(?:section\t\.debug_|file\t)[^\n]*)\n"
+)
+_NAMELESS = '\t.file\t1 "warpfold"\n'
+"""The file of numbers: PTX with them is valid, too."""
+
+
+class Lines:
+    """The places of one kernel, numbered from ``first`` on: its own, then its nodes'.
+
+    The order of the nodes is that of the program's structure, so it is the same for all programs that share the kernel.
+    """
+
+    def __init__(self, program: Program, first: int = 0) -> None:
+        own = program.where or program.reduces[0].where
+        outer, inner = walk(program.outputs), walk(program.monoid.combine)
+        nodes = [*((e, False) for e in outer), *((e, True) for e in inner)]
+        self.first = first
+        self.places = [own, *(e.where or own for e, _ in nodes)]
+        self._number = {(inside, e.digest): n for n, (e, inside) in enumerate(nodes, first + 1)}
+
+    def at(self, e: Expr | None = None, *, combine: bool = False) -> tuple[Location | None, int]:
+        """The place of a node, of the combine or around it, or without one of the kernel; and its number."""
+        n = self.first if e is None else self._number[combine, e.digest]
+        return self.places[n - self.first], n
+
+
+def numbered(several: Iterable[Kernel]) -> list[Lines]:
+    """The places of each kernel; numbers are of them all."""
+    found: list[Lines] = []
+    for k in several:
+        found.append(Lines(k.program, found[-1].first + len(found[-1].places) if found else 0))
+    return found
+
+
+def places(several: Iterable[Kernel]) -> Places:
+    """What ``filled_in`` puts in for the numbers of these kernels."""
+    return tuple(p for lines in numbered(several) for p in lines.places)
+
+
+def with_numbers(ptx: str) -> str:
+    """The PTX as LLVM writes it, whose columns are numbers, with nothing but these of what is for debuggers.
+
+    LLVM counts columns in 16 bits. A number beyond these, or of two ops that became one, is 0, the first kernel itself.
+    """
+    return re.sub(_EMITTED, lambda m: f"\t.loc\t1 {m[1]} 0\n" if m[1] else "", ptx) + _NAMELESS
+
+
+def with_lines(ptx: str, program: Program, facts: Facts, plan: Plan) -> str:
+    """The PTX of a program's kernels with the lines of that program."""
+    return filled_in(ptx, places(kernel for _, kernel in kernels(program, facts, plan)))
+
+
+def filled_in(ptx: str, known: Sequence[Location | None]) -> str:
+    """``ptx`` with files and lines in the place of numbers; a ``.loc`` that says what the last one said is left out."""
+    files: dict[str, int] = {}
+    texts = []
+    for place in known:
+        file, line = (files.setdefault(place.file, len(files) + 1), place.line) if place else (1, 0)
+        texts.append(f"\t.loc\t{file} {line} 0\n")
+    if not files:
+        return re.sub(_NUMBER, "", ptx).removesuffix(_NAMELESS)
+    last = ""
+
+    def text(match: re.Match[str]) -> str:
+        nonlocal last
+        number, before = int(match[1]), last
+        last = texts[number if number < len(texts) else 0]
+        return "" if last == before else last
+
+    names = "".join(f'\t.file\t{n} "{_quoted(file)}"\n' for file, n in files.items())
+    return re.sub(_NUMBER, text, ptx.removesuffix(_NAMELESS)) + names
+
+
+def _quoted(file: str) -> str:
+    """A path as PTX can spell it: what is no printable ASCII in octal, as nvcc has it; ptxas takes nothing else."""
+    plain = (c if c.isascii() and c.isprintable() and c not in '"\\' else None for c in file)
+    encoded = (os.fsencode(c) for c in file)
+    return "".join(p or "".join(f"\\{b:03o}" for b in e) for p, e in zip(plain, encoded, strict=True))

@@ -1,0 +1,163 @@
+"""The one file that imports the MLIR Python bindings; everything else imports MLIR names from here.
+
+Two distributions carry the same modules: the official ``mlir`` package, used when it is installed and was built with
+the NVPTX backend, and ``numba-cuda-mlir``, which ships them as ``numba_cuda_mlir._mlir``. Importing this module costs
+about 0.2 s, so nothing that serves a cached artifact may import it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ..errors import error
+
+_OFFICIAL = "mlir"
+_BUNDLE = "numba_cuda_mlir"
+_BUNDLED_LIBRARIES = ("libMLIRPythonCAPI.so", "libMLIRPythonSupport-numba_cuda_mlir.so")
+
+# The smallest module that only serialises when LLVM was built with NVPTX.
+_NVPTX_PROBE = 'gpu.module @probe [#nvvm.target<chip = "sm_75">] { llvm.func @f() { llvm.return } }'
+
+
+class _DeferredPackage(ModuleType):
+    """A package whose submodules import without running its ``__init__``, which runs when a name of it is asked for.
+
+    ``numba_cuda_mlir/__init__.py`` imports a whole CUDA compiler and cuda-python (0.3 s); we need one subpackage. Code
+    elsewhere in the process that uses ``numba_cuda_mlir`` itself still finds it whole, at its first attribute. Names
+    that only tools look for (``__wrapped__``, ``__warningregistry__``) do not count as use.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        hidden = name.startswith("__") and name not in ("__all__", "__version__")
+        if hidden or self.__spec__ is None or self.__spec__.loader is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        # First, so that __init__ finds an ordinary package and this runs once.
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def _defer_bundle() -> bool:
+    """Puts the deferred package in place; False when the distribution is not installed."""
+    if _BUNDLE in sys.modules:
+        return True
+    spec = importlib.util.find_spec(_BUNDLE)
+    if spec is None or spec.origin is None:
+        return False
+    package = _DeferredPackage(_BUNDLE)
+    package.__spec__, package.__loader__, package.__file__ = spec, spec.loader, spec.origin
+    package.__package__, package.__path__ = _BUNDLE, list(spec.submodule_search_locations or ())
+    sys.modules[_BUNDLE] = package
+    _bind_own_symbols(Path(spec.origin).parent / "_mlir" / "_mlir_libs")
+    return True
+
+
+def _bind_own_symbols(libraries: Path) -> None:
+    """Loads the bundled LLVM so that no other LLVM in the process (PyTorch, Triton) can replace its symbols.
+
+    The package's own ``__init__`` does the same; loading a library twice is harmless.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    mode = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
+    for name in _BUNDLED_LIBRARIES:
+        if (libraries / name).exists():
+            ctypes.CDLL(str(libraries / name), mode=mode)
+
+
+def _has_nvptx(root: str) -> bool:
+    """Whether the bindings under ``root`` import and can write PTX (about 10 ms)."""
+    try:
+        bindings = import_module(f"{root}.ir")
+        manager = import_module(f"{root}.passmanager").PassManager
+        with bindings.Context():
+            module = bindings.Module.parse(_NVPTX_PROBE)
+            manager.parse("builtin.module(gpu-module-to-binary{format=isa})").run(module.operation)
+    except Exception:  # a placeholder package, an old build or one without the backend: all mean "not this one"
+        return False
+    return True
+
+
+def _choose() -> tuple[str, str]:
+    """The root of the bindings to use, and the name of the distribution that they came from."""
+    if importlib.util.find_spec(_OFFICIAL) is not None and _has_nvptx(_OFFICIAL):
+        return _OFFICIAL, "mlir-python-bindings"
+    if _defer_bundle():
+        return f"{_BUNDLE}._mlir", "numba-cuda-mlir"
+    raise error("WF301")
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:  # a build tree on PYTHONPATH
+        return "unknown"
+
+
+_ROOT, BINDINGS_NAME = _choose()
+BINDINGS_VERSION = _version(BINDINGS_NAME)
+# Of each dialect the bindings import a module, and for one that has none they search the disk at every op again.
+sys.modules.setdefault(f"{_ROOT}.dialects.fold", ModuleType(f"{_ROOT}.dialects.fold"))
+
+if TYPE_CHECKING:  # the bindings carry no types: to the checker these names are Any, whichever package they come from
+    from numba_cuda_mlir._mlir import ir, passmanager, rewrite
+    from numba_cuda_mlir._mlir.dialects import (
+        arith,
+        builtin,
+        cf,
+        ext,
+        func,
+        gpu,
+        llvm,
+        math,
+        memref,
+        nvvm,
+        scf,
+        tensor,
+        vector,
+    )
+else:
+    ir = import_module(f"{_ROOT}.ir")
+    passmanager = import_module(f"{_ROOT}.passmanager")
+    rewrite = import_module(f"{_ROOT}.rewrite")
+    arith = import_module(f"{_ROOT}.dialects.arith")
+    builtin = import_module(f"{_ROOT}.dialects.builtin")
+    cf = import_module(f"{_ROOT}.dialects.cf")
+    ext = import_module(f"{_ROOT}.dialects.ext")
+    func = import_module(f"{_ROOT}.dialects.func")
+    gpu = import_module(f"{_ROOT}.dialects.gpu")
+    llvm = import_module(f"{_ROOT}.dialects.llvm")
+    math = import_module(f"{_ROOT}.dialects.math")
+    memref = import_module(f"{_ROOT}.dialects.memref")
+    nvvm = import_module(f"{_ROOT}.dialects.nvvm")
+    scf = import_module(f"{_ROOT}.dialects.scf")
+    tensor = import_module(f"{_ROOT}.dialects.tensor")
+    vector = import_module(f"{_ROOT}.dialects.vector")
+
+__all__ = [
+    "BINDINGS_NAME",
+    "BINDINGS_VERSION",
+    "arith",
+    "builtin",
+    "cf",
+    "ext",
+    "func",
+    "gpu",
+    "ir",
+    "llvm",
+    "math",
+    "memref",
+    "nvvm",
+    "passmanager",
+    "rewrite",
+    "scf",
+    "tensor",
+    "vector",
+]

@@ -1,0 +1,105 @@
+"""Fragments whose elements are all equal, such as a count that no element has a part in: one scalar stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..postorder import postorder
+from ..program.analysis import formulas
+from .combine import width
+from .mlir import arith, ir
+from .reader import made_by
+
+Maker = Callable[[], Any]
+
+
+def uniform(v: Any) -> Maker | None:
+    """What makes, at the insertion point, the scalar that all elements of ``v`` equal; None where they may differ."""
+    order = list(postorder([v], _operands))
+    alike = set[Any]()
+    for x in order:
+        if _is_alike(x, alike):
+            alike.add(x)
+    return (lambda: _made(order)) if v in alike else None
+
+
+def _operands(v: Any) -> Sequence[Any]:
+    """The fragments that those of ``v`` are computed from, element by element."""
+    if width(v.type) == 1 or isinstance(v, ir.BlockArgument) or len(v.owner.results) != 1:
+        return ()
+    op = v.owner.operation
+    return list(op.operands) if op.name.startswith(("arith.", "math.")) else ()
+
+
+def _is_alike(v: Any, alike: set[Any]) -> bool:
+    """Whether the elements of ``v`` are equal; ``alike`` are those of its operands of which that is so."""
+    if width(v.type) == 1:
+        return True
+    if isinstance(v, ir.BlockArgument) or len(v.owner.results) != 1:
+        return False
+    op = v.owner.operation
+    if op.name == "vector.broadcast":
+        return width(op.operands[0].type) == 1
+    if op.name == "arith.constant":
+        return bool(ir.DenseElementsAttr(op.attributes["value"]).is_splat)
+    return op.name.startswith(("arith.", "math.")) and all(x in alike for x in op.operands)
+
+
+def _made(order: Sequence[Any]) -> Any:
+    """Makes the scalars of fragments that are alike, operands first; the last of them."""
+    memo: dict[Any, Any] = {}
+    for v in order:
+        memo[v] = v if width(v.type) == 1 else _scalar(v, memo)
+    return memo[order[-1]]
+
+
+def _scalar(v: Any, memo: dict[Any, Any]) -> Any:
+    """The scalar that the elements of ``v`` equal; ``memo`` has those of its operands."""
+    op = v.owner.operation
+    if op.name == "vector.broadcast":
+        return op.operands[0]
+    if op.name == "arith.constant":
+        one = ir.DenseElementsAttr(op.attributes["value"]).get_splat_value()
+        return arith.constant(one.type, one)
+    operands, attributes = [memo[x] for x in op.operands], dict(op.attributes.items())
+    return ir.Operation.create(op.name, [v.type.element_type], operands, attributes, loc=op.location).results[0]
+
+
+def known(v: Any) -> float | None:
+    """The number that all elements of ``v`` are known to be."""
+    memo: dict[Any, float | None] = {}
+    for x in postorder([v], _sources):
+        memo[x] = _number(x, [memo[y] for y in _sources(x)])
+    return memo[v]
+
+
+def _sources(v: Any) -> Sequence[Any]:
+    """What may tell the number that ``v`` is."""
+    if isinstance(v, ir.BlockArgument) or v.owner.operation.name not in ("vector.broadcast", "arith.select"):
+        return ()
+    return list(v.owner.operation.operands)
+
+
+def _number(v: Any, sources: Sequence[float | None]) -> float | None:
+    """The same of ``v`` alone, from what is known of its sources."""
+    if isinstance(v, ir.BlockArgument):
+        return None
+    op = v.owner.operation
+    if op.name == "arith.constant":
+        value = op.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr):
+            return float(value.value)
+        return float(value.get_splat_value().value) if value.is_splat else None
+    if op.name == "vector.broadcast":
+        return sources[0]
+    if op.name == "arith.select":
+        which, yes, no = sources
+        return yes if which or yes == no else no if which == 0 else None
+    return None
+
+
+def independent(region: Any, values: set[int]) -> set[int]:
+    """The same as in ``program/analysis/formulas.py``, of a combine in the IR."""
+    made, read = made_by(region)
+    return formulas.independent(made, values, read)

@@ -1,0 +1,203 @@
+"""The search for values that break a law of a monoid, the simplest first.
+
+A law is a pair of terms that must be equal. A NaN that infinities made (inf - inf) breaks none, unless they came from
+the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..program.graph import walk
+from ..program.numeric import Array
+from .comparison import Side, apart, is_float, rounds, same, traced, wider
+from .samples import Source, States, combined, own, unique
+
+Name = Literal["identity", "associativity", "commutativity", "idempotence"]
+Term = str | tuple["Term", "Term"]
+
+TERMS: dict[Name, tuple[tuple[Term, Term], ...]] = {
+    "identity": ((("e", "a"), "a"), (("a", "e"), "a")),
+    "associativity": (((("a", "b"), "c"), ("a", ("b", "c"))),),
+    "commutativity": ((("a", "b"), ("b", "a")),),
+    "idempotence": ((("a", "a"), "a"),),
+}
+"""What must be equal: ``e`` is the identity, a pair is combined."""
+VARIABLES: dict[Name, int] = {"identity": 1, "associativity": 3, "commutativity": 2, "idempotence": 1}
+PIECE = 1 << 16
+"""Tuples tried at a time."""
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a search goes.
+
+    Attributes:
+        exhaustive: sets of at most so many states are tried whole.
+        states: about how many states are tried of greater sets.
+        tries: at most so many tuples of them.
+    """
+
+    exhaustive: int
+    states: int
+    tries: int
+
+
+FULL, QUICK = Effort(256, 64, 1 << 24), Effort(8, 16, 1 << 11)
+SIMPLE = 12
+"""Tuples of so many of the simplest states are tried first."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Values that break a law.
+
+    Attributes:
+        values: the states, as Python numbers, or tuples of them.
+        left, right: what the two sides come to.
+        texts: both sides as calls of ``combine``.
+    """
+
+    values: tuple[Any, ...]
+    left: Any
+    right: Any
+    texts: tuple[str, str]
+
+    def __str__(self) -> str:
+        if self.texts[1] == _literal(self.right):
+            return f"{self.texts[0]} = {_literal(self.left)}, not {self.texts[1]}"
+        width = max(map(len, self.texts))
+        pairs = zip(self.texts, (self.left, self.right), strict=True)
+        return "\n".join(f"{text:<{width}} = {_literal(value)}" for text, value in pairs)
+
+
+class Search:
+    """The states of one monoid, and the search among them.
+
+    Attributes:
+        source: what the states come from.
+        states: the states, the simplest first.
+        complete: whether they are all there are.
+        alike: the values of the state that are the same in all of them, if that tells nothing: where they are not all
+            there are, or there is one.
+    """
+
+    def __init__(self, source: Source, effort: Effort) -> None:
+        self.source, self.most = source, effort.tries
+        graph = source.graph
+        with np.errstate(all="ignore"):
+            every = source.all(effort.exhaustive)
+            self.states = every or source.some(effort.states, np.random.default_rng(SEED))
+            self.complete = every is not None
+            self.table = self._table() if self.complete else None
+        same = tuple(i for i, s in enumerate(self.states) if len(unique([s])[0]) == 1)
+        self.alike = () if self.complete and len(self.states[0]) > 1 else same
+        self.exact = not any(rounds(e) for e in walk(graph.combine))
+
+    def search(self, law: Name) -> tuple[int, bool, Counterexample | None]:
+        """Tries, whether rounding explains differences, and the simplest counterexample found."""
+        n, tries, rounding = len(self.states[0]), 0, False
+        with np.errstate(all="ignore"):
+            for size in sorted({min(n, s) for s in (SIMPLE, n)}):  # among the simplest states first
+                for pair in TERMS[law]:
+                    tries = 0
+                    for index in _tuples(size, VARIABLES[law], self.most):
+                        broken, rounded = self._broken(pair, index)
+                        tries, rounding = tries + len(index[0]), rounding or rounded
+                        if broken.any():
+                            return tries, rounding, self._shown(pair, [i[broken] for i in index])
+        return tries, rounding, None
+
+    def _broken(self, pair: tuple[Term, Term], index: list[Array]) -> tuple[Array, bool]:
+        """Which tuples of states break a law, and whether some seem to, by rounding."""
+        if self.table is not None:
+            table, neutral = self.table, np.flatnonzero(self._neutral())[:1]
+            names = {"e": neutral, **dict(zip("abc", index, strict=False))}
+            sides = [_term(t, names, lambda x, y: table[x, y]) for t in pair]
+            return sides[0] != sides[1], False
+        differ = ~same(*(s.values for s in self._sides(pair, index, wide=False)))
+        if self.exact or not differ.any():
+            return differ, False
+        candidates = np.flatnonzero(differ)
+        chosen = [i[candidates] for i in index]
+        narrow, wide = self._sides(pair, chosen, wide=False), self._sides(pair, chosen, wide=True)
+        real = apart(narrow, wide)
+        differ[candidates] = real & ~self._infinite(chosen, wide)
+        return differ, not real.all()
+
+    def _table(self) -> Array:
+        """The number of the combined state for each two, which a complete set holds."""
+        n = len(self.states[0])
+        i, j = (g.reshape(-1) for g in np.indices((n, n)))
+        got = self.source.combine([s[i] for s in self.states], [s[j] for s in self.states])
+        number = {row: k for k, row in enumerate(zip(*(s.tolist() for s in self.states), strict=True))}
+        return np.array([number[row] for row in zip(*(s.tolist() for s in got), strict=True)]).reshape(n, n)
+
+    def _neutral(self) -> Array:
+        """Which of the states is the identity."""
+        return np.asarray(np.all([s == v for s, v in zip(self.states, self.source.identity, strict=True)], axis=0))
+
+    def _sides(self, pair: tuple[Term, Term], index: list[Array], *, wide: bool) -> list[Side]:
+        """Both sides of a law for tuples of states."""
+        n, kind = len(index[0]), wider if wide else own
+        named = {"e": [np.broadcast_to(v, n) for v in self.source.identity]}
+        named |= {name: [s[i] for s in self.states] for name, i in zip("abc", index, strict=False)}
+        types = self.source.graph.state
+        typed = {k: [v.astype(kind(t)) for v, t in zip(s, types, strict=True)] for k, s in named.items()}
+        known = {name: Side.of(s) for name, s in typed.items()}
+        if wide:
+            return [_term(t, known, lambda x, y: traced(self.source.graph, x, y)) for t in pair]
+        return [_term(t, known, lambda x, y: Side.of(combined(self.source.graph, x.values, y.values))) for t in pair]
+
+    def _infinite(self, index: list[Array], sides: Sequence[Side]) -> Array:
+        """Where infinities met that the caller's elements brought in, not the identity."""
+        floats = [s for s in self.states if s.dtype.kind not in "iub"]
+        brought = np.logical_or.reduce([np.isinf(s) for s in floats]) & ~self._neutral() if floats else np.array(False)
+        met = sides[0].invalid | sides[1].invalid
+        return np.asarray(met & np.logical_or.reduce([np.broadcast_to(brought, len(self.states[0]))[i] for i in index]))
+
+    def _shown(self, pair: tuple[Term, Term], index: list[Array]) -> Counterexample:
+        """The simplest of some counterexamples."""
+        best = int(np.argmin(sum(index)))
+        chosen = [i[best : best + 1] for i in index]
+        values = [_python([s[i] for s in self.states]) for i in chosen]
+        names = {"e": _python(self.source.identity), **dict(zip("abc", values, strict=False))}
+        left, right = (_python(s.values) for s in self._sides(pair, chosen, wide=False))
+        literals = {name: _literal(v) for name, v in names.items()}
+        texts = [_term(t, literals, lambda x, y: f"combine({x}, {y})") for t in pair]
+        return Counterexample(tuple(values), left, right, (texts[0], texts[1]))
+
+
+def _tuples(size: int, variables: int, most: int) -> Iterator[list[Array]]:
+    """Tuples of so many of ``size`` numbers, in pieces: all, or ``most`` of them evenly spread."""
+    total = size**variables
+    step = -(-total // most) | 1  # odd, so that it walks through all numbers where their count is even
+    for start in range(0, total, PIECE * step):
+        flat = np.arange(start, min(total, start + PIECE * step), step)
+        yield list(np.unravel_index(flat, (size,) * variables))
+
+
+def _term(term: Term, names: dict[str, Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """A term's value."""
+    if isinstance(term, str):
+        return names[term]
+    return combine(_term(term[0], names, combine), _term(term[1], names, combine))
+
+
+def _python(state: States) -> Any:
+    """One state as Python numbers: floats by the shortest decimal that their type reads back."""
+    values = tuple(float(str(v[0])) if is_float(v) else v[0].item() for v in state)
+    return values[0] if len(values) == 1 else values
+
+
+def _literal(value: Any) -> str:
+    """A state as Python would read it."""
+    if isinstance(value, tuple):
+        return f"({', '.join(_literal(v) for v in value)})"
+    special = isinstance(value, float) and not np.isfinite(value)
+    return f"float('{value}')" if special else repr(value)

@@ -1,0 +1,1 @@
+"""The choice of a plan for a geometry on a target."""

@@ -1,0 +1,1 @@
+"""Plans for particular layouts: each file says which it serves, and how."""

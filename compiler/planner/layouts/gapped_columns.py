@@ -1,0 +1,34 @@
+"""Columns cut out of wider rows: where the walk is by periods, rows are read as wide as they lie in memory.
+
+Between two rows of such columns lies a *gap*, so that these are no one run of elements, and begin anywhere. With the
+gap they are: what it holds is reduced like other columns, and nobody writes it. The lines that memory gives hold it
+anyway. The last row ends with its columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...plan.plan import Plan
+from ..task import Task
+
+DENSE = 3 / 4
+"""The part of a row, at least, that must be columns."""
+
+
+def laid(task: Task, plan: Plan) -> Task:
+    """``task`` as ``plan`` reads it: with the gaps as columns, where that makes periods."""
+    return (widened(task) if plan.walk == "period" else None) or task
+
+
+def widened(task: Task) -> Task | None:
+    """``task`` with the gap behind each row as columns; None where there is none, or a wide one."""
+    g, inputs = task.geometry, range(len(task.program.inputs))
+    if len(g.reduced) != 1 or not g.kept or g.repeats or g.gap or not inputs:
+        return None
+    inner, pitch = g.kept[-1], g.reduced[0].strides[0]
+    alike = all((inner.strides[i], g.reduced[0].strides[i]) == (1, pitch) for i in inputs)
+    if not alike or not DENSE * pitch <= inner.size < pitch:
+        return None
+    kept = (*g.kept[:-1], replace(inner, size=pitch))
+    return replace(task, geometry=replace(g, kept=kept, gap=pitch - inner.size))

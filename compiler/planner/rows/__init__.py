@@ -1,0 +1,1 @@
+"""Plans whose lanes lie along the reduced axis."""

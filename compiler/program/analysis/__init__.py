@@ -1,0 +1,1 @@
+"""What can be seen in a graph without running it: laws, operations, sums under an anchor, costs."""

@@ -1,0 +1,26 @@
+"""Which monoids an atomic instruction combines."""
+
+from __future__ import annotations
+
+from ..graph import MonoidGraph
+
+
+def exact(monoid: MonoidGraph) -> bool:
+    """Whether combining in any order gives the same bits and the hardware has the atomic: one integer operation."""
+    if len(monoid.state) != 1 or monoid.state[0].is_float or monoid.state[0].bits not in (32, 64):
+        return False
+    return operation(monoid) in ("add", "and", "or", "xor", "min", "max")
+
+
+def adds(monoid: MonoidGraph) -> bool:
+    """Whether the monoid is one float sum, for which the hardware has an atomic, of no fixed order."""
+    single = len(monoid.state) == 1 and monoid.state[0].is_float and monoid.state[0].bits in (32, 64)
+    return single and operation(monoid) == "add"
+
+
+def operation(monoid: MonoidGraph) -> str:
+    """The one operation that combines two states; nothing where there are several, or several values in a state."""
+    if len(monoid.state) > 1:
+        return ""
+    (e,) = monoid.combine
+    return e.op if {(a.op, a.value) for a in e.args} == {("param", 0), ("param", 1)} else ""

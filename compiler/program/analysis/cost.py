@@ -1,0 +1,45 @@
+"""What a combine costs, roughly, in instructions."""
+
+from __future__ import annotations
+
+import math
+
+from ..graph import Expr, MonoidGraph, Program, node, walk
+from .anchors import sums_of
+from .formulas import needed
+
+COST = {
+    "exp": 18, "exp2": 12, "log": 28, "log2": 36, "rsqrt": 16, "div": 8, "sqrt": 8, "floordiv": 20, "mod": 20,
+    "pow": 10, "ipow": 10, "expm1": 8, "log1p": 8, "sin": 8, "cos": 8, "tanh": 8, "erf": 8,
+    "log10": 8, "tan": 8, "asin": 8, "acos": 8, "atan": 8, "atan2": 8, "sinh": 8, "cosh": 8,
+}  # fmt: skip
+"""Operations that stand for several instructions; those of long code for a call; exp2 as of a bounded product."""
+
+
+def operations(monoid: MonoidGraph) -> int:
+    """Those of one combine; a combine that only picks a value counts as one.
+
+    Of an anchored monoid those that an element goes through: what joins anchors, and what sees its sums from one.
+    """
+    made = monoid.combine
+    terms = sums_of(made, node)
+    anchor = [e for k, e in enumerate(made) if k not in terms]
+    moved = [e for own in terms.values() for term in own for e in term]
+    nodes = needed(anchor, set(), node) | needed(moved, set(anchor), node)
+    added = sum(map(len, terms.values()))
+    return max(1, added + sum(COST.get(e.op, 1) for e in nodes if e.op != "const" and not _scales(e)))
+
+
+def _scales(e: Expr) -> bool:
+    """Whether ``e`` is a float times a power of two. These count as nothing.
+
+    Such are mostly weights, of which an access has one for all its elements, and what is halved against overflow.
+    """
+    factors = [a.value for a in e.args if a.op == "const"] if e.op == "mul" and e.dtype.is_float else []
+    return any(abs(math.frexp(f)[0]) == 0.5 for f in factors)  # type: ignore[arg-type]
+
+
+def lifted(program: Program) -> int:
+    """Those that make of an element what is combined; what it is widened to counts as nothing."""
+    made = walk(program.reduces[0].args)
+    return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == "element")

@@ -1,0 +1,62 @@
+"""Elementwise functions that are made of others: what NumPy, the Array API and PyTorch have beside these.
+
+Each has NumPy's meaning, with NaN, infinities and signs of zeros. Those that round more than once do so in f32 at the
+least.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from ..dtypes import BOOL, F32, F64
+from .functions import divide, exp, maximum, minimum, where
+from .trace import Sym, cast, constant, foreign, sym
+
+
+def abs(x: Any) -> Any:
+    """The absolute value; of the least integer that integer; of a complex number its modulus."""
+    return builtins.abs(x if foreign(x) else sym(x))
+
+
+def sign(x: Any) -> Sym:
+    """-1, 0 or 1 in the type of ``x``; NaN for NaN."""
+    x = sym(x)
+    if x.dtype == BOOL:
+        return x  # type: ignore[no-any-return]
+    found = cast(x > 0, x.dtype) if x.dtype.kind == "uint" else cast(x > 0, x.dtype) - cast(x < 0, x.dtype)
+    return where(x == x, found, x) if x.dtype.is_float else found
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Sym:
+    """``x`` within bounds, each of which may be left out: first not below ``low``, then not above ``high``."""
+    x = sym(x)
+    x = x if low is None else maximum(x, low)
+    return x if high is None else minimum(x, high)
+
+
+def isfinite(x: Any) -> Sym:
+    """Whether ``x`` is neither infinite nor NaN; true for integers."""
+    x = sym(x)
+    return builtins.abs(x) < math.inf if x.dtype.is_float else constant(True, BOOL)
+
+
+def square(x: Any) -> Any:
+    """``x * x``, rounded once."""
+    x = x if foreign(x) else sym(x)
+    return x * x
+
+
+def reciprocal(x: Any) -> Any:
+    """``1 / x``, correctly rounded; integers become f64."""
+    return 1.0 / x if foreign(x) else divide(1.0, x)
+
+
+def sigmoid(x: Any) -> Sym:
+    """1 / (1 + exp(-x)), the logistic function, within 3 ulp, also where the exponential overflows."""
+    x = sym(x)
+    t = x.dtype if x.dtype.is_float else F64
+    wide = cast(x, F32 if t.bits == 16 else t)
+    small = exp(-builtins.abs(wide))
+    return cast(where(wide >= 0, 1.0, small) / (1.0 + small), t)

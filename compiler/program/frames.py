@@ -1,0 +1,122 @@
+"""Whose frame is whose in a traceback: users see the lines of their own functions, and of ours only what they called.
+
+``WARPFOLD_TRACEBACK=full`` in the environment leaves tracebacks as they are.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from ..errors import Location, WarpfoldError, error
+from .closures import LIBRARIES
+from .trace import LIBRARY, caller
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_ROOT = Path(__file__).parents[2]
+_OURS = tuple(str(_ROOT / part) + os.sep for part in ("cli", "commands", "compiler", "passes", "runtime"))
+_LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
+_REMEDIES: tuple[tuple[type[Exception], str], ...] = (
+    (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
+    (LookupError, "indices and keys are Python's own here: the function is traced once, before there are elements"),
+    (ArithmeticError, "these are Python's numbers, computed while the function is traced; elements come later"),
+)
+_REMEDY = "the function runs once, on symbolic values: use operators and warpfold's functions on them"
+
+
+def shown(e: Exception) -> Exception:
+    """``e`` as the public function that caught it raises it: with a place, and without the frames between.
+
+    An exception without a code that no function of the user's raised is a fault of ours, and keeps all its frames.
+    """
+    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file == LIBRARY):
+        e.locate(caller() or e.location)  # a mistake that shows in a built-in function is its caller's
+    if os.environ.get("WARPFOLD_TRACEBACK") == "full" or not (isinstance(e, WarpfoldError) or users_line(e)):
+        return e
+    link: BaseException | None = e
+    while link is not None:
+        link.__traceback__ = _chained([t for t in _entries(link) if not _is_ours(t)])
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return e
+
+
+def outermost(function: Callable[P, R]) -> Callable[P, R]:
+    """``function``, from which exceptions come as ``shown`` makes them."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    return call
+
+
+class Tracing:
+    """Around the call of a user's function that is traced: what it raises is told with the user's line.
+
+    Coded errors without a place get one. Python's own keep their type, and say in a note that this was a trace.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, e: BaseException | None, __: object) -> None:
+        place = users_line(e) if isinstance(e, Exception) else None
+        if e is None or place is None:
+            return
+        if isinstance(e, WarpfoldError):
+            e.locate(e.location or place)
+        elif not any(n.startswith("WF241") for n in getattr(e, "__notes__", ())):
+            remedy = next((r for kind, r in _REMEDIES if isinstance(e, kind)), _REMEDY)
+            e.add_note(error("WF241", name=self.name, kind=type(e).__name__, remedy=remedy, where=place).render())
+
+
+def users_line(e: BaseException) -> Location | None:
+    """The innermost line of a user's function that ``e`` passed through below one of ours; None where there is none."""
+    found, below = None, False
+    for entry in _entries(e):
+        if _is_ours(entry):
+            below = True
+        elif below and _module(entry) not in _LIBRARIES:
+            found = entry
+    if found is None:
+        return None
+    file = found.tb_frame.f_code.co_filename
+    return Location(file, found.tb_lineno, linecache.getline(file, found.tb_lineno))
+
+
+def _entries(e: BaseException) -> Iterator[TracebackType]:
+    entry = e.__traceback__
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _chained(entries: list[TracebackType]) -> TracebackType | None:
+    """A traceback of these entries alone."""
+    made: TracebackType | None = None
+    for t in reversed(entries):
+        made = TracebackType(made, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return made
+
+
+def _is_ours(entry: TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(_OURS) or entry.tb_frame.f_code.co_filename == _INIT
+
+
+_INIT = str(_ROOT / "__init__.py")
+
+
+def _module(entry: TracebackType) -> str:
+    return str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]

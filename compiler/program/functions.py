@@ -1,0 +1,232 @@
+"""Elementwise functions of traced values: what a reduction's own code is written with, beside Python's operators.
+
+Functions that are real for integers take them as f64. They are within the stated ulps for every f32 and f64, the same
+bits on every machine; half types are computed in f32 and rounded once. ``fast=True`` takes the GPU's approximation of
+f32 (and half types), which differs between machines: within 2 ulp for ``divide``, ``sqrt``, ``rsqrt`` and ``exp2``, and
+for ``exp`` near zero; off by some 2^-22 for ``log`` and ``log2`` near 1, by 2^-20 for ``sin`` and ``cos`` up to pi; to
+11 bits for ``tanh`` (from sm_80 on). On f64 it changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from ..dtypes import BOOL, F32, F64, DType
+from ..errors import error
+from .names import dtype
+from .trace import Sym, caller, cast, constant, foreign, node, pair, promote, sym
+
+
+def where(condition: Any, a: Any, b: Any) -> Sym:
+    """``a`` where ``condition`` holds, else ``b``: the branch-free ``if`` of a traced function."""
+    if foreign(a, b):
+        from .complexes import choose
+
+        return choose(cast(condition, BOOL), a, b)  # type: ignore[return-value]
+    x, y = pair(a, b)
+    return node("where", x.dtype, cast(condition, BOOL), x, y)
+
+
+def minimum(a: Any, b: Any) -> Sym:
+    """The lesser; NaN if either is NaN; -0 is less than +0."""
+    x, y = pair(a, b)
+    return x & y if x.dtype == BOOL else node("min", x.dtype, x, y)
+
+
+def maximum(a: Any, b: Any) -> Sym:
+    """The greater; NaN if either is NaN; +0 is greater than -0."""
+    x, y = pair(a, b)
+    return x | y if x.dtype == BOOL else node("max", x.dtype, x, y)
+
+
+def _alike(*values: Any) -> list[Sym]:
+    """All values in their common type; Python numbers are weak."""
+    types = [v.dtype for v in values if isinstance(v, Sym)]
+    syms = [sym(v, reduce(promote, types) if types else None) for v in values]
+    t = reduce(promote, [s.dtype for s in syms])
+    return [cast(s, t) for s in syms]
+
+
+def _float_function(op: str, x: Any, fast: bool = False) -> Sym:
+    """A function of a float; integers become f64."""
+    x = sym(x)
+    x = x if x.dtype.is_float else cast(x, F64)
+    return node(op, x.dtype, x, value=_speed(fast, x.dtype))
+
+
+def _speed(fast: bool, t: DType) -> str | None:
+    """What a node holds to be computed by an approximation; f64 has none.
+
+    Raises:
+        TraceError: WF216 when ``fast`` is no bool.
+    """
+    if not isinstance(fast, bool):
+        raise error("WF216", found=repr(fast), where=caller())
+    return "fast" if fast and t != F64 else None
+
+
+def fma(a: Any, b: Any, c: Any) -> Sym:
+    """``a * b + c``, rounded once; integers, where nothing rounds, are multiplied and added.
+
+    With it the rounding error of a product is computed exactly: ``fma(a, b, -(a * b))``.
+    """
+    x, y, z = _alike(a, b, c)
+    return node("fma", x.dtype, x, y, z) if x.dtype.is_float else x * y + z
+
+
+def bitcast(x: Any, to: object) -> Sym:
+    """The bits of ``x`` read as a value of type ``to``, which has as many.
+
+    Raises:
+        TraceError: WF215 when the types have different widths.
+    """
+    value, t = sym(x), dtype(to)
+    if value.dtype == t:
+        return value
+    if value.dtype.bits != t.bits:
+        widths = {"found": value.dtype.bits, "expected": t.bits}
+        raise error("WF215", source=value.dtype.name, target=t.name, where=caller(), **widths)
+    return node("bitcast", t, value)
+
+
+def divide(x: Any, y: Any, *, fast: bool = False) -> Sym:
+    """``x / y``, correctly rounded; integers become f64."""
+    a, b = pair(x, y)
+    quotient = a / b
+    value = _speed(fast, quotient.dtype)
+    return Sym(replace(quotient.expr, value=value)) if quotient.dtype == F32 else quotient
+
+
+def sqrt(x: Any, *, fast: bool = False) -> Sym:
+    """Square root, correctly rounded."""
+    return _float_function("sqrt", x, fast)
+
+
+def rsqrt(x: Any, *, fast: bool = False) -> Sym:
+    """1 / sqrt(x), within 1.5 ulp."""
+    return _float_function("rsqrt", x, fast)
+
+
+def exp(x: Any, *, fast: bool = False) -> Sym:
+    """The exponential, within 1 ulp."""
+    return _float_function("exp", x, fast)
+
+
+def exp2(x: Any, *, fast: bool = False) -> Sym:
+    """Two to the power of ``x``, within 1 ulp."""
+    return _float_function("exp2", x, fast)
+
+
+def log(x: Any, *, fast: bool = False) -> Sym:
+    """The natural logarithm, within 1 ulp."""
+    return _float_function("log", x, fast)
+
+
+def log2(x: Any, *, fast: bool = False) -> Sym:
+    """The logarithm to base two, within 1 ulp."""
+    return _float_function("log2", x, fast)
+
+
+def sin(x: Any, *, fast: bool = False) -> Sym:
+    """The sine of an angle in radians, within 1 ulp for angles of any size."""
+    return _float_function("sin", x, fast)
+
+
+def cos(x: Any, *, fast: bool = False) -> Sym:
+    """The cosine of an angle in radians, within 1 ulp for angles of any size."""
+    return _float_function("cos", x, fast)
+
+
+def tanh(x: Any, *, fast: bool = False) -> Sym:
+    """The hyperbolic tangent, within 2 ulp."""
+    return _float_function("tanh", x, fast)
+
+
+def expm1(x: Any) -> Sym:
+    """exp(x) - 1, within 2 ulp also near zero."""
+    return _float_function("expm1", x)
+
+
+def log1p(x: Any) -> Sym:
+    """log(1 + x), within 1 ulp also near zero."""
+    return _float_function("log1p", x)
+
+
+def erf(x: Any) -> Sym:
+    """The error function, within 2 ulp."""
+    return _float_function("erf", x)
+
+
+def log10(x: Any) -> Sym:
+    """The logarithm to base ten, within 1 ulp; exact for powers of ten."""
+    return _float_function("log10", x)
+
+
+def tan(x: Any) -> Sym:
+    """The tangent of an angle in radians, within 1 ulp for angles of any size."""
+    return _float_function("tan", x)
+
+
+def asin(x: Any) -> Sym:
+    """The angle from -pi/2 to pi/2 whose sine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+    return _float_function("asin", x)
+
+
+def acos(x: Any) -> Sym:
+    """The angle from 0 to pi whose cosine is ``x``, within 2 ulp; NaN beyond -1 and 1."""
+    return _float_function("acos", x)
+
+
+def atan(x: Any) -> Sym:
+    """The angle from -pi/2 to pi/2 whose tangent is ``x``, within 1 ulp."""
+    return _float_function("atan", x)
+
+
+def atan2(y: Any, x: Any) -> Sym:
+    """The angle from -pi to pi of the point (x, y), within 1 ulp; signs of zeros and infinities count, as in C."""
+    a, b = pair(y, x)
+    t = a.dtype if a.dtype.is_float else F64
+    return node("atan2", t, cast(a, t), cast(b, t))
+
+
+def sinh(x: Any) -> Sym:
+    """The hyperbolic sine, within 2 ulp."""
+    return _float_function("sinh", x)
+
+
+def cosh(x: Any) -> Sym:
+    """The hyperbolic cosine, within 2 ulp."""
+    return _float_function("cosh", x)
+
+
+def round(x: Any) -> Sym:
+    """The nearest integer, of two the even one; integers are returned as they are."""
+    x = sym(x)
+    return node("round", x.dtype, x) if x.dtype.is_float else x
+
+
+def floor(x: Any) -> Sym:
+    """The greatest integer not above ``x``; integers are returned as they are."""
+    x = sym(x)
+    return node("floor", x.dtype, x) if x.dtype.is_float else x
+
+
+def ceil(x: Any) -> Sym:
+    """The least integer not below ``x``; integers are returned as they are."""
+    x = sym(x)
+    return node("ceil", x.dtype, x) if x.dtype.is_float else x
+
+
+def isnan(x: Any) -> Sym:
+    """Whether ``x`` is NaN; false for integers."""
+    x = sym(x)
+    return x != x if x.dtype.is_float else constant(False, BOOL)
+
+
+def isinf(x: Any) -> Sym:
+    """Whether ``x`` is an infinity; false for integers."""
+    x = sym(x)
+    return abs(x) == math.inf if x.dtype.is_float else constant(False, BOOL)

@@ -1,0 +1,198 @@
+"""The expression graph: what tracing a reduction gives. Immutable, hashable, pure Python.
+
+An ``Expr`` is one value of a tensor program. Its *space* says where it lives: ``element`` (one value per element of
+the input arrays), ``kept`` (one per element of the result) or ``scalar`` (one in all: constants and the count).
+The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..dtypes import DType
+from ..errors import Location
+from ..lazy import lazy
+from .analysis.formulas import Node, independent
+
+Space = Literal["scalar", "kept", "element"]
+_ORDER: tuple[Space, ...] = ("scalar", "kept", "element")
+
+
+def widest(spaces: Iterator[Space]) -> Space:
+    """The space of an elementwise result: that of its widest argument."""
+    return max(spaces, key=_ORDER.index, default="scalar")
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """One node.
+
+    Attributes:
+        op: ``input``, ``param``, ``const``, ``iota``, ``count``, ``reduce``, ``result`` or an elementwise operation.
+        args: the nodes it reads.
+        dtype: the element type of its value (of the first value, for ``reduce``).
+        space: where the value lives.
+        value: a constant's value, an input's or parameter's number, a reduce's ``Monoid``, a result's position;
+            ``"fast"`` for a function that is to be approximated.
+        where: the user's line that made it; not part of the digest.
+        chosen: whether the user named its type; not part of the digest.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    dtype: DType
+    space: Space
+    value: object = None
+    where: Location | None = None
+    chosen: bool = False
+    digest: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        own = self.value.digest if isinstance(self.value, MonoidGraph) else repr(self.value)
+        text = "|".join((self.op, self.dtype.name, self.space, own, *(a.digest for a in self.args)))
+        object.__setattr__(self, "digest", hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        """The node alone: written out, a value that is used twice on each of n lines would stand there 2^n times."""
+        value = "" if self.value is None else f" {self.value!r}"
+        return f"<Expr {self.op}{value} of {len(self.args)}, {self.dtype.name}, {self.space}, {self.digest[:8]}>"
+
+    def __reduce__(self) -> Any:
+        """The nodes below it in a row: one inside the other, pickling them would exceed Python's stack."""
+        nodes = list(walk((self,)))
+        places = {e.digest: i for i, e in enumerate(nodes)}
+        return _rebuilt, (
+            [(e.op, [places[a.digest] for a in e.args], e.dtype, e.space, e.value, e.where) for e in nodes],
+        )
+
+
+def _rebuilt(rows: list[tuple[str, list[int], DType, Space, object, Location | None]]) -> Expr:
+    """The last of the nodes that were pickled."""
+    nodes: list[Expr] = []
+    for op, args, dtype, space, value, where in rows:
+        nodes.append(Expr(op, tuple(nodes[i] for i in args), dtype, space, value, where))
+    return nodes[-1]
+
+
+@dataclass(frozen=True)
+class MonoidGraph:
+    """A monoid specialised to the types of its state.
+
+    Attributes:
+        name: what messages call it.
+        state: the dtype of each value of the state, n of them.
+        identity: one constant per value.
+        combine: n expressions over 2n ``param`` nodes: the left state's values, then the right state's.
+        commutative: whether operands may be swapped; when False, plans keep the order of the elements.
+        has_identity: False when the identity is only padding (the least int, say), so that an empty reduction is an
+            error and not that value.
+    """
+
+    name: str
+    state: tuple[DType, ...]
+    identity: tuple[float | int | bool, ...]
+    combine: tuple[Expr, ...]
+    commutative: bool
+    has_identity: bool
+
+    @property
+    def digest(self) -> str:
+        """Names the structure of the combine, its identity and its flags (not the monoid's name).
+
+        ``any`` and ``max`` of bools differ only in ``has_identity``, and only one of them may reduce nothing.
+        """
+        parts = (*(t.name for t in self.state), repr(self.identity), *(e.digest for e in self.combine))
+        text = "|".join((*parts, str(self.commutative), str(self.has_identity)))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole tensor program: element types of its input arrays, and its results.
+
+    Attributes:
+        name: what kernels and messages call it.
+        inputs: the dtype of each input array.
+        outputs: one expression per result array; all live in the ``kept`` space.
+        where: where its function is defined; not part of the digest.
+    """
+
+    name: str
+    inputs: tuple[DType, ...]
+    outputs: tuple[Expr, ...]
+    where: Location | None = field(default=None, compare=False)
+
+    @lazy
+    def digest(self) -> str:
+        """The heart of the cache key."""
+        parts = (*(t.name for t in self.inputs), *(e.digest for e in self.outputs))
+        return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
+
+    @lazy
+    def reduces(self) -> tuple[Expr, ...]:
+        """Every ``reduce`` node, operands before users."""
+        return tuple(e for e in walk(self.outputs) if e.op == "reduce")
+
+    @property
+    def monoid(self) -> MonoidGraph:
+        """The monoid of the program's one reduction."""
+        graph = self.reduces[0].value
+        assert isinstance(graph, MonoidGraph)
+        return graph
+
+    @lazy
+    def shared(self) -> frozenset[int]:
+        """Which values of a state no element has a part in, such as a count: an access has one for all its elements."""
+        lifts = enumerate(self.reduces[0].args)
+        found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
+        return frozenset(independent(self.monoid.combine, found, node))
+
+    @lazy
+    def uses_index(self) -> bool:
+        """Whether elements are numbered anywhere (argmin and the like)."""
+        return any(e.op == "iota" for e in walk(self.outputs))
+
+    @lazy
+    def uses_count(self) -> bool:
+        """Whether the number of reduced elements is asked for anywhere (a mean's divisor)."""
+        return any(e.op == "count" for e in walk(self.outputs))
+
+
+def walk(roots: tuple[Expr, ...]) -> Iterator[Expr]:
+    """Every node below ``roots`` once, operands before users."""
+    seen: set[str] = set()
+    stack = [(e, False) for e in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node.digest not in seen:
+            seen.add(node.digest)
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+
+
+def rewrite(roots: tuple[Expr, ...], swapped: dict[str, Expr]) -> tuple[Expr, ...]:
+    """``roots`` with every node whose digest is in ``swapped`` replaced, and all above it made anew."""
+    found: dict[str, Expr] = {}
+    for e in walk(roots):
+        own = swapped.get(e.digest)
+        args = tuple(found[a.digest] for a in e.args)
+        found[e.digest] = own or (e if args == e.args else Expr(e.op, args, e.dtype, e.space, e.value, e.where))
+    return tuple(found[r.digest] for r in roots)
+
+
+def node(e: Expr) -> Node:
+    """``e`` as ``program/analysis/formulas.py`` sees it."""
+    if e.op == "param":
+        return Node("param", (), e.value)  # type: ignore[arg-type]
+    return Node(e.op if e.op in ("add", "mul", "fma") else f"{e.op} {e.value!r} {e.dtype.name}", e.args)

@@ -1,0 +1,483 @@
+"""warpfold's own monoids and the tensor programs around them: plain uses of ``monoid`` and ``fold``, nothing special.
+
+Every function here is what the public one of the same name traces. Keyword parameters are those of the public function,
+baked into the program.
+
+Sources: Welford's parallel update is Chan, Golub, LeVeque (1979), eq. 2.1; the online log-sum-exp pair is Milakov and
+Gimelshein, "Online normalizer calculation for softmax" (2018); the compensated sum adds the errors found by D. Knuth's
+TwoSum, and the product's by a fused multiply-add, as in Ogita, Rump, Oishi, "Accurate sum and dot product" (2005).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator, compute, floating
+from ..dtypes import dtype as as_dtype
+from ..errors import error
+from .fold import count, fold, index, leaving_out, not_a_number, sums_fit, within
+from .functions import bitcast, exp2, fma, isinf, isnan, log, maximum, minimum, sqrt, where
+from .monoid import Monoid, monoid
+from .trace import Sym, cast, foreign
+
+
+# --- monoids -------------------------------------------------------------------------------------------------------
+@monoid(identity=0)
+def SUM(a: Any, b: Any) -> Any:
+    return a + b
+
+
+@monoid(identity=1)
+def PROD(a: Any, b: Any) -> Any:
+    return a * b
+
+
+@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
+def MIN(a: Any, b: Any) -> Any:
+    return minimum(a, b)
+
+
+@monoid(identity=lambda t: t.lowest, has_identity=False, idempotent=True)
+def MAX(a: Any, b: Any) -> Any:
+    return maximum(a, b)
+
+
+@monoid(identity=False, idempotent=True)
+def ANY(a: Any, b: Any) -> Any:
+    return a | b
+
+
+@monoid(identity=True, idempotent=True)
+def ALL(a: Any, b: Any) -> Any:
+    return a & b
+
+
+def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, Sym]) -> tuple[Sym, Sym]:
+    """The better of two (value, index) pairs: NaN before any number, then the better value, then the lower index."""
+    (x, i), (y, j) = a, b
+    wins, ties = better(x, y), x == y
+    if x.dtype.is_float:
+        wins, ties = wins | isnan(x), ties | (isnan(x) & isnan(y))
+    takes = where(ties, i < j, wins)
+    return where(takes, x, y), where(takes, i, j)
+
+
+def _ordered(x: Any) -> Sym:
+    """``x`` in a type whose values have an order in the IR's terms: a bool as a byte, else a whole register."""
+    return cast(x, U8 if _real(x).dtype == BOOL else compute(x.dtype))
+
+
+@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True)
+def ARGMIN(a: Any, b: Any) -> Any:
+    return _first(lambda x, y: x < y, a, b)
+
+
+@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True)
+def ARGMAX(a: Any, b: Any) -> Any:
+    return _first(lambda x, y: x > y, a, b)
+
+
+@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
+def PLACED(a: Any, b: Any) -> Any:
+    """A rank and a place as one integer: ``_found``."""
+    return minimum(a, b)
+
+
+def _single(x: Any) -> tuple[Any, Any, Any]:
+    wide = cast(x, accumulator(floating(_real(x).dtype)))
+    return 1, wide, 0
+
+
+@monoid(identity=(0, 0, 0), lift=_single, finish=lambda n, m, s: {"count": n, "mean": m, "squares": s})
+def WELFORD(a: Any, b: Any) -> Any:
+    """State (count, mean, sum of squared deviations from the mean)."""
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    twice = where(n == 0, 0.0, nb / n) * 2.0
+    # Half the difference of two numbers does not overflow: so the mean of numbers is one, and only an infinity or NaN
+    # among the elements makes another. The weight comes first: beside an empty state it is 0, and the square of a great
+    # mean alone would overflow.
+    half = fma(mb, 0.5, ma * -0.5)
+    return n, fma(half, twice, ma), fma(half * (na * twice * 2.0), half, sa + sb)
+
+
+@monoid(identity=(-math.inf, 0))
+def LOGSUMEXP(a: Any, b: Any) -> Any:
+    """State (greatest exponent, sum of exponentials relative to it)."""
+    (ma, sa), (mb, sb) = a, b
+    # of f64, whose maximum takes a dozen instructions, the sign of a zero may get lost
+    m = maximum(ma, mb) if ma.dtype.bits == 32 else where((ma > mb) | isnan(ma), ma, mb)
+    base = where(m == -math.inf, 0.0, minimum(m, _LARGEST[m.dtype.bits]))
+    # an infinity is not below the largest number; below the greatest by 87 even 2^64 elements are lost beside one
+    ea, eb = (exp2(maximum(minimum(x - base, 1e-30), -87.0) * math.log2(math.e)) for x in (ma, mb))
+    return m, sa * ea + sb * eb
+
+
+_LARGEST = {32: (2.0 - 2.0**-23) * 2.0**127, 64: (2.0 - 2.0**-52) * 2.0**1023}
+"""The largest number of a float format, by its bits."""
+
+
+@monoid(identity=(0, 0))
+def COMPENSATED(a: Any, b: Any) -> Any:
+    """State (sum, what rounding lost): the error of each addition is found exactly and summed beside it."""
+    (sa, ca), (sb, cb) = a, b
+    s = sa + sb
+    back = s - sa
+    lost = (sa - (s - back)) + (sb - back)
+    return s, ca + cb + lost
+
+
+@monoid(identity=0, idempotent=True)
+def UNION(a: Any, b: Any) -> Any:
+    """A set as bits."""
+    return a | b
+
+
+# --- what the functions share --------------------------------------------------------------------------------------
+def _real(x: Any, lack: str = "order") -> Any:
+    """``x``, which must be real to have an order, or what else complex numbers ``lack`` here.
+
+    Raises:
+        TraceError: WF225 for complex numbers.
+    """
+    if foreign(x):
+        raise error("WF225", dtype=x.dtype.name, lack=lack)
+    return x
+
+
+def _kind(dtype: object, default: DType) -> DType:
+    return as_dtype(dtype) if dtype is not None else default
+
+
+def _widened(x: Any, dtype: object, accumulate: object) -> Any:
+    """``x`` in the type in which it is added up: of truth values that were asked for, whether it is not zero."""
+    t = _kind(dtype, x.dtype)
+    return cast(cast(x, BOOL) if t == BOOL else x, _wide(t, accumulate, pair=foreign(x)))
+
+
+def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
+    """The type in which ``t`` is added up; of a complex ``pair`` with parts of the type that was asked for.
+
+    Raises:
+        ArgumentError: WF152 when that is of a lesser kind.
+    """
+    if accumulate in (None, "compensated"):
+        return accumulator(t)
+    wide = as_dtype(accumulate)
+    fractions = wide.is_float or pair
+    if wide.kind == "bool" or (wide.kind == "complex" and not pair) or (t.is_float and not fractions):
+        raise error("WF152", dtype=t, accumulate=wide)
+    return (C64 if wide == F32 else C128) if pair and wide.is_float else wide
+
+
+def _sum_type(x: Any, dtype: object) -> DType:
+    """The type of a sum: floats keep theirs, others widen to 64 bits."""
+    return _kind(dtype, x.dtype if x.dtype.is_float or foreign(x) else accumulator(x.dtype))
+
+
+def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> Any:
+    """The sum of ``x``, with what its making ``lost`` when sums are compensated."""
+    if accumulate != "compensated" or not (foreign(x) or x.dtype.is_float):
+        return fold(SUM, x, initial=initial)
+    s, c = fold(COMPENSATED, x, cast(lost, x.dtype), initial=None if initial is None else (initial, 0))
+    return type(s)(_corrected(s.real, c.real), _corrected(s.imag, c.imag)) if foreign(s) else _corrected(s, c)
+
+
+def _corrected(s: Sym, c: Sym) -> Sym:
+    """The sum with its error, which is no number beside an infinite sum."""
+    return where(abs(s) < math.inf, s + c, s)
+
+
+def _products(x: Any, y: Any, accumulate: object) -> Any:
+    """The sum of x y; compensated, with the rounding errors of the products."""
+    p = x * y
+    lost = 0 if foreign(p) or not p.dtype.is_float else fma(x, y, -p)
+    return _total(p, accumulate, lost)
+
+
+def _plain(name: str, accumulate: object) -> None:
+    """Refuses compensation where no sum is.
+
+    Raises:
+        ArgumentError: WF137.
+    """
+    if accumulate == "compensated":
+        raise error("WF137", name=name)
+
+
+def _adds_exactly(t: DType) -> bool:
+    """Whether elements of ``t`` are integers so short that 64 bits hold their sum."""
+    return t.kind in ("bool", "int", "uint") and t.bits <= 16 and sums_fit()
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
+    """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
+    result = _sum_type(x, dtype)
+    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=within(SUM, initial, result)), result)
+
+
+def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
+    """The product; integers and bools widen to 64 bits, halves accumulate in f32."""
+    _plain("prod", accumulate)
+    result = _sum_type(x, dtype)
+    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=within(PROD, initial, result)), result)
+
+
+def min(x: Any, *, initial: Any = None) -> Sym:
+    """The least element; NaN if any is NaN."""
+    return cast(fold(MIN, cast(x, compute(_real(x).dtype)), initial=within(MIN, initial, x.dtype)), x.dtype)
+
+
+def max(x: Any, *, initial: Any = None) -> Sym:
+    """The greatest element; NaN if any is NaN."""
+    return cast(fold(MAX, cast(x, compute(_real(x).dtype)), initial=within(MAX, initial, x.dtype)), x.dtype)
+
+
+def minmax(x: Any) -> dict[str, Sym]:
+    """The least and the greatest element, from one read."""
+    return {"min": min(x), "max": max(x)}
+
+
+def ptp(x: Any) -> Sym:
+    """The greatest element less the least; integers wrap around as NumPy's do."""
+    found: Sym = max(x) - min(x)
+    return found
+
+
+def argmin(x: Any) -> Sym:
+    """Where the least element is: the first of equals, the first NaN if there is any."""
+    return _found(x, ARGMIN)[1]
+
+
+def argmax(x: Any) -> Sym:
+    """Where the greatest element is: the first of equals, the first NaN if there is any."""
+    return _found(x, ARGMAX)[1]
+
+
+_SIGN = -(1 << 31)
+"""The sign bit of 32."""
+
+
+def _found(x: Any, m: Monoid) -> tuple[Sym, Sym]:
+    """The element that ``m``, ARGMIN or ARGMAX, finds, and its number.
+
+    Where both fit in 32 bits, they are one integer, the least of which is the answer: above the number a rank, which
+    falls with the element for ARGMAX and grows with it for ARGMIN. So a combine is one operation.
+    """
+    value, number = _ordered(x), index()
+    if compute(value.dtype).bits > 32 or number.dtype.bits > 32:
+        best, at = fold(m, value, number)
+        return cast(best, x.dtype), cast(at, I64)
+    falls = m is ARGMAX
+    best = fold(PLACED, cast(_rank(value, falls), I64) << 32 | cast(bitcast(number, U32), I64))
+    return cast(_of_rank(cast(best >> 32, I32), value.dtype, falls), x.dtype), cast(cast(best, U32), I64)
+
+
+def _rank(x: Sym, falls: bool) -> Sym:
+    """A 32-bit integer in the order of ``x``, or against it; the least for NaN, one for both zeros."""
+    if x.dtype.is_float:
+        bits = bitcast(x + 0.0 if falls else 0.0 - x, I32)  # of a sum: never -0 here, and 0x7fffffff for any NaN
+        return bits ^ (~(bits >> 31) | _SIGN)  # from a sign and a magnitude to a complement
+    wide = cast(x, compute(x.dtype))
+    bits = bitcast(wide, I32) ^ _SIGN if x.dtype.kind == "uint" else wide
+    return ~bits if falls else bits
+
+
+def _of_rank(rank: Sym, t: DType, falls: bool) -> Sym:
+    """The element of type ``t`` with this rank."""
+    if t.is_float:
+        x = bitcast(rank ^ (rank >> 31 | _SIGN), F32)
+        return x if falls else 0.0 - x
+    bits = ~rank if falls else rank
+    return cast(bitcast(bits ^ _SIGN, U32), t) if t.kind == "uint" else bits
+
+
+def any(x: Any) -> Sym:
+    """Whether some element is not zero."""
+    found: Sym = fold(ANY, cast(x, BOOL))
+    return found
+
+
+def all(x: Any) -> Sym:
+    """Whether no element is zero."""
+    found: Sym = fold(ALL, cast(x, BOOL))
+    return found
+
+
+def count_nonzero(x: Any) -> Sym:
+    """How many elements are not zero."""
+    found: Sym = fold(SUM, cast(cast(x, BOOL), I64))
+    return found
+
+
+def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
+    """The arithmetic mean; of integers in f64, of halves accumulated in f32; of nothing NaN.
+
+    Integers of up to 16 bits, fewer than 2^47 of them, are added up without rounding.
+    """
+    result = _kind(dtype, floating(x.dtype))
+    exact = result.is_float and accumulate in (None, "compensated") and _adds_exactly(x.dtype)
+    total = _total(_widened(x, accumulator(x.dtype) if exact else result, accumulate), accumulate)
+    quotient = cast(total, accumulator(result)) if exact else total
+    return cast(quotient / count(quotient.real.dtype if foreign(quotient) else quotient.dtype), result)
+
+
+def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
+    """(count, mean, squares) in the type of accumulation, and the type of the results.
+
+    Beside an infinity the mean of Welford's update is infinite or NaN, as the tree has it, and nowhere else. The
+    squares are then NaN, and the mean is the sum over the count, as everywhere but where that of numbers overflows.
+    """
+    _plain(name, accumulate)
+    result = _kind(dtype, floating(_real(x, name).dtype))
+    wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
+    n = count(wide.dtype)
+    _, m, squares = fold(WELFORD, 1, wide, 0)
+    average, finite = fold(SUM, wide) / n, abs(m) < math.inf
+    overflows = finite & ~(abs(average) < math.inf) & (n > 0)
+    return n, where(overflows, m, average), where(finite, squares, math.nan), result
+
+
+def _variance(n: Any, squares: Any, correction: float) -> Any:
+    """The squares over the divisor, which a negative correction leaves positive where there are no elements."""
+    least = correction if correction > 0 else 0.0
+    return where(n > least, squares / (n - correction), math.nan)
+
+
+def var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
+    """The variance with divisor ``count - correction``, by Welford's update; NaN where the divisor is not positive."""
+    n, _, squares, result = _moments(x, dtype, accumulate, "var")
+    return cast(_variance(n, squares, correction), result)
+
+
+def std(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> Sym:
+    """The standard deviation: the square root of ``var``."""
+    n, _, squares, result = _moments(x, dtype, accumulate, "std")
+    return cast(sqrt(_variance(n, squares, correction)), result)
+
+
+def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulate: object = None) -> dict[str, Sym]:
+    """The mean and the variance, from one read."""
+    n, average, squares, result = _moments(x, dtype, accumulate, "mean_var")
+    return {"mean": cast(average, result), "var": cast(_variance(n, squares, correction), result)}
+
+
+def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
+    """The vector norm of any order: 2, 1, 0 (how many are not zero), inf, -inf, or any p: (sum of |x|^p)^(1/p)."""
+    wide = _widened(x, floating(x.dtype), accumulate)
+    result = x.dtype.part if foreign(x) else floating(x.dtype)
+    if ord == 2 and foreign(wide):
+        # an infinite part makes the number infinite, whatever the other one is: as abs has it, so in each square
+        real, imag = where(isinf(wide.imag), math.inf, wide.real), where(isinf(wide.real), math.inf, wide.imag)
+        return cast(sqrt(_products(real, real, accumulate) + _products(imag, imag, accumulate)), result)
+    if ord == 2:
+        return cast(sqrt(_products(wide, wide, accumulate)), result)
+    if ord == 0:
+        return cast(count_nonzero(x), result)
+    size = abs(wide)
+    if abs(ord) == math.inf:
+        return cast(fold(MAX if ord > 0 else MIN, size), result)
+    if ord == 1:
+        return cast(_total(size, accumulate), result)
+    return cast(_total(size ** float(ord), accumulate) ** (1.0 / ord), result)
+
+
+def logsumexp(x: Any) -> Sym:
+    """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
+    wide = cast(x, accumulator(floating(_real(x).dtype)))
+    m, s = fold(LOGSUMEXP, wide, 1)
+    return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
+
+
+def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:
+    """The sum of the products of two arrays' elements, the first's conjugate where it is complex."""
+    return _dot(x.conjugate() if foreign(x) else x, y, accumulate)
+
+
+def dot(x: Any, y: Any, *, accumulate: object = None) -> Any:
+    """The sum of the products of two arrays' elements."""
+    return _dot(x, y, accumulate)
+
+
+def _dot(x: Any, y: Any, accumulate: object) -> Any:
+    result = (x * y).dtype  # the promoted type: as in NumPy, integers do not widen
+    wide = _wide(result, accumulate, pair=result.kind == "complex")
+    if result == BOOL:
+        return any(x & y)
+    return cast(_products(cast(x, wide), cast(y, wide), accumulate), result)
+
+
+def allclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Sym:
+    """Whether |x - y| <= atol + rtol |y| for all elements; infinities are close to themselves only."""
+    wide = accumulator(floating((x * y).dtype))
+    a, b = cast(x, wide), cast(y, wide)
+    near = (abs(a - b) <= atol + rtol * abs(b)) & (abs(b) < math.inf)
+    close = near | (a == b)
+    if equal_nan:
+        close = close | ((a != a) & (b != b))
+    found: Sym = fold(ALL, close)
+    return found
+
+
+def array_equal(x: Any, y: Any, *, equal_nan: bool = False) -> Sym:
+    """Whether all elements are equal."""
+    same = x == y
+    if equal_nan:
+        same = same | ((x != x) & (y != y))
+    found: Sym = fold(ALL, same)
+    return found
+
+
+def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
+    """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
+    (low, at_low), (high, at_high) = _found(x, ARGMIN), _found(x, ARGMAX)
+    n, average, squares, result = _moments(x, None, None, "describe")
+    variance = _variance(n, squares, correction)
+    return {
+        "count": count(I64),
+        "nonzero": count_nonzero(x),
+        "min": low,
+        "max": high,
+        "argmin": at_low,
+        "argmax": at_high,
+        "mean": cast(average, result),
+        "var": cast(variance, result),
+        "std": cast(sqrt(variance), result),
+        "norm": norm(x),
+    }
+
+
+def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of the elements that are numbers."""
+
+    @functools.wraps(function)
+    def ignoring(x: Any, **params: Any) -> Any:
+        with leaving_out(not_a_number([x])):
+            return function(x, **params)
+
+    ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
+    ignoring.__doc__ = f"``{function.__name__}`` of the elements that are not NaN."
+    return ignoring
+
+
+nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
+    _ignoring_nan(f) for f in (sum, prod, min, max, mean, argmin, argmax)
+)
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        sum, prod, min, max, minmax, ptp, argmin, argmax, any, all, count_nonzero, mean, var, std, mean_var, norm,
+        logsumexp, nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax, dot, vecdot, allclose, array_equal,
+        describe,
+    )
+}  # fmt: skip
+"""Every built-in reduction by name."""
+OF_MONOID: dict[Monoid, Callable[..., Any]] = {
+    SUM: sum, PROD: prod, MIN: min, MAX: max, ANY: any, ALL: all, ARGMIN: argmin, ARGMAX: argmax, LOGSUMEXP: logsumexp,
+}  # fmt: skip
+"""What reducing an array with one of warpfold's own monoids means."""

@@ -1,0 +1,88 @@
+"""Monoids in pickles: by the name that they have in a module, else by the names of their functions.
+
+``@monoid`` gives the function's name to the monoid, so pickle would find another object there than it is given. A
+lambda, or a function made in another one, has no name at all that another process could find it by.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields
+from operator import attrgetter
+from types import FunctionType
+from typing import Any
+
+from ..errors import error
+from .monoid import Bound, Monoid, defined
+
+_Reduced = tuple[Any, tuple[Any, ...]]
+
+
+def reduced(m: Monoid) -> _Reduced:
+    """What ``Monoid.__reduce__`` gives.
+
+    Raises:
+        ArgumentError: WF183 for a function that no other process can find.
+    """
+    place = _place(m.function)
+    if place is not None and _found(*place) is m:
+        return found, place
+    parts = [(f.name, getattr(m, f.name)) for f in fields(Monoid) if f.init]
+    return _made, tuple(_portable(m, part, value) for part, value in parts)
+
+
+def found(module: str, name: str) -> Any:
+    """The object of that name.
+
+    Raises:
+        ArgumentError: WF184 where there is none.
+    """
+    result = _found(module, name)
+    if result is None:
+        raise error("WF184", module=module, name=name)
+    return result
+
+
+class _Function:
+    """A function by its name, which may be that of the monoid made of it."""
+
+    def __init__(self, module: str, name: str, params: tuple[tuple[str, Any, str], ...] | None = None) -> None:
+        self.module, self.name, self.params = module, name, params
+
+    def get(self) -> Any:
+        """The function, with its parameters where it has some."""
+        there = found(self.module, self.name)
+        function = there.function if isinstance(there, Monoid) else there
+        return function if self.params is None else Bound(function, self.params)
+
+
+def _made(*parts: Any) -> Monoid:
+    """A monoid of its parts."""
+    return Monoid(*(p.get() if isinstance(p, _Function) else p for p in parts))
+
+
+def _portable(m: Monoid, part: str, value: Any) -> Any:
+    """A part of a monoid as another process can make it; what is no function of Python's pickles as it is."""
+    function, params = (value.function, value.params) if isinstance(value, Bound) else (value, None)
+    if not isinstance(function, FunctionType):
+        return value
+    place = _place(function)
+    there = None if place is None else _found(*place)
+    if place is None or (there.function if isinstance(there, Monoid) else there) is not function:
+        why = "a lambda" if function.__name__ == "<lambda>" else f"{function.__qualname__}"
+        raise error("WF183", name=m.name, part=part, what=why, where=defined(function))
+    return _Function(*place, params)
+
+
+def _place(function: Any) -> tuple[str, str] | None:
+    """Module and name of a function, if it can have one."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    return None if not module or not name or "<" in name else (str(module), str(name))
+
+
+def _found(module: str, name: str) -> Any:
+    """The object of that name; None where there is none."""
+    try:
+        return attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError):
+        return None

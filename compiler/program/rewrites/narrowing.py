@@ -1,0 +1,103 @@
+"""States that have no more room than they need, which changes no result.
+
+No sum of 2^24 signed bytes leaves 32 bits, nor of 2^16 signed integers of 16 bits, and no count of 2^31 - 1 truth
+values. So their type is one until the sum is done, and the program widens it then: half the registers, shuffles and
+partial states of the 64 bits that types ask for.
+
+The extreme of integers of 8 and 16 bits is taken of what they widen to, and what stands for no element is the last of
+those. It may as well be the last of the narrow type: then a register has room for several
+(``passes/words/extremes.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
+from ..analysis.atomic import operation
+from ..graph import Expr, MonoidGraph, Program, rewrite, walk
+from .ranking import placed
+
+_NARROW: dict[DType, DType] = {I64: I32, U64: U32}
+_SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8, I16, U16), U64: (BOOL, U8, U16)}
+"""What is added up in each type; a negative number in one without a sign would widen to another."""
+_NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
+"""Of what extremes are taken in each type."""
+
+
+def narrowed(program: Program) -> tuple[Program, int | None]:
+    """``program`` with a narrow state, and how many elements a result may have then, any if None; else as it is."""
+    if found := placed(program):
+        return found
+    (reduce,) = program.reduces
+    monoid = program.monoid
+    if extreme := _extreme(program, reduce, monoid):
+        return replace(program, outputs=rewrite(program.outputs, {reduce.digest: extreme})), None
+    wide = monoid.state[0]
+    if wide not in _NARROW or operation(monoid) != "add" or monoid.identity != (0,):
+        return program, None
+    element, t = _element(reduce.args[0]), _NARROW[wide]
+    if element is None:
+        return program, None
+    params = tuple(Expr("param", (), t, "scalar", i) for i in (0, 1))
+    combine = Expr("add", params, t, "scalar", None, monoid.combine[0].where)
+    graph = replace(monoid, state=(t,), combine=(combine,))
+    total = Expr("result", (Expr("reduce", (element,), t, "kept", graph, reduce.where),), t, "kept", 0)
+    old = Expr("result", (reduce,), wide, "kept", 0)
+    outputs = rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, "kept")})
+    return replace(program, outputs=outputs), _most(element)
+
+
+def _element(e: Expr) -> Expr | None:
+    """``e`` in the narrower type, where it is an element of few bits, or 0 outside a mask; else None."""
+    t, masks = _NARROW[e.dtype], list[Expr]()
+    while e.op == "where" and e.args[2].op == "const" and e.args[2].value == 0:
+        masks.append(e)
+        e = e.args[1]
+    if e.op != "cast" or e.args[0].dtype not in _SERVED[e.dtype]:
+        return None
+    nothing = Expr("const", (), t, "scalar", 0)
+    found = Expr("cast", e.args, t, e.space, e.value, e.where)
+    for m in reversed(masks):
+        found = Expr("where", (m.args[0], found, nothing), t, m.space, m.value, m.where)
+    return found
+
+
+def _extreme(program: Program, reduce: Expr, monoid: MonoidGraph) -> Expr | None:
+    """A ``reduce`` to the extreme of narrow integers that begins with the last of these; None where it is another."""
+    wide, last = monoid.state[0], {"min": "highest", "max": "lowest"}.get(operation(monoid))
+    if not last or monoid.identity != (getattr(wide, last),):
+        return None
+    masks, e = list[Expr](), reduce.args[0]
+    while e.op == "where" and e.args[2].op == "const" and e.args[2].value == monoid.identity[0]:
+        masks.append(e)
+        e = e.args[1]
+    narrow = e.args[0].dtype if e.op == "cast" else wide
+    of_none = monoid.has_identity or masks
+    if narrow not in _NARROWEST.get(wide, ()) or (of_none and not _joined(program, reduce, narrow)):
+        return None
+    identity = getattr(narrow, last)
+    for mask in reversed(masks):
+        other = replace(mask.args[2], value=identity)
+        e = replace(mask, args=(mask.args[0], e, other))
+    return replace(reduce, args=(e,), value=replace(monoid, identity=(identity,)))
+
+
+def _joined(program: Program, reduce: Expr, narrow: DType) -> bool:
+    """Whether all that is made of an extreme joins it with a number of the narrow type, as with one to begin with.
+
+    Else that of no elements, which is wider, might be asked for.
+    """
+    result = Expr("result", (reduce,), reduce.dtype, "kept", 0).digest
+    users = [e for e in walk(program.outputs) if any(a.digest == result for a in e.args)]
+    numbers = [a.value for e in users if e.op == operation(program.monoid) for a in e.args if a.op == "const"]
+    read = len(numbers) < len(users) or any(o.digest == result for o in program.outputs)
+    return not read and all(isinstance(x, int) and narrow.lowest <= x <= narrow.highest for x in numbers)
+
+
+def _most(element: Expr) -> int:
+    """How many elements, whatever they are, their type holds the sum of."""
+    while element.op == "where":
+        element = element.args[1]
+    t, added = element.dtype, element.args[0].dtype
+    return int(min(t.highest // added.highest, t.lowest // added.lowest if added.lowest else t.highest))

@@ -1,0 +1,94 @@
+"""Places of extremes in 32 bits: an element's rank and its number in one word, where the rank has few bits.
+
+``argmin`` and ``argmax`` of narrow elements take the least of 64-bit words, a rank above a number
+(``program/library.py``). The ranks of a type of 8 or 16 bits are so many numbers that follow each other; that of a bf16
+says all it has to say in its upper half. While the numbers fit beside them in 32 bits, the least of such words is that
+of the same element, and the program makes the wide word of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dtypes import BF16, I8, I16, I32, I64, U8, U16, DType
+from ..analysis.atomic import operation
+from ..graph import Expr, Program, rewrite
+
+WORD, SIGN = 32, -(1 << 31)
+_SIGNED, _UNSIGNED = (I8, I16), (U8, U16)
+
+
+def placed(program: Program) -> tuple[Program, int] | None:
+    """``program`` with narrow words, and how many elements a result may have then; None where it has no such words."""
+    (reduce,) = program.reduces
+    monoid = program.monoid
+    if monoid.state != (I64,) or operation(monoid) != "min" or monoid.identity != (I64.highest,):
+        return None
+    element = _element(reduce.args[0])
+    if element is None:
+        return None
+    word, bits, zero = element
+    params = tuple(Expr("param", (), I32, "scalar", i) for i in (0, 1))
+    combine = Expr("min", params, I32, "scalar", None, monoid.combine[0].where)
+    graph = replace(monoid, state=(I32,), combine=(combine,), identity=(I32.highest,))
+    least = Expr("result", (Expr("reduce", (word,), I32, "kept", graph, reduce.where),), I32, "kept", 0)
+    old = Expr("result", (reduce,), I64, "kept", 0)
+    return replace(program, outputs=rewrite(program.outputs, {old.digest: _wide(least, bits, zero)})), 1 << WORD - bits
+
+
+def _element(e: Expr) -> tuple[Expr, int, int | None] | None:
+    """(the narrow word for ``e``, bits of its rank, the rank that is 0 in them: none of a bf16), or None."""
+    if e.op != "or" or e.args[0].op != "shl" or e.args[0].args[1].value != WORD:
+        return None
+    rank, number = e.args[0].args[0].args[0], e.args[1]
+    while number.op in ("cast", "bitcast"):
+        number = number.args[0]
+    if rank.dtype != I32 or number.op != "iota" or number.dtype != I32:
+        return None
+    return _of_bf16(rank, number) or _of_integer(rank, number)
+
+
+def _of_bf16(rank: Expr, number: Expr) -> tuple[Expr, int, None] | None:
+    """The upper half of a rank that is made of a bf16 plus or minus zero, above the number."""
+    if rank.op != "xor" or rank.args[0].op != "bitcast":
+        return None
+    made = rank.args[0].args[0]
+    ends = {(a.op, a.args[0].dtype if a.args else a.value) for a in made.args}
+    found = made.op in ("add", "sub") and ends == {("cast", BF16), ("const", 0.0)}
+    return (_op("or", _op("and", rank, _const(-1 << 16)), number), 16, None) if found else None
+
+
+def _of_integer(rank: Expr, number: Expr) -> tuple[Expr, int, int] | None:
+    """The integer that is a rank, its bits turned over or not, above the number."""
+    over = rank.op == "xor" and rank.args[1].value == -1
+    x = rank.args[0] if over else rank
+    biased = x.op == "xor" and x.args[1].value == SIGN and x.args[0].op == "bitcast"
+    x = x.args[0] if biased else x
+    cast = x.args[0] if biased else x
+    t = cast.args[0].dtype if cast.op == "cast" else I64
+    if t not in (_UNSIGNED if biased else _SIGNED):
+        return None
+    shift, zero = WORD - t.bits, -SIGN - (1 << t.bits - 1)
+    turned = (-1 << shift if over else 0) ^ (SIGN if biased else 0)
+    word = _op("or", _op("shl", x, _const(shift)), number)  # turned over at the end: one instruction does both
+    return (_op("xor", word, _const(turned)) if turned else word), t.bits, (zero if over else -zero) if biased else 0
+
+
+def _wide(least: Expr, bits: int, zero: int | None) -> Expr:
+    """The 64-bit word of a narrow one; the lower half of a bf16's rank repeats its sign."""
+    if zero is None:
+        below = _op("and", _op("shr", least, _const(WORD - 1)), _const((1 << bits) - 1))
+        rank = _op("or", _op("and", least, _const(-1 << bits)), below)
+    else:
+        rank = _op("add", _op("shr", least, _const(WORD - bits)), _const(zero))
+    number = _op("and", least, _const((1 << WORD - bits) - 1))
+    high = _op("shl", _op("cast", rank, t=I64), _const(WORD, I64), t=I64)
+    return _op("or", high, _op("cast", number, t=I64), t=I64)
+
+
+def _const(value: int, t: DType = I32) -> Expr:
+    return Expr("const", (), t, "scalar", value)
+
+
+def _op(name: str, *args: Expr, t: DType = I32) -> Expr:
+    return Expr(name, args, t, args[0].space)

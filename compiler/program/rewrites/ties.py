@@ -1,0 +1,93 @@
+"""Programs that number their elements only to tell which of equal ones comes first, as ``argmin`` and ``argmax`` do.
+
+Where an element is repeated, the first of its places is the answer, whatever the others are. So dims along which no
+input moves need not be walked (``planner/repeats.py``): the elements at their index 0 have the lowest numbers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ...dtypes import DType
+from ..analysis.proofs import operation_of
+from ..graph import Expr, MonoidGraph, Program, rewrite, walk
+from ..library import ARGMAX, ARGMIN
+from ..monoid import Monoid
+
+
+def only_breaks_ties(program: Program, count: int) -> bool:
+    """Whether of ``count`` elements a result, some of them equal, the numbers of all but the first change nothing."""
+    (reduce,) = program.reduces
+    monoid = program.monoid
+    groups = [_group(monoid, reduce.args, i, count) for i, e in enumerate(reduce.args) if _is_numbered(e)]
+    return all(group and _is_apart(monoid, group) for group in groups)
+
+
+def _group(monoid: MonoidGraph, args: tuple[Expr, ...], i: int, count: int) -> tuple[int, ...]:
+    """The values of the state among which value ``i``, made with a number, decides; none where it may do more."""
+    e = args[i]
+    while e.op == "where" and e.args[2].op == "const" and not _is_numbered(e.args[0]):  # outside a mask
+        e = e.args[1]
+    if operation_of(monoid, i) == "min":
+        return (i,) if count <= 1 << _bits(e) else ()
+    if i and not _is_numbered(args[i - 1]) and _is_number(e) and takes_the_first(*_pair(monoid, i - 1)):
+        return i - 1, i
+    return ()
+
+
+def _bits(word: Expr) -> int:
+    """The low bits of an integer in which a number lies, and nothing else; 0 where it lies otherwise."""
+    if word.op == "xor" and word.args[1].op == "const":
+        found, turned = _bits(word.args[0]), word.args[1].value
+        return found if isinstance(turned, int) and turned % (1 << found) == 0 else 0
+    if word.op != "or" or _is_numbered(word.args[0]) or not _is_number(word.args[1]):
+        return 0
+    above = word.args[0]
+    amount = above.args[1].value if len(above.args) == 2 and above.args[1].op == "const" else None
+    if not isinstance(amount, int):
+        return 0
+    if above.op == "shl":
+        return amount
+    return (amount & -amount).bit_length() - 1 if above.op == "and" and amount else 0
+
+
+def _is_number(e: Expr) -> bool:
+    """Whether ``e`` is the number of an element, in whatever integer type holds it."""
+    while e.op in ("cast", "bitcast") and e.dtype.is_integer and e.dtype.bits >= e.args[0].dtype.bits:
+        e = e.args[0]
+    return e.op == "iota"
+
+
+def _is_numbered(e: Expr) -> bool:
+    return any(x.op == "iota" for x in walk((e,)))
+
+
+def _pair(monoid: MonoidGraph, first: int) -> tuple[list[str], tuple[DType, ...]]:
+    """How a value and the next one of a state are combined, as if they were all of it; and their types."""
+    types, n = monoid.state[first : first + 2], len(monoid.state)
+    places = {first: 0, first + 1: 1, n + first: 2, n + first + 1: 3}
+    own = monoid.combine[first : first + 2]
+    swapped = {
+        e.digest: Expr(e.op, e.args, e.dtype, e.space, places[e.value], e.where)
+        for e in walk(own)
+        if e.op == "param" and e.value in places
+    }
+    return [e.digest for e in rewrite(own, swapped)], types
+
+
+def _is_apart(monoid: MonoidGraph, group: tuple[int, ...]) -> bool:
+    """Whether no other value of the state is combined by what these are."""
+    n = len(monoid.state)
+    own = {*group, *(n + i for i in group)}
+    others = tuple(e for i, e in enumerate(monoid.combine) if i not in group)
+    return not any(e.op == "param" and e.value in own for e in walk(others))
+
+
+def takes_the_first(combine: list[str], state: tuple[DType, ...]) -> bool:
+    """Whether they are digests of ``argmin`` or ``argmax``: of equals that of the lowest number, which no other has."""
+    return len(state) == 2 and any(combine == _digests(m, state) for m in (ARGMIN, ARGMAX))
+
+
+@lru_cache(maxsize=64)
+def _digests(which: Monoid, state: tuple[DType, ...]) -> list[str]:
+    return [e.digest for e in which.typed(*state).combine]

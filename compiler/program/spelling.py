@@ -1,0 +1,145 @@
+"""What other libraries call what warpfold has, for messages: names of functions, and of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ..errors import Location, WarpfoldError, error, near
+from .trace import caller
+
+NAMES = {
+    "absolute": "wf.abs(x)", "fabs": "wf.abs(x)", "arccos": "wf.acos(x)", "arcsin": "wf.asin(x)",
+    "arctan": "wf.atan(x)", "arctan2": "wf.atan2(y, x)", "rint": "wf.round(x)", "around": "wf.round(x)",
+    "clamp": "wf.clip(x, low, high)", "expit": "wf.sigmoid(x)", "power": "x ** y", "pow": "x ** y",
+    "float_power": "x ** y", "add": "x + y", "subtract": "x - y",
+    "multiply": "x * y", "true_divide": "wf.divide(x, y)", "floor_divide": "x // y", "mod": "x % y",
+    "remainder": "x % y", "divmod": "x // y and x % y", "negative": "-x", "positive": "+x", "matmul": "wf.vecdot(x, y)",
+    "bitwise_and": "x & y", "bitwise_or": "x | y", "bitwise_xor": "x ^ y", "bitwise_not": "~x", "invert": "~x",
+    "bitwise_left_shift": "x << y", "left_shift": "x << y", "bitwise_right_shift": "x >> y", "right_shift": "x >> y",
+    "logical_and": "x & y", "logical_or": "x | y", "logical_not": "~x", "logical_xor": "x ^ y", "equal": "x == y",
+    "not_equal": "x != y", "less": "x < y", "less_equal": "x <= y", "greater": "x > y", "greater_equal": "x >= y",
+    "conj": "x.conjugate()", "conjugate": "x.conjugate()", "real": "x.real", "imag": "x.imag",
+    "astype": "wf.cast(x, dtype)", "relu": "wf.maximum(x, 0)", "fmax": "wf.where(wf.isnan(y) | (x >= y), x, y)",
+    "fmin": "wf.where(wf.isnan(y) | (x <= y), x, y)", "amax": "wf.max(x)", "amin": "wf.min(x)", "product": "wf.prod(x)",
+    "average": "wf.mean(x)", "nanvar": "wf.var(x, nan='ignore')", "nanstd": "wf.std(x, nan='ignore')",
+    "var_mean": "wf.mean_var(x)", "aminmax": "wf.minmax(x)", "inner": "wf.vecdot(x, y)", "arange": "wf.index()",
+    "segment_sum": "wf.segment_reduce(x, offsets, 'sum')",
+}  # fmt: skip
+"""NumPy's, the Array API's and PyTorch's names of functions, and what to write here."""
+PARAMETERS = {
+    "dim": "axis=", "dims": "axis=", "axes": "axis=", "keepdim": "keepdims=", "keep_dims": "keepdims=",
+    "ddof": "correction=", "unbiased": "correction=1 for True and correction=0 for False", "skipna": "nan='ignore'",
+    "ignore_nan": "nan='ignore'", "mask": "where=", "num_segments": "ids= with it",
+}  # fmt: skip
+"""Parameters of NumPy, PyTorch, pandas and JAX, and what to write here."""
+REDUCTIONS = {
+    "add": "sum", "mul": "prod", "multiply": "prod", "product": "prod", "amax": "max", "maximum": "max",
+    "fmax": "nanmax", "amin": "min", "minimum": "min", "fmin": "nanmin", "logical_or": "any", "or_": "any",
+    "logical_and": "all", "and_": "all", "average": "mean",
+}  # fmt: skip
+"""Functions of Python, its operators and NumPy that others reduce with, and the reductions here."""
+REDUCING = "a monoid, a function, a name, or a tuple of them"
+"""What a caller may reduce with, as messages say it."""
+SHARED = ("axis", "keepdims", "out", "where", "nan", "determinism", "device", "plan")
+"""Parameters that reductions have whatever they compute."""
+
+
+def missing(name: str, known: Collection[str]) -> WarpfoldError:
+    """The error for a name that warpfold does not have."""
+    written = NAMES.get(name)
+    found = "" if written else near(name, known) or near(name.lower(), known) or near(name.upper(), known)
+    remedy = f"write {written}" if written else "correct the name; dir(warpfold) lists all that there are"
+    return error("WF175", name=name, near=found, remedy=remedy, where=caller())
+
+
+def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Location | None = None) -> WarpfoldError:
+    """The error for a parameter ``key`` that the reduction ``name`` does not have.
+
+    ``own`` are those that it has, and ``array`` says whether ``key`` names one of its arrays.
+    """
+    if array:
+        remedy = f"write it behind a *: def {name}(x, *, {key}=...)"
+    elif key in PARAMETERS:
+        remedy = f"write {PARAMETERS[key]}"
+    elif key in SHARED:
+        remedy = f"{key}= belongs to calls such as wf.reduce: this one does not take it"
+    else:
+        remedy = "leave it out or correct it" + near(key, (*own, *SHARED))
+    known = " ".join(own) or ("none by name" if array else "none")
+    return error("WF127", name=name, parameter=key, known=known, remedy=remedy, where=where)
+
+
+def reduction(what: Any) -> str:
+    """The reduction that a function of Python, NumPy or warpfold's own interface stands for; nothing where it does not.
+
+    >>> import numpy
+    >>> [reduction(f) for f in (max, numpy.add, numpy.mean, len)]
+    ['max', 'sum', 'mean', '']
+    """
+    from .library import FUNCTIONS
+
+    if not _home(what):
+        return ""
+    name = str(getattr(what, "__name__", ""))
+    name = name if name in FUNCTIONS else REDUCTIONS.get(name, "")
+    return name if name in FUNCTIONS else ""
+
+
+def _home(what: Any) -> str:
+    """What users call the module of a function of Python's, NumPy's or warpfold's interface; nothing for others."""
+    module = "numpy" if type(what).__name__ == "ufunc" else str(getattr(what, "__module__", "") or "")
+    if module.startswith(f"{__package__.partition('.')[0]}.runtime."):
+        return "wf"
+    top = module.partition(".")[0].lstrip("_")
+    return top if top in ("builtins", "numpy", "operator") else ""
+
+
+def irreducible(what: object, kind: str = "", *, folds: bool = False, where: Location | None = None) -> WarpfoldError:
+    """The error for what reduces nothing, with what to write in its place.
+
+    ``kind`` is what to call it, its type by default; ``folds`` says that ``wf.fold`` was called, which takes monoids.
+    """
+    name = what if isinstance(what, str) else reduction(what)
+    if name and what != name:
+        kind = f"{_home(what)}.{getattr(what, '__name__', name)}"
+    if folds and (hasattr(what, "expr") or hasattr(what, "__array__")):
+        remedy = "the monoid comes first: wf.fold(wf.SUM, x)"
+    elif folds and name and (monoid := _monoid(name)):
+        remedy = f"write wf.fold(wf.{monoid}, x)"
+    elif folds and callable(what):
+        remedy = "make a monoid of the combine function: @wf.monoid(identity=...)"
+    elif name and not folds:
+        remedy = f"write {name!r}"
+    elif hasattr(what, "__array__"):
+        remedy = "what reduces comes last: wf.reduce(x, wf.SUM)"
+    elif isinstance(what, list):
+        remedy = "write a tuple, as wf.reduce(x, ('sum', 'max')), for several at once"
+    else:
+        remedy = "name a reduction, such as 'sum', or make a monoid: @wf.monoid(identity=...) above a combine function"
+    expected = "a monoid" if folds else REDUCING
+    return error("WF130", kind=kind or f"a {type(what).__name__}", expected=expected, remedy=remedy, where=where)
+
+
+def _monoid(name: str) -> str:
+    """The monoid of the library that the reduction folds with; nothing where it does more."""
+    from . import library
+
+    return name.upper() if hasattr(library, name.upper()) else ""
+
+
+def instead(name: str) -> str:
+    """What to write for NumPy's function ``name`` in a function that is traced."""
+    from . import compositions, functions
+    from .library import FUNCTIONS
+
+    reduces = name if name in FUNCTIONS else REDUCTIONS.get(name, "") * (name in ("amax", "amin", "average", "product"))
+    if reduces:
+        monoid = _monoid(reduces)
+        outside = f"call wf.{reduces} outside of the function, on the array"
+        return f"fold the elements: wf.fold(wf.{monoid}, x)" if monoid else outside
+    if name in NAMES:
+        return f"write {NAMES[name]}"
+    if any(getattr(getattr(m, name, None), "__module__", "") == m.__name__ for m in (functions, compositions)):
+        return f"write wf.{name}"
+    return "there is no such function here: compute it with operators, wf.where, and wf.exp, wf.abs and their like"

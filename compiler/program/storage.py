@@ -1,0 +1,53 @@
+"""How an array's elements become values that kernels compute with.
+
+Most types are what they are. A complex element is two floats side by side, which a kernel sees as two inputs; an 8-bit
+float is a byte, decoded by arithmetic that is exact and the same on every target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..dtypes import F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, DType
+from .complexes import Complex
+from .functions import bitcast, where
+from .graph import Expr
+from .trace import Sym, cast
+
+Value = Sym | Complex
+
+
+def parts(t: DType) -> tuple[DType, ...]:
+    """The types of the inputs (or results) that an array of elements ``t`` is to a kernel."""
+    if t.kind == "complex":
+        return (t.part, t.part)
+    return (U8,) if t in (F8E4M3FN, F8E5M2) else (t,)
+
+
+def split(value: Value) -> tuple[Sym, ...]:
+    """The parts of a value."""
+    return (value.real, value.imag) if isinstance(value, Complex) else (value,)
+
+
+def join(types: Sequence[DType], symbols: Sequence[Sym]) -> list[Value]:
+    """The values of these types that ``symbols``, all their parts in order, make."""
+    rest = iter(symbols)
+    return [Complex(next(rest), next(rest)) if t.kind == "complex" else next(rest) for t in types]
+
+
+def value(t: DType, exprs: Sequence[Expr]) -> Value:
+    """One element of an array of ``t`` as a symbolic value, from the nodes of its parts."""
+    if t.kind == "complex":
+        return Complex(Sym(exprs[0]), Sym(exprs[1]))
+    byte = Sym(exprs[0])
+    if t == F8E5M2:  # the upper half of an f16
+        return cast(bitcast(cast(byte, U16) << 8, F16), F32)
+    return _e4m3fn(cast(byte, U32)) if t == F8E4M3FN else byte
+
+
+def _e4m3fn(byte: Sym) -> Sym:
+    """Exponent and mantissa moved to their places in an f32, whose bias is 120 more; all ones are NaN."""
+    size = bitcast((byte & 0x7F) << 20, F32) * 2.0**120
+    size = where((byte & 0x7F) == 0x7F, math.nan, size)
+    return where(byte >= 0x80, -size, size)

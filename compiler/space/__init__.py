@@ -1,0 +1,1 @@
+"""The iteration space: the dims of a reduction, and how its arrays lie along them."""

@@ -1,0 +1,1 @@
+"""Math functions as arithmetic, with the source of each method."""

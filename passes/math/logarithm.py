@@ -1,0 +1,111 @@
+"""log, log2, log10 and log1p.
+
+x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in
+W. Cody and W. Waite, Software Manual for the Elementary Functions (1980).
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any
+
+from ...compiler.ir.mlir import arith, math
+from .arithmetic import Builder, Format, Pair
+
+_LN2 = {32: (0.693359375, -2.12194440054690583e-4), 64: (0.6931471803691238, 1.9082149292705877e-10)}
+"""ln2 cut in two so that every exponent times the first part is exact."""
+LOG2E = {32: (1.4426950216293335, 1.925963033500011e-08), 64: (1.4426950408889634, 2.0355273740931033e-17)}
+_LOG10E = {32: (0.4342944920063019, -1.0103049952192578e-08), 64: (0.4342944819032518, 1.098319650216765e-17)}
+_LOG10_2 = {32: (0.301025390625, 4.605039066518657e-06), 64: (0.3010299956640665, -8.532344317057107e-14)}
+"""log10(2) cut in two so that every exponent times the first part is exact."""
+_TERMS = {32: 6, 64: 12}
+
+
+def split(b: Builder, x: Any) -> Pair:
+    """f and e of a positive finite x, both as floats."""
+    f = b.format
+    tiny = b.test(x, "olt", f.least_normal)
+    scaled = arith.select(tiny, arith.mulf(x, b.number(2.0 ** (f.mantissa + 1))), x)
+    # adding the distance from sqrt(1/2) to 1 carries into the exponent for mantissas above sqrt(2)
+    root = _bits_of_root_half(f)
+    one = f.bias << f.mantissa
+    moved = arith.addi(b.bits(scaled), b.integer(one - root))
+    e = arith.subi(arith.shrsi(moved, b.integer(f.mantissa)), b.integer(f.bias))
+    e = arith.select(tiny, arith.subi(e, b.integer(f.mantissa + 1)), e)
+    low = arith.andi(moved, b.integer((1 << f.mantissa) - 1))
+    m = b.value(arith.addi(low, b.integer(root)))
+    return arith.subf(m, b.number(1.0)), arith.sitofp(b.type, e)
+
+
+def _bits_of_root_half(f: Format) -> int:
+    """The bits of sqrt(1/2) in the format, rounded down: mantissa floor(sqrt(2) 2^m) with the exponent of 1/2."""
+    root = isqrt(2 << (2 * f.mantissa))
+    return ((f.bias - 1) << f.mantissa) + root - (1 << f.mantissa)
+
+
+def _completed(b: Builder, x: Any, value: Any) -> Any:
+    """``value`` with what no formula gives: infinity and zero, and NaN below zero."""
+    value = b.pick(b.test(x, "oeq", float("inf")), float("inf"), value)
+    value = b.pick(b.test(x, "oeq", 0.0), float("-inf"), value)
+    return b.pick(b.test(x, "ult", 0.0), float("nan"), value)
+
+
+def _parts(b: Builder, f: Any) -> tuple[Any, Any, Any]:
+    """f^2/2, s and f^2/2 + R(s^2)."""
+    s = arith.divf(f, arith.addf(b.number(2.0), f))
+    z = arith.mulf(s, s)
+    series = b.horner(z, [2.0 / (2 * k + 3) for k in range(_TERMS[b.format.bits])])
+    half = arith.mulf(b.number(0.5), arith.mulf(f, f))
+    return half, s, arith.addf(half, arith.mulf(z, series))
+
+
+def _joined(b: Builder, f: Any, e: Any, low: Any) -> Any:
+    """log(1 + f) + e (ln2's first part) + low."""
+    half, s, series = _parts(b, f)
+    correction = math.fma(s, series, low)
+    high = b.number(_LN2[b.format.bits][0])
+    return math.fma(e, high, arith.subf(f, arith.subf(half, correction)))
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm."""
+    b = Builder(x.type)
+    f, e = split(b, x)
+    return _completed(b, x, _joined(b, f, e, arith.mulf(e, b.number(_LN2[b.format.bits][1]))))
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x): log of the rounded sum u, and what the sum lost, over u."""
+    b = Builder(x.type)
+    u, lost = b.sum_of(b.number(1.0), x)
+    f, e = split(b, u)
+    low = math.fma(e, b.number(_LN2[b.format.bits][1]), arith.divf(lost, u))
+    value = _completed(b, u, _joined(b, f, e, low))
+    return b.pick(b.test(x, "oeq", 0.0), x, value)
+
+
+def log2(x: Any) -> Any:
+    """The logarithm to base two, exact for its powers: log(1 + f) as a double word, in another base, beside e."""
+    b = Builder(x.type)
+    f, e = split(b, x)
+    scaled, rest = b.product(_double(b, f), b.constant_pair(LOG2E[b.format.bits]))
+    total, lost = b.ordered_sum(e, scaled)
+    return _completed(b, x, arith.addf(total, arith.addf(lost, rest)))
+
+
+def log10(x: Any) -> Any:
+    """The logarithm to base ten, exact for its powers: as log2, with the exponent times that of 2 as a double word."""
+    b = Builder(x.type)
+    f, e = split(b, x)
+    first, second = _LOG10_2[b.format.bits]
+    scaled, rest = b.product(_double(b, f), b.constant_pair(_LOG10E[b.format.bits]))
+    total, lost = b.ordered_sum(arith.mulf(e, b.number(first)), scaled)
+    return _completed(b, x, arith.addf(total, arith.addf(lost, math.fma(e, b.number(second), rest))))
+
+
+def _double(b: Builder, f: Any) -> Pair:
+    """The logarithm of 1 + f as a double word."""
+    half, s, series = _parts(b, f)
+    half_low = math.fma(arith.mulf(b.number(0.5), f), f, arith.negf(half))
+    high, low = b.ordered_sum(f, arith.negf(half))
+    return high, arith.addf(low, math.fma(s, series, arith.negf(half_low)))

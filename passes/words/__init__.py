@@ -1,0 +1,1 @@
+"""Several elements or results in one register: bytes, extremes, ranks."""

@@ -1,0 +1,64 @@
+"""What walks share that note which element comes first, and make its word at the end.
+
+A *place* is the number of an element among those of a step that may be chosen. A step notes the place of its first one,
+and where it begins: so the word of the chosen one is made once a walk, of the element and the number it has there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from ...compiler.ir.build import i32
+from ...compiler.ir.combine import clone_block, splat, width
+from ...compiler.ir.dialect.base import integer as attribute
+from ...compiler.ir.dialect.base import string
+from ...compiler.ir.mlir import arith, vector
+from ..access.steps import apart
+from .ranks import Word
+
+UP, DOWN = "up", "down"
+
+
+class Walk(ABC):
+    """A ``fold.thread_reduce`` that takes the least word.
+
+    Attributes:
+        init: the state that it begins with.
+        lanes, unroll: elements of an access, and accesses of a step.
+        down: whether the numbers of elements go down along the walk: of equals the last one comes first.
+    """
+
+    def __init__(self, op: Any, word: Word) -> None:
+        self.op, self.word, self.body, self.init = op, word, op.regions[0].blocks[0], op.operands[2]
+        self.lanes, self.unroll = width(self.init.type), attribute(op, "unroll")
+        self.down = string(op, "numbers", (UP, DOWN)) == DOWN
+
+    @abstractmethod
+    def serves(self) -> bool:
+        """Whether such a walk is one for the op."""
+
+    @abstractmethod
+    def run(self) -> Any:
+        """The state after it."""
+
+    def accesses(self, starts: Sequence[Any]) -> list[Word]:
+        """The words of a step's accesses."""
+        return [self.word.again(clone_block(self.body, [r], 1)[0]) for r in starts]
+
+    def joined(self, init: Any, keys: Any, r: Any, some: Any) -> Any:
+        """``init`` combined with the words of elements that have these keys and come first at ``r``, if there are."""
+        return arith.select(some, arith.minsi(init, self.word.at(keys, r)), init)
+
+    def joined_first(self, key: Any, at: Any, n: Any, some: Any) -> Any:
+        """The same for the first element of the state, and element ``n`` of the step at ``at``, access by access."""
+        accesses, lane = arith.shrui(n, i32(self.lanes.bit_length() - 1)), arith.andi(n, i32(self.lanes - 1))
+        first = vector.extract(self.init, [], [0])
+        return vector.insert(self.joined(first, key, self.moved(at, accesses, lane), some), self.init, [], [0])
+
+    def moved(self, r: Any, accesses: Any, lanes: Any) -> Any:
+        """So many accesses, and lanes, beyond ``r``."""
+        accesses, lanes = (v if v.type == r.type else arith.extui(r.type, v) for v in (accesses, lanes))
+        distance = splat(apart(self.op, 1), width(r.type))
+        return arith.addi(arith.addi(r, arith.muli(accesses, distance)), lanes)

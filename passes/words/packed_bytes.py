@@ -1,0 +1,383 @@
+"""Bytes combined four at a time: sums of 8-bit integers, counts of bytes that are not zero, and whether any or all are.
+
+The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
+for each byte. Where neighbours are results of their own, the bytes of one place are brought together from the words of
+four accesses by ``prmt``: twelve instructions for sixteen bytes. A last access alone has a one for the byte of the
+result. A state of 32 bits is what ``dp4a`` adds to; to one of 64 the sum of a step is added. Counts of the accesses of
+a step fit in bytes: their words are added first. Truth values are words that are joined as they are; a scalar result is
+one comparison of what these are together.
+
+Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
+cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
+bytes of a step is shifted down, or else the words are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from ...compiler.ir.build import before, bytes_of, i32, integer, replace, word_type
+from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
+from ...compiler.ir.dialect.base import element
+from ...compiler.ir.mlir import arith, ir, llvm, vector
+from ...compiler.postorder import postorder
+from ..access.steps import walked
+
+BYTES = 4
+_LOW, HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
+COUNT_BITS = 7
+_PAIR = 0x0101
+_BYTES_IN_TURN, _HALVES_IN_TURN = (0x5140, 0x7362), (0x5410, 0x7632)
+"""Selectors of ``prmt`` for the lower and the upper half of two words whose bytes, or halves, are taken in turn."""
+_NEUTRAL = {"arith.addi": 0, "arith.ori": 0, "arith.andi": 1}
+"""The combines, with the number that all elements outside a mask are."""
+
+
+@dataclass(frozen=True)
+class Lift:
+    """How the elements of an access are made of bytes.
+
+    Attributes:
+        combine: the name of the op that combines them.
+        source: the bytes, as a fragment or one by one.
+        masks: which of them count: those for which all of these hold.
+        signed: whether they are signed.
+        truth: whether an element says that its byte is not zero, else it is the byte's number.
+    """
+
+    combine: str
+    source: list[Any]
+    masks: tuple[Any, ...]
+    signed: bool
+    truth: bool
+
+    @property
+    def lanes(self) -> int:
+        return sum(width(v.type) for v in self.source)
+
+    def words(self) -> list[Any]:
+        """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
+        found = as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
+        for mask in self.masks:
+            inside = mask_words(mask, len(found))
+            if _NEUTRAL[self.combine]:
+                found = [arith.ori(w, arith.xori(m, i32(-1))) for w, m in zip(found, inside, strict=True)]
+            else:
+                found = [arith.andi(w, m) for w, m in zip(found, inside, strict=True)]
+        return [high_bits(w) for w in found] if self.truth and self.combine != "arith.ori" else found
+
+
+def lower(op: Any) -> list[Any] | None:
+    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it combines no bytes."""
+    region, init = op.regions[1], op.operands[2]
+    combine = single_op(region)
+    if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
+        return None
+    truths = str(element(init.type)) == "i1"
+    if truths is (combine == "arith.addi") or lift_of(yielded(op), combine) is None:
+        return None
+    folded = op.results[0].type != init.type
+    if truths:
+        words = _truths(op, combine)
+        if folded:
+            return [_all_of(words, combine)]
+        write_truths(op.results[0], [arith.shrui(high_bits(w), i32(COUNT_BITS)) for w in words])
+        return [is_set(as_bytes(words))]
+    state = _total(op) if folds(op) else _totals(op)
+    return horizontal(region, [state], width(init.type)) if folded else [state]
+
+
+def yielded(op: Any) -> Any:
+    return list(op.regions[0].blocks[0].operations)[-1].operands[0]
+
+
+def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[Lift]], list[Any]]) -> list[Any]:
+    """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
+    body = op.regions[0].blocks[0]
+
+    def step(state: list[Any], starts: list[Any]) -> list[Any]:
+        return step_of(state, [lift_of(clone_block(body, [start], 1)[0], combine) for start in starts])
+
+    return walked(op, first, step)
+
+
+# --- sums ----------------------------------------------------------------------------------------------------------
+def folds(op: Any) -> bool:
+    """Whether the elements of the state are combined, here or in a later piece of the walk."""
+    while op.results[0].type == op.operands[2].type:
+        users = [u.owner for u in op.results[0].uses]
+        if len(users) != 1 or users[0].name != "fold.thread_reduce":
+            return False
+        op = users[0]
+    return True
+
+
+def _total(op: Any) -> Any:
+    """A sum of all bytes, in the first element of the state."""
+    init = op.operands[2]
+
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
+        total = reduce(arith.addi, [_sum(x) for x in lifts])
+        if lifts[0].truth:
+            total = arith.shrui(total, i32(COUNT_BITS))
+        return [arith.addi(state[0], _widened(total, lifts[0], state[0].type))]
+
+    (total,) = _loop(op, [vector.extract(init, [], [0])], "arith.addi", step)
+    return vector.insert(total, init, [], [0])
+
+
+def _totals(op: Any) -> Any:
+    """A sum for each place of the access."""
+    narrow = bytes_of(element(op.operands[2].type)) == BYTES
+
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
+        words = [_counting(x) for x in lifts]
+        if lifts[0].truth:
+            words = [[reduce(arith.addi, column) for column in zip(*words, strict=True)]]
+        totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
+        for k in range(0, len(words), BYTES):
+            some = words[k : k + BYTES]
+            each = [pair for column in zip(*some, strict=True) for pair in _by_place(list(column))]
+            totals = [_dot(lifts[0], word, ones, t) for (word, ones), t in zip(each, totals, strict=True)]
+        added = fragment(totals)
+        return [added if narrow else arith.addi(state[0], _widened(added, lifts[0], state[0].type))]
+
+    return _loop(op, [op.operands[2]], "arith.addi", step)[0]
+
+
+def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
+    """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
+    if len(words) == 1:
+        return [(words[0], 1 << (8 * j)) for j in range(BYTES)]
+    first = mixed(words[0], words[1], _BYTES_IN_TURN)
+    if len(words) == 2:
+        return [(word, ones) for word in first for ones in (_PAIR, _PAIR << 16)]
+    last = words[3] if len(words) == BYTES else i32(0)
+    second = mixed(words[2], last, _BYTES_IN_TURN)
+    return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in mixed(a, b, _HALVES_IN_TURN)]
+
+
+def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
+    """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
+    return [permuted(a, b, s) for s in selectors]
+
+
+def permuted(a: Any, b: Any, selector: int) -> Any:
+    """The word that ``prmt`` makes of the bytes of two."""
+    return llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(selector)], [], [])
+
+
+def _counting(lift: Lift) -> list[Any]:
+    """The bytes as words, in which a truth value counts one."""
+    return [arith.shrui(w, i32(COUNT_BITS)) if lift.truth else w for w in lift.words()]
+
+
+def _sum(lift: Lift) -> Any:
+    """The sum of the bytes of an access."""
+    total = i32(0)
+    for word in lift.words():
+        total = _dot(lift, word, _ONES, total)
+    return total
+
+
+def _dot(lift: Lift, word: Any, ones: int, total: Any) -> Any:
+    """``total`` plus the bytes of ``word`` for which there is a one."""
+    name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
+    return llvm.call_intrinsic(word_type(), name, [word, i32(ones), total], [], [])
+
+
+def _widened(total: Any, lift: Lift, t: Any) -> Any:
+    """What a step adds to the state of type ``t``."""
+    if t == total.type:
+        return total
+    return (arith.extsi if lift.signed else arith.extui)(t, total)
+
+
+# --- truth values ----------------------------------------------------------------------------------------------------
+def _truths(op: Any, combine: str) -> list[Any]:
+    """Whether any byte, or each, is not zero, for each place of the access: as the bytes of words."""
+    join = arith.ori if combine == "arith.ori" else arith.andi
+
+    def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
+        return [reduce(join, ws) for ws in zip(state, *(x.words() for x in lifts), strict=True)]
+
+    return _loop(op, _words_of_truths(op.operands[2]), combine, step)
+
+
+def _all_of(words: list[Any], combine: str) -> Any:
+    """Whether any byte of some words, or each, is not zero; one that is not has its highest bit, in ``or`` any."""
+    if combine == "arith.ori":
+        return arith.cmpi(arith.CmpIPredicate.ne, reduce(arith.ori, words), i32(0))
+    return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(HIGH)), i32(HIGH))
+
+
+def write_truths(truths: Any, ones: list[Any]) -> None:
+    """Puts the bytes of words, each zero or one, where ``truths`` are made bytes to be written."""
+    uses = [(use.owner, x) for use in truths.uses for x in (use.owner, *_single(use.owner))]
+    written = [(via, op) for via, op in uses if op.name == "arith.extui"]
+    if not written:
+        return
+    for via, op in written:
+        with before(op):
+            place = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
+            if place is None:
+                replace(op, [as_bytes(ones, width(op.results[0].type))])
+            else:
+                replace(op, [_byte(ones[place // BYTES], place % BYTES)])
+
+
+def _single(op: Any) -> list[Any]:
+    """What is made of an element, if ``op`` takes one."""
+    return [use.owner for use in op.results[0].uses] if op.name == "vector.extract" else []
+
+
+def _words_of_truths(state: Any) -> list[Any]:
+    """Words whose bytes are zero where the state is false; those that it was made of, if it was made here."""
+    if is_a(state, "arith.cmpi") and is_a(state.owner.operands[0], "vector.bitcast"):
+        made = state.owner.operands[0].owner.operands[0]
+        if is_a(made, "vector.from_elements"):
+            return list(made.owner.operands)
+    eight = ir.IntegerType.get_signless(8)
+    return as_words(arith.extsi(with_shape(eight, width(state.type)), state))
+
+
+def is_set(source: Any) -> Any:
+    zero = ir.DenseElementsAttr.get_splat(source.type, ir.IntegerAttr.get(element(source.type), 0))
+    return arith.cmpi(arith.CmpIPredicate.ne, source, arith.constant(source.type, zero))
+
+
+# --- words and what they are made of ---------------------------------------------------------------------------------
+def as_words(source: Any) -> list[Any]:
+    """A fragment of narrow elements as words."""
+    count = width(source.type) * bytes_of(element(source.type)) // BYTES
+    words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
+    return [vector.extract(words, [], [i]) for i in range(count)]
+
+
+def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
+    """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
+    memo: dict[Any, list[Any]] = {}
+    for m in postorder([mask], _masks):
+        if is_a(m, "vector.broadcast"):
+            memo[m] = memo[m.owner.operands[0]]
+        elif width(m.type) > 1 and is_a(m, "arith.andi"):
+            memo[m] = [arith.andi(a, b) for a, b in zip(*(memo[x] for x in m.owner.operands), strict=True)]
+        else:
+            memo[m] = _mask_words(m, count, item)
+    return memo[mask]
+
+
+def _masks(mask: Any) -> list[Any]:
+    """The masks that ``mask`` is made of."""
+    joined = is_a(mask, "vector.broadcast") or (width(mask.type) > 1 and is_a(mask, "arith.andi"))
+    return list(mask.owner.operands) if joined else []
+
+
+def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
+    """The words of a mask that is not joined of others."""
+    if width(mask.type) == 1:
+        return [arith.extsi(word_type(), mask)] * count
+    if (
+        is_a(mask, "arith.cmpi")
+        and _counts_up(mask.owner.operands[0])
+        and is_a(mask.owner.operands[1], "vector.broadcast")
+    ):
+        predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
+        each = BYTES // item
+        below = [_below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
+        if predicate == int(arith.CmpIPredicate.slt):
+            return below
+        if predicate == int(arith.CmpIPredicate.sge):
+            return [arith.xori(w, i32(-1)) for w in below]
+    narrow = ir.IntegerType.get_signless(8 * item)
+    return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
+
+
+def _counts_up(v: Any) -> bool:
+    """Whether the elements are the constants 0, 1, 2 and so on."""
+    return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
+
+
+def _below(bound: Any, first: int, each: int) -> Any:
+    """All bits of the elements of a word, ``each`` from number ``first`` on, whose number is less than ``bound``.
+
+    Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
+    """
+    t = bound.type
+    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))
+    half = 4 * BYTES // each
+    out = arith.subi(integer(t, half * (first + each)), arith.muli(count, integer(t, half)))
+    out = out if t.width == 32 else arith.trunci(word_type(), out)
+    return arith.shrui(arith.shrui(i32(-1), out), out)
+
+
+def chosen(mask: Any, a: Any, b: Any) -> Any:
+    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
+    return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
+
+
+def as_bytes(words: list[Any], count: int = 0) -> Any:
+    """The first ``count`` bytes of some words, as a fragment; without a count all."""
+    together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
+    found = vector.bitcast(ir.VectorType.get([len(words) * BYTES], ir.IntegerType.get_signless(8)), together)
+    return found if count in (0, len(words) * BYTES) else vector.shuffle(found, found, list(range(count)))
+
+
+def _byte(w: Any, j: int) -> Any:
+    return arith.trunci(ir.IntegerType.get_signless(8), arith.shrui(w, i32(8 * j)) if j else w)
+
+
+def high_bits(w: Any) -> Any:
+    """For each byte of a word the highest bit, set where the byte is not zero."""
+    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
+
+
+def lift_of(v: Any, combine: str) -> Any:
+    """How the fragment ``v`` is made of bytes; None where it is not."""
+    masks: tuple[Any, ...] = ()
+    while is_a(v, "arith.select") and is_number(v.owner.operands[2], _NEUTRAL[combine]):
+        mask, v = v.owner.operands[0], v.owner.operands[1]
+        masks += () if is_number(mask, 1) else (mask,)
+    signed = False
+    if str(element(v.type)) != "i1":
+        if not is_a(v, "arith.extsi", "arith.extui"):
+            return None
+        signed, v = v.owner.name == "arith.extsi", v.owner.operands[0]
+    tested = None if signed else tested_bytes(v)
+    lift = Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
+    known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % BYTES == 0
+    return lift if known else None
+
+
+def tested_bytes(v: Any) -> list[Any] | None:
+    """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
+    if is_a(v, "vector.from_elements"):
+        each = [tested_bytes(x) for x in v.owner.operands]
+        return [x for found in each for x in found or []] if all(each) else None
+    if not is_a(v, "arith.cmpi") or not _tests_for_zero(v.owner):
+        return None
+    v = v.owner.operands[0]
+    return [v.owner.operands[0] if is_a(v, "arith.extsi", "arith.extui") else v]
+
+
+def is_a(v: Any, *names: str) -> bool:
+    return not isinstance(v, ir.BlockArgument) and v.owner.name in names
+
+
+def _tests_for_zero(op: Any) -> bool:
+    unequal = ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ne)
+    return unequal and is_number(op.operands[1], 0)
+
+
+def is_number(v: Any, number: int) -> bool:
+    """Whether all elements of ``v`` are this constant, as it stands or widened."""
+    while is_a(v, "arith.extsi", "arith.extui", "vector.broadcast"):
+        v = v.owner.operands[0]
+    if not is_a(v, "arith.constant"):
+        return False
+    value = v.owner.attributes["value"]
+    values = list(ir.DenseIntElementsAttr(value)) if isinstance(v.type, ir.VectorType) else [value.value]
+    return all(abs(int(x)) == number for x in values)  # a true is -1 to MLIR

@@ -1,0 +1,237 @@
+"""The first of the least elements, or of the greatest: a thread notes a key and a place, and makes one word at the end.
+
+Where elements have their numbers below, each is a word of 32 or 64 bits to the program, and the combine takes the
+least. Here an element of 8 or 16 bits gets its place in the step beside its key instead (``keys.py``): of bytes two
+such are a register, which ``prmt`` makes and one ``min.s16x2`` compares with two others; of 16 bits one is. The least
+of a step is noted, with where the step begins, if its key is less than the one so far. Only when the walk has ended
+becomes what was noted the program's word, with the number that its place has (``first_elements.py``). Floats of 32 bits
+are their own keys (``greatest.py``).
+
+The numbers of a thread's elements must go up along its walk, or down; then places count down, too, and of equal keys
+the last one is noted.
+
+What is noted is one register: a key, a bit that is set where there is no element, and a place.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from ...compiler.ir.build import i32, word_type
+from ...compiler.ir.combine import elements, fragment, horizontal, single_op, splat, width
+from ...compiler.ir.mlir import arith, ir, llvm
+from ..access.steps import walked
+from .first_elements import Walk
+from .greatest import LEAST, Greatest
+from .keys import WORD
+from .packed_bytes import BYTES, chosen, folds, is_a, mask_words, mixed, yielded
+from .ranks import Word, word_of
+
+LEAST_APART = 2
+"""Elements of a step of each of several results from which on it is worth it."""
+_HALF = 16
+_OF_BYTES, _TWICE = (0x1504, 0x3726), (0x1100, 0x3322)
+"""Selectors of ``prmt`` for two bytes of one word, each above one of another; and for each of them twice."""
+_ABOVE = tuple((0x1404 + 0x101 * u, 0x3424 + 0x101 * u) for u in range(BYTES))
+"""For two bytes of one word, each above byte ``u`` of another."""
+_NONE, _NONES = (1 << WORD - 1) - 1, 0x7FFF7FFF
+"""What is noted where there is no element, and two such in a register."""
+
+
+def lower(op: Any) -> list[Any] | None:
+    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it takes no such words."""
+    init = op.operands[2]
+    if (
+        "numbers" not in op.attributes
+        or isinstance(init.type, ir.TupleType)
+        or single_op(op.regions[1]) != "arith.minsi"
+    ):
+        return None
+    word = word_of(yielded(op), narrow="places" in op.attributes)
+    if word is None:
+        return None
+    walk = (Greatest if word.key.bits == WORD else _Together if folds(op) else _Apart)(op, word)
+    if not walk.serves():
+        return None
+    state = [walk.run()]
+    return state if op.results[0].type == init.type else horizontal(op.regions[1], state, walk.lanes)
+
+
+class _Noted(Walk):
+    """A walk that notes keys and places.
+
+    Attributes:
+        count: the places of a step.
+        shift, low: how far the place lies above the lowest bit, and all bits below the one that says there is none.
+    """
+
+    count: int
+
+    def __init__(self, op: Any, word: Word) -> None:
+        super().__init__(op, word)
+        self.bytes = word.key.bits == 8
+        self.shift, self.low = (_HALF, 0x7FFFFF) if self.bytes else (0, 0x7FFF)
+
+    @property
+    def room(self) -> int:
+        """Places at most."""
+        return (self.low + 1) >> self.shift
+
+    def place(self, n: int) -> int:
+        """That of element ``n`` of a step."""
+        return self.count - 1 - n if self.down else n
+
+    def noted(self, lanes: int) -> list[Any]:
+        """What is noted at the end, and where its step began, for so many lanes."""
+
+        def step(state: list[Any], starts: list[Any]) -> list[Any]:
+            best, at = state
+            found = self.least(self.accesses(starts))
+            if self.down:
+                first = arith.cmpi(arith.CmpIPredicate.sle, found, arith.ori(best, _each(self.low, best)))
+            else:
+                first = arith.cmpi(arith.CmpIPredicate.slt, found, arith.andi(best, _each(~self.low, best)))
+            return [arith.select(first, found, best), arith.select(first, splat(starts[0], lanes), at)]
+
+        return walked(self.op, [splat(i32(_NONE), lanes), splat(self.op.operands[0], lanes)], step)
+
+    @abstractmethod
+    def least(self, accesses: Sequence[Word]) -> Any:
+        """The least of a step, as it is noted."""
+
+    def read(self, best: Any) -> tuple[Any, Any, Any]:
+        """What was noted: keys, which elements of their steps, and whether there are any."""
+        keys = arith.shrsi(best, _each(WORD - self.word.key.bits, best))
+        place = arith.andi(arith.shrui(best, _each(self.shift, best)), _each(self.room - 1, best))
+        n = arith.subi(_each(self.count - 1, best), place) if self.down else place
+        flag = arith.andi(best, _each(self.low + 1, best))
+        return keys, n, arith.cmpi(arith.CmpIPredicate.eq, flag, _each(0, best))
+
+
+class _Together(_Noted):
+    """The elements of an access are of one result."""
+
+    def __init__(self, op: Any, word: Word) -> None:
+        super().__init__(op, word)
+        self.count = self.lanes * self.unroll
+
+    def serves(self) -> bool:
+        return self.lanes % BYTES == 0 and LEAST <= self.count <= self.room
+
+    def run(self) -> Any:
+        best, at = self.noted(1)
+        key, n, some = self.read(best)
+        return self.joined_first(key, at, n, some)
+
+    def least(self, accesses: Sequence[Word]) -> Any:
+        best = _least([self.least_of(u, access) for u, access in enumerate(accesses)])
+        return _lesser_half(best) if self.bytes else best
+
+    def least_of(self, u: int, access: Word) -> Any:
+        """The least of an access: where there is no other, of none."""
+        whole, single = _by_width(access.masks)
+        found = (self.pairs if self.bytes else self.halves)(access.key_words(), u * self.lanes, single)
+        return _where(whole, [_least(found)])[0]
+
+    def pairs(self, words: Sequence[Any], first: int, masks: Sequence[Any]) -> list[Any]:
+        """Bytes with their places, two in a register."""
+        found = []
+        inside = [mask_words(m, len(words)) for m in masks]
+        for k, w in enumerate(words):
+            places = bytes(self.place(first + BYTES * k + j) for j in range(BYTES))
+            two = mixed(w, i32(int.from_bytes(places, "little", signed=True)), _OF_BYTES)
+            for mask in inside:
+                wide = mixed(mask[k], mask[k], _TWICE)
+                two = [chosen(m, x, i32(_NONES)) for m, x in zip(wide, two, strict=True)]
+            found += [_as_pair(x) for x in two]
+        return found
+
+    def halves(self, words: Sequence[Any], first: int, masks: Sequence[Any]) -> list[Any]:
+        """Elements of 16 bits with their places."""
+        places = [self.place(first + j) for j in range(self.lanes)]
+        found = [x for k, w in enumerate(words) for x in _split(w, places[2 * k : 2 * k + 2])]
+        inside = [elements(m) for m in masks]
+        return [_where(mask, [x])[0] for *mask, x in zip(*inside, found, strict=True)]
+
+
+class _Apart(_Noted):
+    """The elements of an access are of results of their own."""
+
+    def __init__(self, op: Any, word: Word) -> None:
+        super().__init__(op, word)
+        self.count = self.unroll
+
+    def serves(self) -> bool:
+        whole = not _by_width(self.word.masks)[1] and self.lanes * self.word.key.bits % WORD == 0
+        return whole and LEAST_APART <= self.count <= self.room
+
+    def run(self) -> Any:
+        best, at = self.noted(self.lanes)
+        along = len(self.op.operands) > 3  # of rows that are read as one, neighbours follow each other
+        lane = fragment([i32(j if along else 0) for j in range(self.lanes)])
+        keys, n, some = self.read(best)
+        return self.joined(self.init, keys, self.moved(at, n, lane), some)
+
+    def least(self, accesses: Sequence[Word]) -> Any:
+        each = [_where(_by_width(a.masks)[0], self.words(self.place(u), a)) for u, a in enumerate(accesses)]
+        found = [_least(column) for column in zip(*each, strict=True)]
+        if self.bytes:
+            pairs = [llvm.bitcast(word_type(), pair) for pair in found]
+            found = [x for pair in pairs for x in (arith.shli(pair, i32(_HALF)), pair)]
+        return fragment(found)
+
+    def words(self, place: int, access: Word) -> list[Any]:
+        """The elements of an access with one place: those of 16 bits one by one, bytes by pairs."""
+        if not self.bytes:
+            return [x for w in access.key_words() for x in _split(w, [place, place])]
+        four = i32((place - place % BYTES) * 0x01010101 + 0x03020100)
+        return [_as_pair(x) for w in access.key_words() for x in mixed(w, four, _ABOVE[place % BYTES])]
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+def _by_width(masks: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Masks that are one for a whole access, as scalars, and those of single elements."""
+    scalars = [m.owner.operands[0] if is_a(m, "vector.broadcast") else m for m in masks]
+    return [m for m in scalars if width(m.type) == 1], [m for m in scalars if width(m.type) > 1]
+
+
+def _where(masks: Sequence[Any], found: list[Any]) -> list[Any]:
+    """What was found where all masks hold, else nothing."""
+    if not masks:
+        return found
+    inside, pairs = reduce(arith.andi, masks), isinstance(found[0].type, ir.VectorType)
+    none = _as_pair(i32(_NONES)) if pairs else i32(_NONE)
+    return [arith.select(inside, x, none) for x in found]
+
+
+# --- words and their halves ------------------------------------------------------------------------------------------
+def _split(w: Any, places: Sequence[int]) -> list[Any]:
+    """The halves of a word, each above a place."""
+    low, high = arith.shli(w, i32(_HALF)), arith.andi(w, i32(-1 << _HALF))
+    return [arith.addi(x, i32(place)) if place else x for x, place in zip((low, high), places, strict=True)]
+
+
+def _as_pair(w: Any) -> Any:
+    return llvm.bitcast(ir.VectorType.get([2], ir.IntegerType.get_signless(_HALF)), w)
+
+
+def _least(found: Sequence[Any]) -> Any:
+    """The least of some, halves of registers by themselves."""
+    level = list(found)
+    while len(level) > 1:
+        level = [reduce(arith.minsi, level[i : i + 2]) for i in range(0, len(level), 2)]
+    return level[0]
+
+
+def _lesser_half(pair: Any) -> Any:
+    """The lesser half of a register; below an upper one the other is left, which is less than a place."""
+    w = llvm.bitcast(word_type(), pair)
+    return arith.minsi(arith.shli(w, i32(_HALF)), w)
+
+
+def _each(n: int, like: Any) -> Any:
+    """``n`` on as many elements as another value has."""
+    return splat(i32(n), width(like.type))

@@ -1,0 +1,68 @@
+"""Where views lie: which bytes two of them share, and memory as NumPy arrays.
+
+Addresses of a device can be compared too: the arrays made for that are never read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..backends.backend import View
+from .dlpack import contiguous
+
+MAX_WORK = 1 << 16
+"""Steps of the search for a shared byte: milliseconds. Strides that need more are taken to meet."""
+
+
+def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """The memory of ``v`` as an array of its type, or of ``dtype``; it does not keep the memory alive."""
+    if 0 in v.shape:
+        return np.empty(v.shape, dtype or v.dtype.numpy)  # an empty array may have no address
+    low, high = v.extent
+    memory = memoryview((ctypes.c_uint8 * (high - low)).from_address(low))
+    strides = tuple(s * v.dtype.itemsize for s in v.strides)
+    return np.ndarray(v.shape, dtype or v.dtype.numpy, memory, v.address - low, strides)
+
+
+def is_contiguous(v: View) -> bool:
+    """Whether the elements lie side by side in C order; axes of size 1 have no stride."""
+    if 0 in v.shape:
+        return True
+    pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)
+    return all(size == 1 or stride == expected for stride, expected, size in pairs)
+
+
+def share(v: View, w: View) -> bool:
+    """Whether some byte belongs to an element of both; true, too, where that is too hard to find out."""
+    (low, high), (first, last) = v.extent, w.extent
+    if v.device != w.device or max(low, first) >= min(high, last):
+        return False
+    return _meet(_bytes(v), _bytes(w))
+
+
+def overlaps_itself(v: View) -> bool:
+    """Whether two elements of ``v`` share a byte, as those of a broadcast array do.
+
+    Two such elements differ along some axis, and by symmetry the first of them may be taken at the axis's start.
+    """
+    if is_contiguous(v):
+        return False
+    whole = _bytes(v)
+    return any(
+        size > 1 and _meet(whole[(slice(None),) * axis + (slice(1),)], whole[(slice(None),) * axis + (slice(1, None),)])
+        for axis, size in enumerate(v.shape)
+    )
+
+
+def _bytes(v: View) -> np.ndarray[Any, Any]:
+    return as_array(v, f"V{v.dtype.itemsize}")
+
+
+def _meet(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=MAX_WORK)  # type: ignore[arg-type]  # the stubs know two numbers
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,1 @@
+"""The machines that run kernels: a CUDA device, and the emulator."""

@@ -1,0 +1,172 @@
+"""The CUDA backend: runs artifacts on a device through the driver API.
+
+It works in the device's primary context, which other libraries use too, and on the caller's stream. It waits for the
+device only when results go to host memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...compiler.driver.artifact import Artifact
+from ...compiler.errors import WarpfoldError, error
+from ..calls import recall
+from ..calls.launch_buffers import Function, Packed
+from . import cuda_driver
+from .backend import Call, Device
+from .cuda_memory import Buffer, DeviceMemory
+
+LOG_BYTES = 16 << 10
+FLUSH_BYTES = 1 << 30  # several times what the largest L2 cache holds, and a time in which a host queues some kernels
+
+
+def find() -> list[Device]:
+    """The CUDA devices that are there; none, without an error, where the driver or cuda-python is missing."""
+    return [Device("cuda", number) for number in range(_found())]
+
+
+@lru_cache(maxsize=64)
+def backend(number: int = 0) -> CudaBackend:
+    """The backend of a device, made once.
+
+    Raises:
+        BackendError: WF604 no driver, WF605 no such device, WF602 a device that is too old.
+    """
+    made = CudaBackend(number)
+    atexit.register(made.close)
+    return made
+
+
+def wait(number: int) -> None:
+    """Waits for all work on a device."""
+    backend(number).wait()
+
+
+def ordinal(address: int) -> int:
+    """The number of the device that the memory at ``address`` belongs to."""
+    driver = cuda_driver.load()
+    attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(cuda_driver.checked(driver, "cuPointerGetAttribute", attribute, address))
+
+
+@lru_cache(maxsize=1)
+def _found() -> int:
+    """How many devices there are; remembered, since looking for a driver that is missing takes milliseconds."""
+    try:
+        return cuda_driver.count(cuda_driver.load())
+    except WarpfoldError:
+        return 0
+
+
+class CudaBackend(DeviceMemory):
+    """Runs artifacts on one CUDA device.
+
+    Attributes:
+        name: see ``Backend``.
+    """
+
+    name = "cuda"
+
+    def __init__(self, number: int = 0, driver: Any = None) -> None:
+        """Opens device ``number``; see ``Context``."""
+        super().__init__(number, driver)
+        self._modules: dict[str, Any] = {}
+        self._functions: dict[str, dict[str, Function]] = {}
+        self._flushed = Buffer()
+
+    def close(self) -> None:
+        """Frees what the backend holds; it cannot be used afterwards."""
+        if not self.context:
+            return
+        with contextlib.suppress(WarpfoldError), self._current():
+            self._free()
+            for module in self._modules.values():
+                self._d.cuModuleUnload(module)
+        recall.forget()
+        self._modules.clear()
+        self._functions.clear()
+        self._release()
+
+    # --- kernels -------------------------------------------------------------------------------------------------
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:
+        """Queues the calls on ``stream``; loads the artifact's code the first time."""
+        if not calls:
+            return ()
+        with self._current():
+            functions = self._functions.get(artifact.key) or self._load(artifact)
+            launches = [Packed(functions[call.name], call, stream) for call in calls]
+            for packed in launches:
+                status = self.entries.launch(*packed.arguments)
+                if status:
+                    raise self.refused(packed.call.name, status)
+        self._copies.launched = True
+        return launches
+
+    def refused(self, kernel: str, status: int) -> WarpfoldError:
+        """The error for a launch that the driver refused."""
+        call = f"cuLaunchKernelEx of {kernel}"
+        return cuda_driver.failure(self._d, call, self._d.CUresult(status), device=self.device)
+
+    def _load(self, artifact: Artifact) -> dict[str, Function]:
+        key = artifact.key or hashlib.sha256(artifact.ptx.encode()).hexdigest()
+        with self._lock:
+            if key not in self._functions:
+                self._modules[key] = module = self._module(artifact)
+                self._functions[key] = {
+                    k.name: Function(int(self._call("cuModuleGetFunction", module, k.name.encode())), k)
+                    for k in artifact.kernels
+                }
+            return self._functions[key]
+
+    def _module(self, artifact: Artifact) -> Any:
+        """Loads the machine code for this architecture, or the PTX, which the driver then compiles."""
+        image = artifact.cubins.get(self.target.arch) or artifact.ptx.encode() + b"\0"
+        log = bytearray(LOG_BYTES)
+        names = self._d.CUjit_option
+        options = {
+            names.CU_JIT_ERROR_LOG_BUFFER: log,
+            names.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: len(log),
+            names.CU_JIT_GENERATE_LINE_INFO: 1,  # a table beside the code, for profilers and debuggers
+        }
+        status, module = self._d.cuModuleLoadDataEx(image, len(options), list(options), list(options.values()))
+        if not status:
+            return module
+        if status.name == "CUDA_ERROR_OUT_OF_MEMORY":
+            raise cuda_driver.failure(self._d, "cuModuleLoadDataEx", status, len(image), self.device)
+        text = bytes(log).split(b"\0")[0].decode(errors="replace").strip() or "the driver gives no reason"
+        remedy = f"compile for this device: arch={self.target.arch!r}"
+        if status.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
+            remedy = f"update the driver, or save the artifact with machine code: cubins=[{self.target.arch!r}]"
+        raise error("WF609", artifact=f"{artifact.name} for {artifact.arch}", name=status.name, log=text, remedy=remedy)
+
+    # --- time ----------------------------------------------------------------------------------------------------
+    def flush(self, stream: int = 0) -> int:
+        """Queues writes on ``stream`` that leave nothing else in the L2 cache; gives the address of what they write.
+
+        What is queued meanwhile begins without waiting for the host, so that ``elapsed`` times the device alone. The
+        memory, of ``FLUSH_BYTES``, is kept: kernels are slower just after some was mapped or unmapped. The cache is
+        left full of dirty lines; ``measure.flush`` leaves clean ones.
+        """
+        with self._current(), self._lock:
+            self._grow(self._flushed, FLUSH_BYTES)
+            self._call("cuMemsetD32Async", self._flushed.address, 0, self._flushed.size // 4, stream)
+        return self._flushed.address
+
+    def elapsed(self, fn: Callable[[], object], stream: int = 0) -> float:
+        """Microseconds of device time that the work takes which ``fn`` queues on ``stream``."""
+        with self._current():
+            events = [self._call("cuEventCreate", 0) for _ in range(2)]
+            try:
+                self._call("cuEventRecord", events[0], stream)
+                fn()
+                self._call("cuEventRecord", events[1], stream)
+                self._call("cuEventSynchronize", events[1])
+                return float(self._call("cuEventElapsedTime", *events)) * 1000
+            finally:
+                for event in events:
+                    self._d.cuEventDestroy(event)

@@ -1,0 +1,205 @@
+"""Memory of a CUDA device: copies of host arrays for the length of a call, and scratch memory that is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.errors import error
+from ..arrays.memory import as_array, is_contiguous
+from .backend import View, Workspace
+from .cuda_context import Context
+
+ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
+SMALLEST = 64 << 10
+WORKSPACE, TICKETS = 1 << 20, 16 << 10
+"""Bytes of a stream's workspace, and how many of them are for counters. What the planner chooses needs no more."""
+
+
+class _Copies(threading.local):
+    """Device copies of the host views that one thread has bound: (view, device address of the extent, written)."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[View, int, bool]] = []
+        self.launched = False
+
+
+@dataclass
+class Buffer:
+    """A piece of device memory."""
+
+    address: int = 0
+    size: int = 0
+
+
+class DeviceMemory(Context):
+    """The memory of one device."""
+
+    def __init__(self, number: int = 0, driver: Any = None) -> None:
+        """Opens device ``number``; see ``Context``."""
+        super().__init__(number, driver)
+        self._scratch: dict[tuple[int, int], tuple[Buffer, Buffer]] = {}
+        self._held: list[int] = []  # what was allocated, grown out of or not: queued kernels and graphs hold addresses
+        self._copies = _Copies()
+
+    def _free(self) -> None:
+        """Gives scratch memory back."""
+        for address in self._held:
+            self._d.cuMemFree(address)
+        self._held.clear()
+        self._scratch.clear()
+
+    def reads(self, view: View) -> bool:
+        """Memory of this device."""
+        return view.device == self.device
+
+    def bind(self, view: View, *, write: bool, stream: int) -> int:
+        """The view's own address on this device; a copy's for host memory, made on ``stream``."""
+        if view.device == self.device:
+            return view.address
+        if view.device.kind != "cpu":
+            raise error("WF107", devices=f"an array on {view.device}, the kernels on {self.device}")
+        low, high = view.extent
+        if low == high:
+            return 0
+        lead = low % ALIGN
+        nbytes = -(-(lead + high - low) // ALIGN) * ALIGN
+        with self._current():
+            base = int(self._call("cuMemAllocAsync", nbytes, stream, nbytes=nbytes)) + lead
+            self._copies.made.append((view, base, write))
+            if not write:
+                self._call("cuMemcpyHtoDAsync", base, low, high - low, stream)
+        return base + view.address - low
+
+    def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
+        """Copies back what kernels wrote, frees the copies, and waits for it; nothing to do for device arrays.
+
+        When nothing was launched, because of an error, host memory stays as it is. Which views were written, ``bind``
+        was told.
+        """
+        copies = self._copies
+        if not copies.made:
+            copies.launched = False
+            return
+        made, launched = copies.made, copies.launched
+        copies.made, copies.launched = [], False
+        written = [(view, base) for view, base, write in made if write and launched]
+        with self._current():
+            try:
+                arrived = [self._download(view, base, stream) for view, base in written]
+                self._call("cuStreamSynchronize", stream)
+            finally:
+                for _, base, _ in made:
+                    self._d.cuMemFreeAsync(base // ALIGN * ALIGN, stream)
+        for (view, _), elements in zip(written, arrived, strict=True):
+            if elements is not None:
+                as_array(view)[...] = elements
+
+    def _download(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any] | None:
+        """Queues the copy of a host view's bytes from ``base``: in place where its elements fill them.
+
+        Else gives the elements in memory of their own, since what lies between them in the caller's is not ours.
+        """
+        low, high = view.extent
+        if prod(view.shape) * view.dtype.itemsize == high - low:
+            self._call("cuMemcpyDtoHAsync", low, base, high - low, stream)
+            return None
+        return self._fetch(view, base, stream)
+
+    def _fetch(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any]:
+        """Queues the copy of the view's bytes, which begin at ``base``; gives the elements in the host's memory."""
+        low, high = view.extent
+        held = np.empty(high - low, np.uint8)
+        if low < high:
+            self._call("cuMemcpyDtoHAsync", held.ctypes.data, base, high - low, stream)
+        strides = tuple(s * view.dtype.itemsize for s in view.strides)
+        return np.ndarray(view.shape, view.dtype.numpy, held, view.address - low, strides)
+
+    def get(self, view: View, stream: int) -> np.ndarray[Any, Any]:
+        """The elements of a view of this device, in C order, after everything queued on ``stream``."""
+        with self._current():
+            found = self._fetch(view, view.extent[0], stream)
+            self._call("cuStreamSynchronize", stream)
+        return found.copy()
+
+    def put(self, view: View, a: np.ndarray[Any, Any], stream: int) -> None:
+        """Fills a view of this device with ``a``, after everything queued on ``stream``; gaps in it stay."""
+        low, high = view.extent
+        if low == high:
+            return
+        with self._current():
+            if is_contiguous(view):
+                held = np.ascontiguousarray(a, view.dtype.numpy)
+            else:
+                held = self._fetch(view, low, stream)
+                self._call("cuStreamSynchronize", stream)
+                held[...] = a
+            self._call("cuMemcpyHtoDAsync", low, held.ctypes.data + low - view.address, high - low, stream)
+            self._call("cuStreamSynchronize", stream)
+
+    def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
+        """Memory of this stream alone, so that two streams can run at once; a captured graph gets its own."""
+        if not partial_bytes and not counters:
+            return Workspace(0, 0)
+        with self._current(), self._lock:
+            key = stream, self._capture(stream)
+            if key not in self._scratch:
+                self._scratch[key] = (Buffer(), Buffer()) if key[1] else self._workspace()
+            pair = self._scratch[key]
+            self._grow(pair[0], partial_bytes)
+            self._grow(pair[1], 4 * counters)
+        return Workspace(pair[0].address, pair[1].address)
+
+    def _workspace(self) -> tuple[Buffer, Buffer]:
+        """The partials and the counters of a stream, allocated once."""
+        whole = Buffer()
+        self._grow(whole, WORKSPACE)
+        return Buffer(whole.address + TICKETS, WORKSPACE - TICKETS), Buffer(whole.address, TICKETS)
+
+    def _grow(self, buffer: Buffer, nbytes: int) -> None:
+        """Makes the buffer large enough, and zero where it is new; works during a graph capture without joining it."""
+        if nbytes <= buffer.size:
+            return
+        size = max(SMALLEST, buffer.size * 2, nbytes)
+        mode = self._d.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        previous = self._call("cuThreadExchangeStreamCaptureMode", mode)
+        try:
+            address = int(self._call("cuMemAlloc", size, nbytes=size))
+            self._held.append(address)
+            side = self._call("cuStreamCreate", int(self._d.CUstream_flags.CU_STREAM_NON_BLOCKING))
+            try:
+                self._call("cuMemsetD32Async", address, 0, size // 4, side)
+                self._call("cuStreamSynchronize", side)
+            finally:
+                self._d.cuStreamDestroy(side)
+        finally:
+            self._call("cuThreadExchangeStreamCaptureMode", previous)
+        buffer.address, buffer.size = address, size
+
+    @contextmanager
+    def memory(self, nbytes: int) -> Iterator[int]:
+        """The address of ``nbytes`` of memory of the device, until the ``with`` ends; it then waits for the device."""
+        with self._current():
+            address = int(self._call("cuMemAlloc", nbytes, nbytes=nbytes))
+        try:
+            yield address
+        finally:
+            with self._current():
+                self._d.cuMemFree(address)
+
+    def copy(self, target: int, source: int, nbytes: int, stream: int = 0) -> None:
+        """Queues a copy within the device's memory."""
+        with self._current():
+            self._call("cuMemcpyDtoDAsync", target, source, nbytes, stream)
+
+    def memory_free(self) -> tuple[int, int]:
+        """Bytes of the device's memory that nobody uses, and all of them."""
+        with self._current():
+            free, total = self._call("cuMemGetInfo")
+        return int(free), int(total)

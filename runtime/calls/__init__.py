@@ -1,0 +1,1 @@
+"""Calls of a kind seen before: recognised, and repeated at the least cost."""

@@ -1,0 +1,1 @@
+"""The instructions: one opcode, one builder, a file a family."""

@@ -1,0 +1,63 @@
+"""The instruction table: one opcode, one builder. A new instruction is one entry in its family's ``TABLE``."""
+
+from __future__ import annotations
+
+from ....compiler.errors import error
+from ..numerics import approx
+from ..ptx.types import Instruction
+from . import (
+    access,
+    arithmetic,
+    async_copy,
+    atomics,
+    bits,
+    compare,
+    control,
+    conversion,
+    floating,
+    integer,
+    lacking,
+    matrix,
+    mbarrier,
+    mma,
+    moves,
+    system,
+    video,
+    warp,
+    wmma,
+)
+from .op import Builder, Form, Op
+
+TABLE: dict[str, Builder] = {}
+for _family in (
+    arithmetic,
+    integer,
+    bits,
+    floating,
+    approx,
+    conversion,
+    compare,
+    moves,
+    access,
+    atomics,
+    warp,
+    matrix,
+    mma,
+    wmma,
+    async_copy,
+    mbarrier,
+    video,
+    control,
+):
+    TABLE.update(_family.TABLE)
+
+SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
+
+
+def build(ins: Instruction) -> list[Op]:
+    """The ops of one instruction, or the error that names its line."""
+    builder = lacking.refusal if ins.lacks else TABLE.get(ins.opcode) or system.TABLE.get(ins.opcode)
+    if builder is None:
+        raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))
+    ops = builder(Form(ins))
+    return ops if isinstance(ops, list) else [ops]

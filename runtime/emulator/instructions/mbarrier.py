@@ -1,0 +1,306 @@
+"""mbarrier: barriers that are words in shared memory and count arrivals and bytes, phase after phase.
+
+The word is opaque to a program; ours is, from bit 0: the phase's parity, 20 bits of pending arrivals, 20 bits of
+arrivals expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a barrier from
+memory that is none. A wait never blocks: a program spins on it, and one that nobody lets go on is told so (``spin``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..machine.copies import engine, positions
+from ..machine.lanes import Lanes
+from ..machine.spaces import Access, locate
+from ..ptx.types import Array, Instruction, Operand, Sink
+from .access import SCOPES, shared_access, unit_of
+from .op import Builder, Form, Op, broadcast
+
+if TYPE_CHECKING:
+    from ..machine.machine import Machine
+
+_COUNT = (1 << 20) - 1  # most arrivals, and most bytes
+_BYTES = (1 << 21) - 1
+_MARK = 0b10
+_SIZE = 8
+
+
+class MisuseError(Exception):
+    """What the ISA leaves undefined: the text says what was expected and what came."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A barrier: ``pending`` of ``expected`` arrivals and ``bytes_`` are missing to the end of the phase."""
+
+    parity: int
+    pending: int
+    expected: int
+    bytes_: int = 0
+
+    @staticmethod
+    def read(word: int) -> State:
+        """The state that a word holds."""
+        if word >> 62 != _MARK:
+            raise MisuseError("expected an mbarrier that mbarrier.init made, got memory that holds none")
+        bytes_ = word >> 41 & _BYTES
+        return State(word & 1, word >> 1 & _COUNT, word >> 21 & _COUNT, bytes_ - (bytes_ >> 20 << 21))
+
+    @property
+    def word(self) -> int:
+        """The word that holds it."""
+        return self.parity | self.pending << 1 | self.expected << 21 | (self.bytes_ & _BYTES) << 41 | _MARK << 62
+
+    def arrive(self, count: int, *, drop: bool = False, completes: bool = True) -> State:
+        """``count`` arrivals, which with ``drop`` are not expected again."""
+        if not 1 <= count <= self.pending:
+            raise MisuseError(f"expected 1 to {self.pending} more arrivals in this phase, got {count}")
+        if not completes and count == self.pending:
+            raise MisuseError(f"expected .noComplete to leave arrivals to come, got all {count} that were pending")
+        return replace(self, pending=self.pending - count, expected=self.expected - count * drop)._turned()
+
+    def expect(self, bytes_: int) -> State:
+        """``bytes_`` more are expected, or have come if negative."""
+        total = self.bytes_ + bytes_
+        if abs(total) > _COUNT:
+            raise MisuseError(f"expected at most {_COUNT} bytes under way, got {total}")
+        return replace(self, bytes_=total)
+
+    def come(self, bytes_: int) -> State:
+        """``bytes_`` have come."""
+        return self.expect(-bytes_)._turned()
+
+    def _turned(self) -> State:
+        """The next phase, once nothing is missing."""
+        if self.pending or self.bytes_:
+            return self
+        return State(self.parity ^ 1, self.expected, self.expected)
+
+
+Step = Callable[..., int]
+"""The word before and the operands of one thread to the word after."""
+
+
+def _change(
+    access: Access, machine: Machine, lanes: Lanes, chosen: Array, addresses: Array, step: Step, *values: Array
+) -> Array:
+    """Applies ``step`` to the barriers of the chosen threads, one thread after another; the words before."""
+    found = np.zeros(chosen.size, np.uint64)
+    for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
+        for k, at in zip(np.arange(chosen.size)[where], index, strict=True):
+            found[k] = view[at]
+            try:
+                view[at] = step(int(found[k]), *(int(v[k]) for v in values))
+            except MisuseError as misuse:
+                thread = int(lanes.numbers[chosen[k]])
+                raise machine.launch.located("WF722", access.ins, machine, thread, problem=str(misuse)) from None
+    return found
+
+
+def _places(access: Access, machine: Machine, lanes: Lanes, chosen: Array, addresses: Array) -> Array:
+    """Where in shared memory the barriers of the chosen threads lie, in units of 8 bytes."""
+    out = np.zeros(chosen.size, np.int64)
+    for _, index, where, _ in locate(access, machine, lanes, chosen, addresses):
+        out[where] = index
+    return out
+
+
+def _ordered(form: Form) -> None:
+    """Takes the type, and order and scope: threads run in one order here."""
+    form.type("b64")
+    form.drop("relaxed", "acquire", "release", *SCOPES)
+
+
+class _Update:
+    """The run of an instruction that changes barriers; it gives the words before."""
+
+    def __init__(self, access: Access, step: Step) -> None:
+        self.access, self.step = access, step
+
+    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Array:
+        chosen = positions(lanes, mask)
+        out = np.zeros(lanes.n, np.uint64)
+        addresses, *rest = (broadcast(v, lanes.n)[chosen] for v in (addresses, *values))
+        if chosen.size:
+            out[chosen] = _change(self.access, machine, lanes, chosen, addresses, self.step, *rest)
+        return out
+
+
+def _updating(
+    form: Form, target: Operand, step: Step, *values: Operand, dest: Operand | None = None, verb: str = "updated"
+) -> Op:
+    access, base = shared_access(form, target, _SIZE, verb)
+    form.operands(len(form.ins.operands))
+    reads: tuple[tuple[Operand, str], ...] = ((base, "addr"), *((v, "u32") for v in values))
+    return Op(reads, () if dest is None else ((dest, "b64"),), _Update(access, step), effect=True)
+
+
+def _init(form: Form) -> Op:
+    def step(_word: int, count: int) -> int:
+        if not 1 <= count <= _COUNT:
+            raise MisuseError(f"expected a count of 1 to {_COUNT}, got {count}")
+        return State(0, count, count).word
+
+    _ordered(form)
+    target, count = _count_operands(form, 2)
+    return _updating(form, target, step, count, verb="written")
+
+
+def _inval(form: Form) -> Op:
+    def step(word: int) -> int:
+        State.read(word)
+        return 0
+
+    _ordered(form)
+    (target,) = _count_operands(form, 1)
+    return _updating(form, target, step)
+
+
+def _count_operands(form: Form, *counts: int) -> tuple[Operand, ...]:
+    operands = form.ins.operands
+    if len(operands) not in counts:
+        raise form.fail(f"expected {' or '.join(map(str, counts))} operands, got {len(operands)}")
+    return operands
+
+
+def _arrive(form: Form, drop: bool) -> Op:
+    _ordered(form)
+    expects, completes = form.flag("expect_tx"), not form.flag("noComplete")
+    dest, target, *count = _count_operands(form, *((3,) if expects or not completes else (2, 3)))
+    if "shared::cluster" in form.left and not isinstance(dest, Sink):
+        raise form.fail("expected _ as the state of an mbarrier in the cluster's shared memory")
+
+    def step(word: int, value: int = 1) -> int:
+        state = State.read(word)
+        if expects:
+            return state.expect(value).arrive(1, drop=drop).word
+        return state.arrive(value, drop=drop, completes=completes).word
+
+    return _updating(form, target, step, *count, dest=dest)
+
+
+def _transaction(form: Form, comes: bool) -> Op:
+    _ordered(form)
+    target, count = _count_operands(form, 2)
+
+    def step(word: int, bytes_: int) -> int:
+        state = State.read(word)
+        return (state.come(bytes_) if comes else state.expect(bytes_)).word
+
+    return _updating(form, target, step, count)
+
+
+def _wait(form: Form, hinted: bool) -> Op:
+    """test_wait and try_wait: whether the phase of a token, or of a parity, is over. Neither blocks."""
+    _ordered(form)
+    by_parity = form.flag("parity")
+    d, target, phase, *_ = _count_operands(form, *((3, 4) if hinted else (3,)))
+    access, base = shared_access(form, target, _SIZE, "read")
+    form.operands(len(form.ins.operands))
+
+    def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, phase: Array) -> Array:
+        chosen = positions(lanes, mask)
+        out = np.zeros(lanes.n, bool)
+        if not chosen.size:
+            return out
+        addresses = broadcast(addresses, lanes.n)[chosen]
+        if engine(machine).arrivals:
+            for place in np.unique(_places(access, machine, lanes, chosen, addresses)):
+                engine(machine).settle(int(place))
+        words = _change(access, machine, lanes, chosen, addresses, lambda word: State.read(word).word)
+        out[chosen] = ((words ^ broadcast(phase, lanes.n)[chosen]) & np.uint64(1)).astype(bool)
+        return out
+
+    return Op(((base, "addr"), (phase, "u32" if by_parity else "b64")), ((d, "pred"),), run, effect=True)
+
+
+def _pending_count(form: Form) -> Op:
+    form.type("b64")
+    return form.pure(lambda word: (word >> np.uint64(1)).astype(np.uint32) & np.uint32(_COUNT), "u32", "b64")
+
+
+def complete_later(
+    machine: Machine, lanes: Lanes, k: int, ins: Instruction, address: int, count: int, arrive: Callable[[], None]
+) -> None:
+    """When somebody looks at the barrier at ``address``, ``arrive`` is called and ``count`` bytes have come."""
+    access = Access(ins, "shared", 0, _SIZE, unit_of(_SIZE), "updated")
+    own = Lanes(lanes.numbers[k : k + 1], machine.total, machine.per_cta)
+    one, where = np.zeros(1, np.int64), np.array([address])
+
+    def action() -> None:
+        arrive()
+        _change(access, machine, own, one, where, lambda word: State.read(word).come(count).word)
+
+    place = int(_places(access, machine, own, one, where)[0])
+    engine(machine).arrivals.setdefault(place, []).append(action)
+
+
+def after_copies(form: Form) -> Op:
+    """cp.async.mbarrier.arrive: an arrival once the copies that the thread has asked for have come."""
+    form.pick("arrive")
+    form.type("b64")
+    counted_in = form.flag("noinc")
+    (target,) = _count_operands(form, 1)
+    access, base = shared_access(form, target, _SIZE, "updated")
+    form.operands(1)
+
+    def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array) -> None:
+        chosen = positions(lanes, mask)
+        if not chosen.size:
+            return
+        addresses = broadcast(addresses, lanes.n)[chosen]
+        if not counted_in:
+            _change(access, machine, lanes, chosen, addresses, _one_more)
+        places = _places(access, machine, lanes, chosen, addresses)
+        for place in np.unique(places):
+            here = places == place
+            action = _arrival(access, machine, lanes.numbers[chosen[here]], addresses[here])
+            engine(machine).arrivals.setdefault(int(place), []).append(action)
+
+    return Op(((base, "addr"),), (), run, effect=True)
+
+
+def _one_more(word: int) -> int:
+    state = State.read(word)
+    return replace(state, pending=state.pending + 1).word
+
+
+def _arrival(access: Access, machine: Machine, threads: Array, addresses: Array) -> Callable[[], None]:
+    """The copies that ``threads`` have asked for so far arrive, then the threads do."""
+    copies = engine(machine).single
+    last, own = copies.made, Lanes(threads, machine.total, machine.per_cta)
+    every = np.arange(threads.size)
+
+    def action() -> None:
+        copies.arrive(lambda copy: np.isin(copy.threads, threads) & (copy.number < last))
+        _change(access, machine, own, every, addresses, lambda word: State.read(word).arrive(1).word)
+
+    return action
+
+
+_FORMS: dict[str, Builder] = {
+    "init": _init,
+    "inval": _inval,
+    "arrive": lambda form: _arrive(form, False),
+    "arrive_drop": lambda form: _arrive(form, True),
+    "expect_tx": lambda form: _transaction(form, False),
+    "complete_tx": lambda form: _transaction(form, True),
+    "test_wait": lambda form: _wait(form, False),
+    "try_wait": lambda form: _wait(form, True),
+    "pending_count": _pending_count,
+}
+
+
+def _mbarrier(form: Form) -> Op | list[Op]:
+    name = form.left[0] if form.left else ""
+    if name not in _FORMS:
+        raise form.fail(f"expected one of .{', .'.join(_FORMS)}")
+    form.left.pop(0)
+    return _FORMS[name](form)
+
+
+TABLE: dict[str, Builder] = {"mbarrier": _mbarrier}

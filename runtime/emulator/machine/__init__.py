@@ -1,0 +1,1 @@
+"""The machine that runs a launch: threads, memory, barriers and the schedule."""

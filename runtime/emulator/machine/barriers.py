@@ -1,0 +1,183 @@
+"""CTA barriers: arrivals counted per CTA and barrier, reductions over them, and the explanation of a deadlock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..instructions.op import broadcast
+from ..ptx.types import Array
+from .lanes import WARP, Lanes
+from .program import Block
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+NUMBERS = 16
+"""The barriers of a CTA."""
+
+
+class Barriers:
+    """The named barriers of every CTA of a batch.
+
+    ``arrived`` counts threads per CTA for each barrier number, ``expected`` the number named by a count form (0: all
+    threads of the CTA that have not exited), ``held`` the sets that wait and the block each goes on to. ``here`` are
+    the threads that have come to a barrier with a count, which counts whole warps, with the lanes that have exited.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.arrived: dict[int, Array] = {}
+        self.expected: dict[int, Array] = {}
+        self.held: dict[int, list[tuple[Lanes, Block]]] = {}
+        self.here: dict[int, Array] = {}
+        self.votes: Array = np.zeros(0, bool)
+        self.popc: Array = np.zeros(0, np.int64)
+        self.voters: Array = np.zeros(0, np.int64)
+
+    def arrive(self, block: Block, lanes: Lanes, values: Any) -> None:
+        """Threads reach a barrier instruction; ``values`` are its number, then count and predicate if it has them."""
+        op, machine = block.last.op, self.machine
+        number, *rest = values
+        counted = "count" in op.detail
+        reduces = "red" in op.detail
+        self._check(block, lanes, number, NUMBERS - 1, 1, "a barrier from 0 to 15")
+        if counted:
+            self._check(block, lanes, rest[0], (1 << 32) - 1, WARP, "a number of threads that is a multiple of 32")
+        if reduces:
+            self._vote(lanes, rest[-1])
+        if number.size == 1 and not counted and not self.arrived and lanes.n == machine.living and op.end == "barrier":
+            if reduces:
+                self._tally([lanes])
+            tool = machine.launch.tool
+            if tool is not None:
+                tool.arrive(machine, block, lanes, int(number[0]))
+                tool.release(machine, int(number[0]), lanes.homes, [(lanes, block)])
+            machine.go(block.next, lanes)
+            return
+        numbers = broadcast(number, lanes.n)
+        for value in np.unique(numbers):
+            same = numbers == value
+            part = lanes if same.all() else lanes.select(same)
+            count = broadcast(rest[0], lanes.n)[same] if counted else None
+            self._join(int(value), part, block, count)
+
+    def _check(self, block: Block, lanes: Lanes, values: Array, most: int, step: int, expected: str) -> None:
+        """Raises for a number of a barrier, or of threads, to which the ISA gives no meaning."""
+        wrong = (values > most) | (values % step != 0)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            problem = f"expected {expected}, got {int(values[at])}"
+            raise self.machine.launch.located(
+                "WF722", block.last.ins, self.machine, int(lanes.numbers[at]), problem=problem
+            )
+
+    def _join(self, number: int, lanes: Lanes, block: Block, count: Array | None) -> None:
+        ctas = self.machine.count
+        arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
+        expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
+        arrived += np.bincount(lanes.ctas, minlength=ctas)
+        if self.machine.launch.tool is not None:
+            self.machine.launch.tool.arrive(self.machine, block, lanes, number)
+        if count is not None:
+            expected[lanes.ctas] = count
+            self.here.setdefault(number, np.zeros(self.machine.total, bool))[lanes.numbers] = True
+        if block.last.op.end == "arrive":
+            self.machine.go(block.next, lanes)
+        else:
+            self.held.setdefault(number, []).append((lanes, block))
+        self._release(number)
+
+    def _absent(self, number: int) -> Array:
+        """By CTA, how many lanes have exited or never were in the warps of which all others have come."""
+        shape = self.machine.count, -1, WARP
+        here, alive = self.here[number].reshape(shape), self.machine.alive.reshape(shape)
+        come = here.any(axis=2) & (here | ~alive).all(axis=2)
+        result: Array = ((~here).sum(axis=2) * come).sum(axis=1)
+        return result
+
+    def _living(self) -> Array:
+        machine = self.machine
+        result: Array = machine.alive.reshape(machine.count, machine.per_cta).sum(axis=1)
+        return result
+
+    def _release(self, number: int) -> None:
+        """Lets go the CTAs whose count is complete."""
+        arrived, expected = self.arrived[number], self.expected[number]
+        need = np.where(expected > 0, expected, self._living())
+        done = (arrived >= need) & (arrived > 0)
+        if number in self.here and not done.all():
+            done = (arrived + self._absent(number) >= need) & (arrived > 0)
+        if not done.any():
+            return
+        freed: list[tuple[Lanes, Block]] = []
+        kept: list[tuple[Lanes, Block]] = []
+        for lanes, block in self.held.get(number, []):
+            free = done[lanes.ctas]
+            if free.all():
+                freed.append((lanes, block))
+            elif not free.any():
+                kept.append((lanes, block))
+            else:
+                freed.append((lanes.select(free), block))
+                kept.append((lanes.select(~free), block))
+        self.held[number] = kept
+        arrived[done] = 0
+        expected[done] = 0
+        if number in self.here:
+            self.here[number].reshape(done.size, -1)[done] = False
+        if not arrived.any():
+            del self.arrived[number], self.expected[number], self.held[number]
+            self.here.pop(number, None)
+        if self.machine.launch.tool is not None:
+            self.machine.launch.tool.release(self.machine, number, np.flatnonzero(done), freed)
+        self._tally([lanes for lanes, block in freed if "red" in block.last.op.detail])
+        for lanes, block in freed:
+            self.machine.go(block.next, lanes)
+
+    def _vote(self, lanes: Lanes, predicate: Array) -> None:
+        if not self.votes.size:
+            total = self.machine.total
+            self.votes = np.zeros(total, bool)
+            self.popc, self.voters = np.zeros(total, np.int64), np.zeros(total, np.int64)
+        self.votes[lanes.numbers] = predicate
+
+    def _tally(self, sets: list[Lanes]) -> None:
+        """Counts the true predicates of the threads just released, CTA by CTA."""
+        if not sets:
+            return
+        ctas = np.concatenate([s.ctas for s in sets])
+        votes = np.concatenate([self.votes[s.numbers] for s in sets])
+        voters = np.bincount(ctas, minlength=self.machine.count)
+        popc = np.bincount(ctas[votes], minlength=self.machine.count)
+        for s in sets:
+            self.popc[s.numbers], self.voters[s.numbers] = popc[s.ctas], voters[s.ctas]
+
+    def exited(self) -> None:
+        """Threads have exited: a barrier may now be complete without them."""
+        for number in list(self.arrived):
+            self._release(number)
+
+    def explain_deadlock(self) -> None:
+        """Raises if threads are held although nothing can run."""
+        for number, sets in self.held.items():
+            for lanes, block in sets:
+                cta = int(lanes.ctas[0])
+                arrived = int(self.arrived[number][cta])
+                expected = int(self.expected[number][cta]) or int(self._living()[cta])
+                here = {int(n) for s, _ in sets for n in s.numbers[s.ctas == cta]}
+                own = np.flatnonzero(self.machine.alive.reshape(-1, self.machine.per_cta)[cta])
+                late = [int(t) for t in own if cta * self.machine.per_cta + int(t) not in here][:8]
+                where = "; threads not there: " + ", ".join(map(str, late)) if late else ""
+                raise self.machine.launch.located(
+                    "WF714",
+                    block.last.ins,
+                    self.machine,
+                    int(lanes.numbers[0]),
+                    barrier=f"barrier {number}",
+                    arrived=arrived,
+                    expected=expected,
+                    absent=where,
+                )

@@ -1,0 +1,346 @@
+"""Launches: checks the entry, its arguments and its shape, then runs the CTAs batch by batch."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, TextIO
+
+import numpy as np
+
+from ....compiler.errors import WarpfoldError, error
+from ....compiler.lazy import lazy
+from ....compiler.target import DEFAULT
+from ..ptx.demangle import demangle
+from ..ptx.limits import LOCAL, PARAMETERS, too_large
+from ..ptx.limits import memory as machine_memory
+from ..ptx.module import Function, Module
+from ..ptx.origins import Origins
+from ..ptx.parser import read_module
+from ..ptx.types import STORAGE, WIDTH, Array, Instruction, Variable
+from ..tool import Tool, both
+from .address_map import POISON, align_up
+from .late import Late
+from .machine import Machine
+from .memory import Memory
+from .printing import Printed
+from .program import Program
+from .schedule import Lockstep, Schedule, Seeded
+
+CTAS_PER_SM = 32
+SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
+"""What an SM holds at a time beside its threads: CTAs, and bytes of shared memory, of which each CTA takes one KiB more
+(CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
+LOCAL_BYTES = 1 << 28
+"""Local memory of the threads of a batch."""
+_PTX_LINE = re.compile(r"PTX line (\d{1,9}): ")
+_WORKSPACE = 64  # bytes
+_WATCHED = 64
+"""Bytes that tools keep of each CTA."""
+DEFAULT_STEPS = 1 << 22
+LARGEST_GRID = (2**31 - 1, 65535, 65535)
+LARGEST_BLOCK = (1024, 1024, 64)
+MAX_THREADS = 1024
+MAX_SHARED = 227 * 1024
+Argument = int | float | bytes
+
+
+@dataclass
+class LaunchStats:
+    """What a launch did: instructions summed over threads, threads, CTAs, and blocks run by groups of threads."""
+
+    instructions: int = 0
+    threads: int = 0
+    ctas: int = 0
+    steps: int = 0
+
+
+@lru_cache(maxsize=512)
+def parse(text: str) -> Module:
+    """The module of a PTX text; every kernel in it is built, so an unknown instruction is found here."""
+    try:
+        return _built(read_module(text))
+    except WarpfoldError as e:
+        if e.location is None and (match := _PTX_LINE.match(e.message)):
+            e.locate(Origins(text.split("\n")).at(int(match[1])))
+        raise
+
+
+def _built(module: Module) -> Module:
+    for function in module.functions.values():
+        if function.entry:
+            try:
+                module.programs[function.name] = Program(module, function)
+            except WarpfoldError as e:
+                if e.code != "WF724":
+                    raise
+                module.refused[function.name] = e
+    return module
+
+
+class Launch:
+    """One launch: what its machines share.
+
+    ``tool`` is told of every event; ``late`` is the part of it that keeps weak stores back, under a seeded schedule.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        shape: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]],
+        args: Sequence[Argument],
+        memory: Memory,
+        shared_bytes: int,
+        max_steps: int | None,
+        tool: Tool | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.schedule: Schedule = Lockstep() if seed is None else Seeded(seed)
+        self.late = Late(self.schedule.random) if isinstance(self.schedule, Seeded) else None
+        self.tool = both(self.late, tool) if self.late is not None and tool is not None else self.late or tool
+        self.program, self.memory = program.stepwise if self.schedule.stepwise else program, memory
+        self.grid, self.block, self.cluster = shape
+        self.threads, self.cluster_size = prod(self.block), prod(self.cluster)
+        self.dynamic_shared = shared_bytes
+        self.shared_size = program.flat.shared.size + shared_bytes
+        self.shared_stride = align_up(self.shared_size, 32)
+        self.local_stride = align_up(program.flat.local.size, 32)
+        self.max_steps = DEFAULT_STEPS if max_steps is None else max_steps
+        self.printed = Printed()
+        self.stats = LaunchStats(threads=prod(self.grid) * self.threads, ctas=prod(self.grid))
+        _check_shape(self)
+        raw = _pack(program.kernel, program, args)
+        self.param_size = len(raw)
+        self._params = np.frombuffer(raw.ljust(align_up(max(len(raw), 1), 32), bytes([POISON])), np.uint8)
+        self._symbols = memory.modules.setdefault(program.module, {})
+
+    def run(self) -> LaunchStats:
+        """Runs all CTAs, as many at a time as the machine holds; clusters stay together."""
+        total, per = prod(self.grid), self._resident()
+        if self.tool is not None:
+            self.tool.launch(self)
+        with np.errstate(all="ignore"):
+            for first in range(0, total, per):
+                Machine(self, first, min(per, total - first)).run()
+        if "workspace" in vars(self):
+            self.memory.free(self.workspace)
+        if self.tool is not None:
+            self.tool.finish(self)
+        return self.stats
+
+    @lazy
+    def workspace(self) -> int:
+        """The address of what a cooperative launch gives the grid to meet in, as cooperative groups expect it."""
+        address = self.memory.allocate(_WORKSPACE, name="grid workspace", initialised=True)
+        self.memory.view(address, _WORKSPACE)[:] = 0
+        return address
+
+    def _resident(self) -> int:
+        """CTAs that run at a time: as many as fit the SMs, and the memory of this machine."""
+        threads = align_up(self.threads, 32)
+        per_sm = min(DEFAULT.threads_per_sm // threads, CTAS_PER_SM, SHARED_PER_SM // (self.shared_size + 1024))
+        most = min(per_sm * DEFAULT.sms, LOCAL_BYTES // max(1, self.local_stride * threads))
+        return max(most // self.cluster_size, 1) * self.cluster_size
+
+    def param_view(self, dtype: np.dtype[Any]) -> Array:
+        """The parameters as an array of ``dtype``."""
+        return self._params.view(dtype)
+
+    def zero(self, index: int) -> Array:
+        """The value of a register never written."""
+        register = self.program.types.get(index, "b32")
+        return np.zeros(1, STORAGE[WIDTH[register]])
+
+    def symbol(self, variable: Variable, offset: int, dtype: np.dtype[Any]) -> Array:
+        """The address of a module-level variable in this memory, where it is put the first time."""
+        found = self._symbols.get(variable)
+        if found is None:
+            data = _zeros(variable.name, variable.size)
+            data[: len(variable.init or b"")] = np.frombuffer(variable.init or b"", np.uint8)
+            found = self.memory.place(variable, data, variable.align, variable.space == "const")
+            self._symbols[variable] = found
+        return np.array([(found.address + offset) % (1 << 64)], np.uint64).astype(dtype)
+
+    def in_constant(self, addresses: Array) -> Array:
+        """Which addresses lie in a .const variable."""
+        out = np.zeros(addresses.shape, bool)
+        for found in self._symbols.values():
+            if found.constant:
+                out |= (addresses >= np.uint64(found.address)) & (addresses < np.uint64(found.end))
+        return out
+
+    def describe(self, space: str, address: int, size: int) -> str:
+        """Where ``address`` lies relative to the variables of shared, local or parameter memory."""
+        flat = self.program.flat
+        region = {"shared": flat.shared, "local": flat.local, "param": flat.params}[space]
+        near = region.nearest(address)
+        side = f"{address - size} bytes past the end of the {size} bytes of {space} memory"
+        if address < 0:
+            side = f"{-address} bytes before the start of the {size} bytes of {space} memory"
+        elif address < size:
+            side = f"over the end of the {size} bytes of {space} memory"
+        if near is None:
+            return side
+        variable, at = near
+        return f"{side}; nearest variable {demangle(variable.name)!r} of {variable.size} bytes at {at:#x}"
+
+    def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
+        """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
+        number, within = divmod(thread, machine.per_cta)
+        cta, own = self.coordinates(int(machine.order[number]), within)
+        kernel, origins = demangle(self.program.kernel.name), self.program.module.source.origins
+        place = f"kernel {kernel!r}, PTX line {ins.line}: '{ins.text}', CTA {cta}, thread {own}"
+        return error(code, where=origins.at(ins.line), place=place, **facts)
+
+    def coordinates(self, order: int, within: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """CTA and thread (x, y, z) of thread ``within`` of the CTA whose place in cluster order is ``order``."""
+        cluster, rank = divmod(order, self.cluster_size)
+        clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
+        shapes = zip(_unravel(cluster, clusters), _unravel(rank, self.cluster), self.cluster, strict=True)
+        return tuple(c * size + r for c, r, size in shapes), tuple(_unravel(within, self.block))
+
+
+def _unravel(linear: int, shape: Sequence[int]) -> list[int]:
+    out = []
+    for size in shape:
+        linear, rest = divmod(linear, size)
+        out.append(rest)
+    return out
+
+
+def _zeros(name: str, size: int) -> Array:
+    """The memory of a variable, which begins on a 256-byte boundary."""
+    refused = too_large(f"the variable {name!r}", size)
+    if refused is not None:
+        raise refused
+    raw = np.zeros(size + 256, np.uint8)
+    return raw[-raw.ctypes.data % 256 :][:size]
+
+
+def _check_shape(launch: Launch) -> None:
+    limits = launch.program.kernel.limits
+    name = demangle(launch.program.kernel.name)
+    for what, shape in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster)):
+        sizes = list(shape)
+        if len(sizes) != 3 or min(sizes) < 1:
+            raise error("WF708", kernel=name, problem=f"expected a {what} of three positive sizes, got {shape}")
+    if launch.threads > MAX_THREADS:
+        raise error("WF708", kernel=name, problem=f"expected at most {MAX_THREADS} threads, got {launch.threads}")
+    for what, shape, largest in (("grid", launch.grid, LARGEST_GRID), ("block", launch.block, LARGEST_BLOCK)):
+        if any(n > limit for n, limit in zip(shape, largest, strict=True)):
+            raise error("WF708", kernel=name, problem=f"expected a {what} of at most {largest}, got {shape}")
+    most = limits.get("maxntid")
+    if most is not None and launch.threads > prod(most):
+        raise error("WF708", kernel=name, problem=f"expected at most {prod(most)} threads, got {launch.threads}")
+    exact = limits.get("reqntid")
+    if exact is not None and (*exact, 1, 1)[:3] != launch.block:
+        raise error("WF708", kernel=name, problem=f"expected a block of {(*exact, 1, 1)[:3]}, got {launch.block}")
+    cluster = limits.get("reqnctapercluster")
+    if cluster is not None and (*cluster, 1, 1)[:3] != launch.cluster:
+        problem = f"expected a cluster of {(*cluster, 1, 1)[:3]}, got {launch.cluster}"
+        raise error("WF708", kernel=name, problem=problem)
+    if any(g % c for g, c in zip(launch.grid, launch.cluster, strict=True)):
+        problem = f"expected a grid that clusters of {launch.cluster} divide, got {launch.grid}"
+        raise error("WF708", kernel=name, problem=problem)
+    if launch.shared_size > MAX_SHARED or launch.dynamic_shared < 0:
+        static = launch.program.flat.shared.size
+        raise error("WF709", kernel=name, most=MAX_SHARED, static=static, dynamic=launch.dynamic_shared)
+
+    _check_memory(launch)
+
+
+def _check_memory(launch: Launch) -> None:
+    flat, name = launch.program.flat, launch.program.kernel.name
+    for what, most, size in (("parameters", PARAMETERS, flat.params.size), ("local memory", LOCAL, flat.local.size)):
+        if size > most:
+            raise error("WF725", kernel=name, what=what, most=most, size=size)
+    if launch.tool is not None:
+        refused = too_large(f"what a tool keeps of {launch.stats.ctas} CTAs", launch.stats.ctas * _WATCHED)
+        if refused is not None:
+            raise refused
+
+
+def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes:
+    """The parameter bytes: each argument in the width of its parameter."""
+    params = [p for p in kernel.params if isinstance(p, Variable)]
+    if len(args) != len(params):
+        raise error("WF706", kernel=demangle(kernel.name), expected=len(params), got=len(args))
+    out = bytearray(program.flat.params.size)
+    for k, (param, value) in enumerate(zip(params, args, strict=True)):
+        at = program.flat.params.at[param]
+        out[at : at + param.size] = _bytes_of(kernel, k, param, value)
+    return bytes(out)
+
+
+def _bytes_of(kernel: Function, k: int, param: Variable, value: object) -> bytes:
+    kinds = {"f32": "<f", "f64": "<d", "f16": "<e"}
+    if isinstance(value, bytes | bytearray | memoryview):
+        if len(value) == param.size:
+            return bytes(value)
+        got = f"{len(value)} bytes"
+    elif isinstance(value, float | np.floating):
+        code = kinds.get(param.type) or {4: "<f", 8: "<d"}.get(param.size)
+        if code is not None and param.type[0] not in "us":
+            return struct.pack(code, float(np.float32(value)) if code == "<f" else float(value))
+        got = f"the float {value!r}"
+    elif isinstance(value, int | np.integer):
+        if param.type in kinds:
+            return struct.pack(kinds[param.type], float(value))
+        if param.size in (1, 2, 4, 8, 16):
+            return (int(value) & ((1 << 8 * param.size) - 1)).to_bytes(param.size, "little")
+        got = f"the int {value!r}"
+    else:
+        got = f"a {type(value).__name__}"
+    size = param.size
+    raise error(
+        "WF707", kernel=demangle(kernel.name), index=k, name=demangle(param.name), type=param.type, size=size, got=got
+    )
+
+
+def launch(
+    module: Module,
+    entry: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    args: Sequence[Argument],
+    memory: Memory,
+    *,
+    shared_bytes: int = 0,
+    cluster: tuple[int, int, int] | None = None,
+    max_steps: int | None = None,
+    tool: Tool | None = None,
+    seed: int | None = None,
+    out: TextIO | None = None,
+) -> LaunchStats:
+    """Runs kernel ``entry`` to its end.
+
+    ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
+    are. ``shared_bytes`` is dynamic shared memory per CTA. Without ``cluster`` a CTA is one, unless the kernel says how
+    many CTAs are. ``max_steps`` (default 2**22) is the number of blocks run by
+    groups of threads before an endless loop is assumed. ``tool`` watches. ``seed`` draws a schedule, the same whenever
+    it is given: threads, CTAs and weak stores come in any order that the machine allows. ``out`` is where the kernel
+    prints, standard output by default.
+
+    Raises:
+        EmulatorError: WF705 to WF709 and WF733 for what cannot be launched; else what the kernel does wrong, WF710 to
+            WF717 and WF730 to WF732 for one that has no end.
+    """
+    if entry in module.refused:
+        raise module.refused[entry]
+    program = module.programs.get(entry)
+    if program is None:
+        raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
+    if cluster is None:
+        x, y, z = (*program.kernel.limits.get("reqnctapercluster", ()), 1, 1, 1)[:3]
+        cluster = x, y, z
+    made = Launch(program, (grid, block, cluster), args, memory, shared_bytes, max_steps, tool, seed)
+    try:
+        return made.run()
+    except MemoryError as e:
+        raise error("WF726", what=f"kernel {entry!r}", needed="more", have=machine_memory()) from e
+    finally:
+        made.printed.show(out)

@@ -1,0 +1,166 @@
+"""Global memory: separate allocations in one 64-bit address space, far apart, so that a stray address hits nothing."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ....compiler.errors import error
+from ..ptx.demangle import demangle
+from ..ptx.types import Array
+from .address_map import GLOBAL_FIRST, GLOBAL_LAST, POISON, align_up
+
+_GUARD = 1 << 28
+_PAGE = 256
+
+
+@dataclass(eq=False)
+class Allocation:
+    """``size`` bytes at ``address``, up to ``end``; ``buffer`` is the memory itself.
+
+    ``initialised`` says whether all of it has a value.
+    """
+
+    address: int
+    size: int
+    buffer: Array
+    read_only: bool
+    name: str
+    constant: bool = False
+    initialised: bool = True
+    views: dict[np.dtype[Any], tuple[Array, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.end = self.address + self.size
+
+    def typed(self, dtype: np.dtype[Any]) -> tuple[Array, int]:
+        """The allocation as an array of ``dtype``, and the address of its first element (a multiple of the size)."""
+        found = self.views.get(dtype)
+        if found is None:
+            skip = -self.address % dtype.itemsize
+            count = max(self.size - skip, 0) // dtype.itemsize
+            found = (self.buffer[skip : skip + count * dtype.itemsize].view(dtype), self.address + skip)
+            self.views[dtype] = found
+        return found
+
+
+class Memory:
+    """One flat address space. Guard bands of 256 MiB lie between allocations; address 0 is never mapped."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._allocations: list[Allocation] = []
+        self._next = GLOBAL_FIRST
+        self._last: Allocation | None = None  # found last, and likely next
+        self.modules: WeakKeyDictionary[object, dict[Any, Allocation]] = WeakKeyDictionary()
+
+    def allocate(self, nbytes: int, align: int = 256, *, name: str = "", initialised: bool = False) -> int:
+        """The address of ``nbytes`` new bytes, filled with 0xCD so that reading them by mistake shows.
+
+        ``initialised`` says that the caller gives them values before a launch, for tools that watch what is read.
+        """
+        align = max(align, 1)
+        raw = np.full(nbytes + max(align, _PAGE), POISON, np.uint8)
+        buffer = raw[-raw.ctypes.data % max(align, _PAGE) :][:nbytes]
+        made = self._insert(buffer, max(align, _PAGE), 0, False, name)
+        made.initialised = initialised
+        return made.address
+
+    def bind(self, buffer: Array, *, read_only: bool = False, name: str = "", initialised: bool = True) -> int:
+        """The address of ``buffer`` (1-D uint8, C-contiguous), used in place; congruent to its pointer modulo 256."""
+        if buffer.dtype != np.uint8 or buffer.ndim != 1 or not buffer.flags.c_contiguous:
+            raise error("WF718", problem=f"expected a contiguous 1-D uint8 array, got {buffer.ndim}-D {buffer.dtype}")
+        read_only = read_only or not buffer.flags.writeable
+        made = self._insert(buffer, _PAGE, buffer.ctypes.data % _PAGE, read_only, name)
+        made.initialised = initialised
+        return made.address
+
+    def free(self, address: int) -> None:
+        """Forgets the allocation that starts at ``address``."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or self._starts[at] != address:
+            raise error("WF718", problem=f"expected the address of an allocation, got {address:#x}")
+        del self._starts[at], self._allocations[at]
+        self._last = None
+        self._next = align_up(self._allocations[-1].end + _GUARD, _PAGE) if self._allocations else GLOBAL_FIRST
+
+    def view(self, address: int, nbytes: int) -> Array:
+        """The bytes ``address`` to ``address + nbytes`` of one allocation, as a uint8 view."""
+        found = self.find(address)
+        if found is None or address + nbytes > found.end:
+            raise error("WF718", problem=f"expected {nbytes} bytes inside one allocation, got {self.describe(address)}")
+        return found.buffer[address - found.address : address - found.address + nbytes]
+
+    def find(self, address: int) -> Allocation | None:
+        """The allocation that holds ``address``."""
+        found = self._last
+        if found is not None and found.address <= address < found.end:
+            return found
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address >= self._allocations[at].end:
+            return None
+        self._last = self._allocations[at]
+        return self._last
+
+    def element(self, address: int, dtype: np.dtype[Any]) -> Array | None:
+        """A copy of the one element at ``address``; None if it is not aligned or not inside an allocation."""
+        found = self.find(address)
+        if found is None:
+            return None
+        view, first = found.typed(dtype)
+        at, rest = divmod(address - first, dtype.itemsize)
+        return None if rest or not 0 <= at < view.size else view[at : at + 1].copy()
+
+    def nearest(self, address: int) -> Allocation | None:
+        """The allocation that holds ``address``, or the one next to it; None if there is none."""
+        at = bisect_right(self._starts, address)
+
+        def distance(found: Allocation) -> int:
+            return max(found.address - address, address - found.end + 1, 0)
+
+        return min(self._allocations[max(at - 1, 0) : at + 1], key=distance, default=None)
+
+    def describe(self, address: int) -> str:
+        """Where ``address`` lies, seen from the nearest allocation."""
+        best = self.nearest(address)
+        if best is None:
+            return f"{address:#x}, and there is no allocation"
+        label = f"{best.name!r} " if best.name else ""
+        what = f"allocation {label}of {best.size} bytes at {best.address:#x}"
+        if address < best.address:
+            return f"{address:#x}, {best.address - address} bytes before the {what}"
+        if address >= best.end:
+            return f"{address:#x}, {address - best.end} bytes past the end of the {what}"
+        return f"{address:#x}, {address - best.address} bytes into the {what}"
+
+    def place(self, variable: Any, data: Array, align: int, constant: bool) -> Allocation:
+        """Memory for a module-level variable."""
+        found = self._insert(data, max(align, _PAGE), 0, constant, demangle(variable.name))
+        found.constant = constant
+        return found
+
+    def _insert(self, buffer: Array, align: int, residue: int, read_only: bool, name: str) -> Allocation:
+        address = align_up(self._next, align) + residue
+        if address + buffer.nbytes > GLOBAL_LAST:
+            address = self._gap(buffer.nbytes, align, residue)
+        made = Allocation(address, buffer.nbytes, buffer, read_only, name)
+        at = bisect_right(self._starts, address)
+        self._starts.insert(at, address)
+        self._allocations.insert(at, made)
+        self._next = max(self._next, align_up(made.end + _GUARD, _PAGE))
+        return made
+
+    def _gap(self, nbytes: int, align: int, residue: int) -> int:
+        """The first hole that is large enough, once the address space has been used up."""
+        at = align_up(GLOBAL_FIRST, align) + residue
+        for allocation in self._allocations:
+            if at + nbytes + _GUARD <= allocation.address:
+                break
+            at = align_up(allocation.end + _GUARD, align) + residue
+        if at + nbytes > GLOBAL_LAST:
+            raise error("WF718", problem=f"expected room for {nbytes} bytes, got a full address space")
+        return at

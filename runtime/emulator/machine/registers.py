@@ -1,0 +1,94 @@
+"""The register file of a batch: one array per live register, and a compact copy for the threads that run now.
+
+A register that has one value for all threads stays an array of one element. When only some threads run, the registers
+they touch are gathered once and stay compact as long as the same threads keep running; a change of threads writes the
+changed ones back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ptx.types import Array
+from .lanes import Lanes
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+class Registers:
+    """``whole`` maps a register to its array over all threads; ``owned`` says which arrays nobody else refers to."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.whole: dict[int, Array] = {}
+        self.owned: set[int] = set()
+        self.lanes: Lanes | None = None
+        self.compact: dict[int, Array] = {}
+        self.dirty: set[int] = set()
+
+    def enter(self, lanes: Lanes) -> None:
+        """Makes ``lanes`` the threads whose registers ``read`` and ``put`` mean."""
+        if lanes is self.lanes:
+            return
+        if self.dirty:
+            self._write_back()
+        self.compact = {}
+        self.lanes = lanes
+
+    def read(self, lanes: Lanes, index: int) -> Array:
+        """A register of the threads entered: one element for all, or one for each."""
+        if lanes.index is None:
+            return self._whole(index)
+        found = self.compact.get(index)
+        if found is None:
+            value = self._whole(index)
+            found = self.compact[index] = value if value.size == 1 else value[lanes.index]
+        return found
+
+    def put(self, lanes: Lanes, values: dict[int, Array], dead: tuple[int, ...]) -> None:
+        """Sets registers of the threads entered; those in ``dead`` will not be read again by them."""
+        if lanes.index is None:
+            self.whole.update(values)
+            self.owned.difference_update(values)
+            for index in dead:
+                self.whole.pop(index, None)
+            return
+        self.compact.update(values)
+        self.dirty.update(values)
+        for index in dead:
+            self.compact.pop(index, None)
+            self.dirty.discard(index)
+
+    def _whole(self, index: int) -> Array:
+        found = self.whole.get(index)
+        if found is None:
+            found = self.machine.special_by_number(index)
+            if found is None:
+                return self._never_written(index)
+            self.whole[index] = found
+        return found
+
+    def _never_written(self, index: int) -> Array:
+        """A register nothing has written yet reads as zero."""
+        return self.machine.launch.zero(index)
+
+    def _write_back(self) -> None:
+        assert self.lanes is not None
+        assert self.lanes.index is not None
+        total = self.machine.total
+        for index in self.dirty:
+            value = self.compact[index]
+            old = self.whole.get(index)
+            if old is None:
+                old = np.zeros(total, value.dtype)
+            elif old.size != total:
+                old = np.repeat(old, total)
+            elif index not in self.owned:
+                old = old.copy()  # a move may have made two registers share an array
+            old[self.lanes.index] = value
+            self.whole[index] = old
+            self.owned.add(index)
+        self.dirty = set()

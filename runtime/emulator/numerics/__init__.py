@@ -1,0 +1,1 @@
+"""The arithmetic of PTX types, bit for bit."""

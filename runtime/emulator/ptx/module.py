@@ -1,0 +1,53 @@
+"""What a parsed PTX module is: its variables and its functions, before anything is laid out or compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ....compiler.errors import WarpfoldError
+from .text import Source
+from .types import CARRY, Instruction, Reg, Variable
+
+if TYPE_CHECKING:
+    from ..machine.program import Program
+
+
+@dataclass(eq=False)
+class Function:
+    """A ``.entry`` or ``.func``: ``code`` is flat, label targets inside it are indices into ``code``.
+
+    ``limits`` holds the performance directives that bind a launch (maxntid, reqntid, reqnctapercluster ...).
+    """
+
+    name: str
+    entry: bool
+    line: int
+    params: list[Variable | Reg] = field(default_factory=list)
+    returns: list[Variable | Reg] = field(default_factory=list)
+    code: list[Instruction] = field(default_factory=list)
+    registers: list[Reg] = field(default_factory=lambda: [CARRY])
+    variables: list[Variable] = field(default_factory=list)
+    limits: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    defined: bool = False
+
+
+@dataclass(eq=False)
+class Module:
+    """A parsed module: ``functions`` by name, module-level ``variables``; ``programs`` fills as entries are built.
+
+    ``refused`` holds the errors of those that are too large to build.
+    """
+
+    source: Source
+    version: str = ""
+    target: str = ""
+    functions: dict[str, Function] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    programs: dict[str, Program] = field(default_factory=dict)
+    refused: dict[str, WarpfoldError] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> list[str]:
+        """Names of the kernels, in text order."""
+        return [f.name for f in self.functions.values() if f.entry]

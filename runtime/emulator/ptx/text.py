@@ -1,0 +1,125 @@
+"""PTX text to tokens; reads a whole module, drops comments and debug directives, keeps line numbers."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from ....compiler.errors import WarpfoldError, error
+from ....compiler.lazy import lazy
+from .limits import short
+from .origins import Origins
+from .types import Imm
+
+_TOKEN = re.compile(
+    r"""(?P<skip>[ \t\r]+|//[^\n]*)
+      | (?P<comment>/\*.*?\*/)
+      | (?P<newline>\n)
+      | (?P<string>"(?:\\.|[^"\\\n])*")
+      | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
+          |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)
+      | (?P<id>[.%$_A-Za-z][\w$.%]*(?:::[\w.]+)*)
+      | (?P<punct>[{}()\[\];:,@!|+\-<>=*&~/^?])""",
+    re.VERBOSE | re.DOTALL,
+)
+_LINE_DIRECTIVES = (".loc", ".file")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; ``kind`` is string, number, id, punct or end; ``start`` is its place in the text."""
+
+    kind: str
+    text: str
+    line: int
+    start: int = 0
+
+
+class Source:
+    """The module's text with its lines, for errors that name and quote a line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+
+    @lazy
+    def origins(self) -> Origins:
+        """The lines of other languages that these come from."""
+        return Origins(self.lines)
+
+    def quote(self, line: int) -> str:
+        """The text of 1-based ``line``, stripped."""
+        return short(" ".join(self.lines[line - 1].split())) if 0 < line <= len(self.lines) else ""
+
+    def syntax(self, line: int, problem: str) -> WarpfoldError:
+        """The error for text that is not PTX as we know it."""
+        return error("WF701", line=line, text=self.quote(line), problem=problem)
+
+
+def tokenize(source: Source) -> list[Token]:
+    """All tokens of ``source``, ended by one of kind ``end``."""
+    out: list[Token] = []
+    line, at, text = 1, 0, source.text
+    skip_line = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise source.syntax(line, f"expected a PTX token, got {text[at]!r}")
+        at = match.end()
+        kind = match.lastgroup or ""
+        if kind == "newline":
+            line += 1
+        elif kind == "comment":
+            line += match.group().count("\n")
+        elif kind != "skip" and line != skip_line:
+            if match.group() in _LINE_DIRECTIVES:
+                skip_line = line  # debug directives end with their line, not with a semicolon
+            elif match.group().startswith(".reg."):  # written without a space: two tokens
+                out.append(Token(kind, ".reg", line, match.start()))
+                out.append(Token(kind, match.group()[4:], line, match.start()))
+            else:
+                out.append(Token(kind, match.group(), line, match.start()))
+    out.append(Token("end", "end of text", line))
+    return out
+
+
+_LONGEST = 400
+"""Characters of a number: more than any of 64 bits has, in any form."""
+
+
+def literal(text: str) -> Imm | None:
+    """The value of a number token, None if 64 bits do not hold it; hexadecimal float forms keep their exact bits."""
+    try:
+        found = _literal(text) if len(text) <= _LONGEST else None
+    except ValueError:  # 09
+        return None
+    if found is None or (abs(found.value) == float("inf") if found.width else found.value >= 1 << 64):
+        return None
+    return found
+
+
+def _literal(text: str) -> Imm:
+    head = text[:2].lower()
+    if head in ("0f", "0d"):
+        width = 32 if head == "0f" else 64
+        return Imm(int(text[2:], 16), width)
+    body = text.rstrip("U") if head != "0x" or text.endswith("U") else text
+    if head == "0x":
+        return Imm(int(body, 16))
+    if head == "0b":
+        return Imm(int(body[2:], 2))
+    if any(mark in body for mark in ".eE"):
+        return Imm(float(body), 64)
+    return Imm(int(body, 8) if len(body) > 1 and body[0] == "0" else int(body))
+
+
+def float_of(imm: Imm) -> float:
+    """The real value of a float literal."""
+    if isinstance(imm.value, float):
+        return imm.value
+    if imm.width == 32:
+        return float(struct.unpack("<f", struct.pack("<I", imm.value))[0])
+    if imm.width == 64:
+        return float(struct.unpack("<d", struct.pack("<Q", imm.value))[0])
+    return float(imm.value)

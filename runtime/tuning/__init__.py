@@ -1,0 +1,1 @@
+"""Measuring kernels on a GPU, and looking for faster plans."""

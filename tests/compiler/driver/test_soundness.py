@@ -1,0 +1,196 @@
+"""What is read from a file fits together, or is refused before anything of it is launched.
+
+Every field of some artifacts is altered in turn, and the file's checksum made anew: what comes is a coded error, or the
+answer that NumPy gives for the axes that the file names.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from altered import at, mutants, sealed
+
+import warpfold as wf
+from warpfold.compiler.driver.artifact import MAGIC
+from warpfold.compiler.driver.soundness import CHECKS
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import ArgumentError, FileError
+
+SHAPE = (6, 40)
+X = np.random.default_rng(0).integers(-9, 9, SHAPE)
+KINDS: dict[str, tuple[Any, dict[str, Any], Callable[..., Any]]] = {
+    "rows": ("sum", {"dtype": "f32", "axis": 1}, np.sum),
+    "cluster": ("max", {"dtype": "f32", "axis": 1, "plan": "finish=last_block,cluster=2,warps=2"}, np.max),
+    "two kernels": ("sum", {"dtype": "i32", "axis": 1, "plan": "finish=two_kernels"}, np.sum),
+    "atomic": ("sum", {"dtype": "i32", "plan": "finish=atomic"}, np.sum),
+    "columns": ("argmin", {"dtype": "f32", "axis": 0}, lambda x, axis: np.argmin(*as_one(x, axis))),
+    "named": ("minmax", {"dtype": "i16", "axis": 1}, lambda x, axis: (x.min(axis), x.max(axis))),
+    "parts": ("mean", {"dtype": "c64", "axis": 1}, np.mean),
+}
+"""What is compiled, how, and NumPy's answer."""
+
+
+def as_one(x: np.ndarray, axis: tuple[int, ...] | None) -> tuple[np.ndarray, int]:
+    """``x`` with the axes that are reduced as its last, and the number of that."""
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    kept = [n for i, n in enumerate(x.shape) if i not in axes]
+    return np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(*kept, -1), len(kept)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The JSON of an artifact of each kind."""
+    path = tmp_path_factory.mktemp("artifacts") / "k"
+    found = {}
+    for name, (what, how, _) in KINDS.items():
+        wf.compile(what, SHAPE, **how).save(path)
+        found[name] = json.loads(path.read_bytes().partition(b"\n")[2])
+    return found
+
+
+def outcome(path: Path, kind: str) -> str:
+    """What becomes of a file: the code of its refusal, or ``right``."""
+    _, how, reference = KINDS[kind]
+    x = X.astype(dtype(how["dtype"]).numpy)
+    try:
+        k = wf.load(path)
+    except FileError as e:
+        return e.code
+    try:
+        got = k(x, device="emulator")
+    except ArgumentError as e:  # axes that the array has not, or that this kernel does not serve
+        return e.code
+    np.testing.assert_allclose(got, reference(x, axis=k.artifact.axis), rtol=1e-5)
+    return "right"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "k"
+    path.write_bytes(sealed(files[kind]))
+    assert outcome(path, kind) == "right"
+    seen: dict[str, int] = {}
+    for words, mutant in mutants(files[kind], 150, seed=7):
+        path.write_bytes(sealed(mutant))
+        try:
+            code = outcome(path, kind)
+        except Exception as e:
+            raise AssertionError(f"{words}: {e!r}") from e
+        seen[code] = seen.get(code, 0) + 1
+    assert seen["WF510"] > 80, seen
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "problem"),
+    [
+        (("kernels", 0, "plan", "warps"), 2, "the PTX of sum has other threads"),
+        (
+            ("kernels", 0, "plan", "unroll"),
+            8,
+            "the facts, the plan or the target of sum are not those of its program",
+        ),
+        (("kernels", 0, "plan", "warps"), 3, "its plan is none: "),
+        (("kernels", 0, "plan", "warps"), 0, "its plan is none: "),
+        (("kernels", 0, "plan", "vector"), "4", "kernels[0].plan.vector is '4': expected a whole number"),
+        (("kernels", 0, "facts", "kept_rank"), 10**6, "it has 1000000 kept and 1 reduced dims"),
+        (("kernels", 0, "params", 0, "role"), "output", "the parameters of sum are not those of its plan and facts"),
+        (("kernels", 0, "params", 0, "role"), "x", "kernels[0].params[0].role is 'x': expected one of "),
+        (("kernels", 0, "name"), "other", "it has the kernels other: expected sum"),
+        (("kernels", 0, "role"), "second", "it has 0 main kernels: expected one"),
+        (("state",), ["f64"], "its state is not that of its program"),
+        (("inputs",), ["i32"], "its arrays are not those of its inputs"),
+        (("results",), ["f64"], "its results are not those of its outputs"),
+        (("arrays",), ["f32", "f32"], "its arrays are not those of its inputs"),
+        (("arrays",), [], "it does not say what arrays it takes and gives, as an entry of the cache"),
+        (("structure",), 1, "its structure has not each result once, in order"),
+        (("structure",), ["a", ["class"], [0]], "its structure has the fields ('class',)"),
+        (("checks",), ["WF126"], "its results are not those of its outputs"),
+        (("axis",), [1, 1], "axis is (1, 1): expected different axes"),
+        (("arch",), "sm_80", "its PTX is not for sm_80"),
+        (("most",), -1, "most is -1: expected a number from 0 to"),
+        (("cubins",), {"sm_90": "!"}, "cubins.sm_90 is '!': expected machine code for an architecture"),
+        (("name",), "a\nb", "name is 'a\\nb': expected a line of text"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_does_not_fit(
+    path: tuple[Any, ...], value: Any, problem: str, files: dict[str, Any], tmp_path: Path
+) -> None:
+    made = copy.deepcopy(files["rows"])
+    at(made, path[:-1])[path[-1]] = value
+    (tmp_path / "k").write_bytes(sealed(made))
+    with pytest.raises(FileError, match=r"^WF510: ") as caught:
+        wf.load(tmp_path / "k")
+    assert problem in str(caught.value)
+    assert f"{tmp_path / 'k'} is refused before anything of it runs: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (".entry sum(", ".entry other(", "its PTX has the kernels other: expected sum"),
+        (".param .u32 sum_param_2", ".param .u64 sum_param_2", "the parameters of sum are not those of its PTX"),
+        ("sum_param_2,", "sum_param_2,\n\t.param .u32 more,", "the parameters of sum are not those of its PTX"),
+        (".maxntid", ".maxnreg 64\n.maxntid 1024, 1, 1 //", "the PTX of sum has other threads"),
+        ("{\n\t.reg", "{\n\t.shared .align 16 .b8 more[65536];\n\t.reg", "sum has too much shared memory"),
+        (".target sm_90a", ".target sm_80", "its PTX is not for sm_90a"),
+        (".version", "\0.version", "its PTX is no text in ASCII"),
+    ],
+)
+def test_ptx_must_have_the_kernels_that_the_file_names(
+    old: str, new: str, problem: str, files: dict[str, Any], tmp_path: Path
+) -> None:
+    made = copy.deepcopy(files["rows"])
+    assert old in made["ptx"]
+    made["ptx"] = made["ptx"].replace(old, new, 1)
+    (tmp_path / "k").write_bytes(sealed(made))
+    with pytest.raises(FileError, match=r"^WF510: ") as caught:
+        wf.load(tmp_path / "k")
+    assert problem in str(caught.value)
+
+
+def test_a_program_that_does_not_parse_is_told_when_its_stages_are_asked_for(
+    files: dict[str, Any], tmp_path: Path
+) -> None:
+    made = files["rows"] | {"source": files["rows"]["source"].replace("    return", "    retrun")}
+    (tmp_path / "k").write_bytes(sealed(made))
+    k = wf.load(tmp_path / "k")
+    with pytest.raises(
+        FileError, match=r"^WF514: the tensor program of this artifact is none: (?s:.*)'retrun' is unknown"
+    ):
+        _ = k.stages
+
+
+@pytest.mark.parametrize("body", [b"[" * 10**5, b'{"name": ' + b"1" * 5000 + b"}", b"null", b"\xff", b"NaN"])
+def test_json_of_another_format(body: bytes, tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.raises(FileError, match=r"^WF502: "):
+        wf.load(tmp_path / "k")
+
+
+def test_every_check_of_a_program_may_stand_in_a_file() -> None:
+    """A code that is not in ``CHECKS`` would be refused in a file of our own."""
+    made = {code for name in ("nanargmin", "sum") for code in wf.compile(name, (4, 4), nan="raise").artifact.checks}
+    assert made == set(CHECKS)
+
+
+KINDS_OF_PLANS = [
+    ((1 << 20,), None, ""), ((1 << 33,), None, ""), ((64, 10**5, 7), (0, 1), ""), ((32, 56, 56, 64), (0, 2, 3), ""),
+    ((10**6, 31), 1, ""), ((1 << 20,), None, "cta=serial,exchange=global"), ((3, 3, 10**5), 1, ""), ((5, 9), None, ""),
+    ((1000, 3000), 0, ""), ((1000, 3001), 0, ""), ((10**5, 3), 1, ""), ((2, 0), 1, ""), ((), None, ""),
+    ((128, 56, 56), (0, 2), "fast=both"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "axis", "plan"), KINDS_OF_PLANS)
+@pytest.mark.parametrize("dtype", ["float16", "uint8"])
+def test_every_kind_of_plan_is_saved_and_read(shape: Any, axis: Any, plan: str, dtype: str, tmp_path: Path) -> None:
+    k = wf.compile("argmax" if plan == "" and 0 not in shape else "sum", shape, dtype, axis=axis, plan=plan)
+    k.save(tmp_path / "k")
+    assert wf.load(tmp_path / "k").artifact == k.artifact

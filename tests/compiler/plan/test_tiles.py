@@ -1,0 +1,165 @@
+"""Tiles: what a unit is, how many fit, and that what a CTA is told of its own is what its results are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from layouts import Layout, strides_of
+from ownership import check_tiles
+from tasks import simple, task_of, tasks, traced
+from tiling import check_tile, results_of, told
+
+from warpfold.compiler.dtypes import F32, F64, I8, DType
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan import tiles
+from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.plan.tiles import DENSE, EDGE, SECTOR, Unit
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Task
+from warpfold.compiler.space.geometry import Geometry, collapse
+from warpfold.compiler.target import DEFAULT
+
+KIBIBYTE = Plan(lanes=1, tile_bytes=1024)
+
+
+def geometry(shape: tuple[int, ...], axes: tuple[int, ...], *inputs: tuple[int, ...]) -> Geometry:
+    """That of inputs with these strides; contiguous ones where none are given."""
+    kept = [n for a, n in enumerate(shape) if a not in axes]
+    plain = [strides_of(dims, range(len(dims)), [1] * len(dims)) for dims in (shape, kept)]
+    return collapse(shape, axes, inputs or (plain[0],), (plain[1],))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "strides", "unit", "results"),
+    [
+        ((9, 5), (1,), (5, 1), Unit(5, 5, 5), 1),
+        ((9, 5), (1,), (8, 1), Unit(8, 5, 5), 1),  # sliced rows: what lies between them belongs to no unit
+        ((9, 5), (1,), (20, 2), Unit(20, 9, 5), 1),  # every other element
+        ((9, 5, 3), (1,), (15, 3, 1), Unit(15, 15, 15), 3),  # a middle axis: the rows of three results
+        ((9, 5, 3), (1,), (30, 6, 1), Unit(30, 27, 15), 3),
+        ((9, 4, 5, 3), (1, 3), (60, 15, 3, 1), Unit(60, 60, 60), 5),
+        ((9, 5), (1,), (1, 0), Unit(1, 1, 1), 1),  # one element, reduced five times
+        ((9, 5), (1,), (-5, 1), Unit(5, 5, 5), 1),  # rows in falling order are walked from the last one
+        ((9, 5), (1,), (1, 9), None, 1),  # columns: a unit would span all of them
+        ((9, 5), (1,), (3, 1), None, 1),  # rows that overlap
+        ((9, 5), (1,), (0, 1), None, 1),  # all units are one
+        ((5,), (0,), (1,), Unit(5, 5, 5), 1),  # one unit, of the whole array
+        ((9, 0), (1,), (0, 1), Unit(1, 0, 1), 1),  # an empty one
+        ((9,), (), (1,), Unit(1, 1, 1), 1),  # nothing is reduced: an element a result
+    ],
+)
+def test_the_unit_of_a_layout(
+    shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[int, ...], unit: Unit | None, results: int
+) -> None:
+    g = geometry(shape, axes, strides)
+    assert (tiles.unit(g, 0), tiles.results(g)) == (unit, results)
+
+
+def test_a_unit_of_another_input_is_walked_as_the_first_one_is() -> None:
+    """Dims lie in the order of the first input; another one may lie across it, or be walked backwards."""
+    g = geometry((9, 5), (1,), (5, 1), (1, 9), (-5, 1), (5, -1), (0, 1))
+    assert [tiles.unit(g, i) for i in range(5)] == [Unit(5, 5, 5), None, None, None, None]
+
+
+def test_so_many_units_fit_as_there_is_room_for() -> None:
+    """The aligned accesses at both ends of a copy take EDGE bytes beyond the elements at the most."""
+    for n in range(1, 300):
+        g = geometry((1000, n), (1,))
+        fit = (1024 - EDGE) // (4 * n)
+        assert tiles.units(KIBIBYTE, g, (F32,)) == (fit // SECTOR * SECTOR if fit >= 8 * SECTOR else fit)
+
+
+def test_many_results_of_a_tile_are_whole_sectors_of_bytes() -> None:
+    """Results of few elements are written side by side: CTAs should not share a sector."""
+    found = [tiles.units(replace(KIBIBYTE, tile_bytes=16384), geometry((10**5, n, 3), (1,)), (I8,)) for n in (1, 2, 9)]
+    assert all(units % SECTOR == 0 for units in found)
+    assert [units * 3 * n > 16384 - EDGE - 3 * n * SECTOR for units, n in zip(found, (1, 2, 9), strict=True)] == [
+        True
+    ] * 3
+
+
+@pytest.mark.parametrize(("gap", "served"), [(0, True), (1, True), (3, True), (4, False), (9, False)])
+def test_units_with_wide_gaps_are_not_copied(gap: int, served: bool) -> None:
+    """Nine elements and a gap: the gap is read as well."""
+    assert (9 / (9 + gap) >= DENSE) == served
+    assert (tiles.units(KIBIBYTE, geometry((9, 9), (1,), (9 + gap, 1)), (F32,)) > 0) == served
+    assert (tiles.units(KIBIBYTE, geometry((9, 9, 4), (1,), (4 * (9 + gap), 4, 1)), (F32,)) > 0) == served
+
+
+def test_inputs_share_a_tile_by_the_size_of_their_elements() -> None:
+    items = [4, 1, 4]
+    assert [tiles.share(KIBIBYTE, items, [True, True, False], i) for i in (0, 1)] == [816, 192]
+    assert tiles.share(KIBIBYTE, items, [False, False, True], 2) == 1024
+    g = geometry((1000, 10), (1,), (10, 1), (10, 1), (0, 1))
+    assert tiles.units(KIBIBYTE, g, (F32, I8, F32)) == min((816 - EDGE) // 40, (192 - EDGE) // 10)
+
+
+def test_an_input_that_cannot_be_copied_and_differs_forbids_a_tile() -> None:
+    """All results share the weights; of a transposed array each has elements of its own."""
+    assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (5, 1), (0, 1)), (F32, F32)) > 0
+    assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (5, 1), (1, 9)), (F32, F32)) == 0
+    assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (0, 1), (0, 1)), (F32, F32)) == 0  # nothing to copy at all
+
+
+@pytest.mark.parametrize(("n", "t", "fits"), [(248, F32, 1), (249, F32, 0), (124, F64, 1), (125, F64, 0), (992, I8, 1)])
+def test_one_unit_that_just_fits(n: int, t: DType, fits: int) -> None:
+    assert tiles.units(KIBIBYTE, geometry((7, n), (1,)), (t,)) == fits
+    assert tiles.units(KIBIBYTE, geometry((n,), (0,)), (t,)) == fits
+
+
+@pytest.mark.parametrize(("shape", "each", "ctas"), [((9, 5), 4, 3), ((8, 5), 4, 2), ((1, 5), 4, 1), ((9, 5, 3), 9, 1)])
+def test_ctas_take_so_many_units_each(shape: tuple[int, ...], each: int, ctas: int) -> None:
+    assert tiles.ctas(geometry(shape, (1,)), each) == ctas
+
+
+# --- what a kernel is told ---
+def asked(task: Task, options: str) -> Any:
+    """The choice with a tile; where the layout has none, the example does not count."""
+    try:
+        return choose(task, options)
+    except PlanError as e:
+        assume(e.code != "WF418")
+        raise
+
+
+@settings(max_examples=400)
+@given(tasks(), st.sampled_from([256, 1024, 4096, 16384]), st.sampled_from([1, 4, 32]), st.sampled_from([1, 8]))
+def test_a_copy_holds_what_its_results_are_made_of(task: Task, room: int, lanes: int, warps: int) -> None:
+    """Of any layout: each result has one CTA, which copies all its elements, and reads nothing beside the array."""
+    assume(task.geometry.n_kept * task.geometry.n_reduced)
+    choice = asked(task, f"tile_bytes={room},lanes={lanes},warps_kept={warps}")
+    results = results_of(task, choice)
+    assert results is not None
+    check_tile(task, choice)
+    check_tiles(choice.plan, choice.run.tiles, results, task.geometry.n_kept)
+
+
+def test_what_the_kernel_is_told_of_rows_that_do_not_fill_the_last_tile() -> None:
+    """100 rows of 10, 24 a CTA: from one CTA to the next 240 elements, 240 in each, 1000 in all."""
+    task = simple("sum", (100, 10), (1,))
+    choice = choose(task, "tile_bytes=1024")
+    assert (choice.run.tiles, choice.run.units) == (5, 24)
+    roles = ("tile_results", "tile_pitch", "tile_length", "tile_extent")
+    assert [told(task, choice, role) for role in roles] == [24, 240, 240, 1000]
+
+
+def test_gaps_behind_the_last_row_are_not_the_arrays() -> None:
+    layout = Layout((100, 10), (1,), ((12, 1),), ((1,),))
+    task = task_of(traced("sum", F32), layout, (1, 0), DEFAULT, DEFAULT.sms)
+    choice = choose(task, "tile_bytes=1024")
+    each = choice.run.units
+    roles = ("tile_pitch", "tile_length", "tile_extent")
+    assert [told(task, choice, role) for role in roles] == [12 * each, 12 * each - 2, 99 * 12 + 10]
+
+
+@pytest.mark.parametrize("shape", [(7, 0), (0, 7), (0, 0), (7, 0, 3), (1, 0)])
+def test_of_an_empty_array_nothing_is_copied(shape: tuple[int, ...]) -> None:
+    task = simple("sum", shape, (1,))
+    choice = choose(task, "tile_bytes=1024")
+    if not task.geometry.n_reduced:
+        roles = ("tile_pitch", "tile_length", "tile_extent")
+        assert [told(task, choice, role) for role in roles] == [0, 0, 0]

@@ -1,0 +1,52 @@
+"""Gaps: which columns are read with what lies between their rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tasks import simple
+
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.layouts.gapped_columns import laid, widened
+from warpfold.compiler.planner.layouts.periods import GAPPED
+from warpfold.compiler.planner.task import Task
+
+
+def cut(t: str, rows: int, columns: int, pitch: int, what: str = "sum") -> Task:
+    """Columns with gaps between rows."""
+    found = simple(what, (rows, columns), (0,), t)
+    (reduced,) = found.geometry.reduced
+    strides = (pitch, *reduced.strides[1:])
+    return replace(found, geometry=replace(found.geometry, reduced=(replace(reduced, strides=strides),)))
+
+
+def test_a_gap_of_a_quarter_of_a_row_is_read() -> None:
+    found = widened(cut("f32", 1000, 12, 16))
+    assert found is not None
+    assert (found.geometry.columns, found.geometry.gap) == (16, 4)
+    assert widened(found) is None
+    assert widened(cut("f32", 1000, 11, 16)) is None
+    assert widened(cut("f32", 1000, 16, 16)) is None
+    assert widened(simple("sum", (1000, 12), (1,), "f32")) is None
+
+
+def test_other_walks_see_the_columns_alone() -> None:
+    task = cut("f32", 1 << 20, 12, 16)
+    plan = choose(task).plan
+    assert plan.walk != "period"  # whole accesses, aligned
+    assert laid(task, plan) is task
+
+
+@pytest.mark.parametrize(("t", "item"), [("i8", 1), ("bf16", 2), ("f32", 4), ("f64", 8)])
+def test_narrow_rows_with_gaps_are_periods(t: str, item: int) -> None:
+    most = GAPPED[item]
+    for pitch in (7, 33, most - 1 | 1):
+        choice = choose(cut(t, (1 << 25) // pitch, pitch - 1, pitch))
+        if pitch > most:
+            assert not choice.facts.gapped
+            continue
+        assert (choice.plan.walk, choice.facts.gapped) == ("period", True), pitch
+        assert "the 1 column(s) between rows are read, and not written" in choice.reasons
+        assert choice.run.tiles == 1
+    assert not choose(cut(t, (1 << 25) // most, most, most + 1)).facts.gapped

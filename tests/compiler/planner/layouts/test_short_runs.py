@@ -1,0 +1,92 @@
+"""Short runs: which table counts for runs that lie so, and what few results and few runs change."""
+
+from __future__ import annotations
+
+import pytest
+from layouts import Layout
+from tasks import task_of, traced
+
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.planner.choose import Choice, choose
+from warpfold.compiler.planner.layouts import runs
+from warpfold.compiler.planner.layouts.short_runs import MANY, TABLES, short
+from warpfold.compiler.planner.task import Task
+from warpfold.compiler.target import DEFAULT
+
+BYTES = 1 << 27
+
+
+def beside(what: str, t: str, count: int, length: int) -> Task:
+    """Channels of ``count`` images, whose pixels are one run each."""
+    channels = BYTES // count // length
+    layout = Layout((count, channels, length), (0, 2), ((channels * length, length, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
+
+
+def crops(what: str, t: str, rows: int, length: int, pitch: int) -> Task:
+    """Rows of so many bytes that lie ``pitch`` apart, of images cut out of larger ones."""
+    image = pitch * (rows + 2)
+    count = BYTES // image
+    layout = Layout((count, rows, length), (1, 2), ((image, pitch, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (pitch + 1, 0), DEFAULT, DEFAULT.sms)
+
+
+def laid(place: str, what: str, length: int, rows: int) -> Task:
+    t = "bf16" if place == "pairs" else "bool" if what == "any" else "i8"
+    if place == "beside":
+        return beside(what, t, rows, length)
+    pitch = -(-(length + 2) // 16) * 16
+    return crops(what, t, rows, length, pitch + (0 if place.startswith("whole") else 3))
+
+
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [("beside", "any"), ("beside", "sum"), ("apart", "any"), ("apart", "sum"), ("whole truths", "any"),
+     ("whole", "sum"), ("apart", "max"), ("others", "prod"), ("pairs", "sum"), ("pairs", "max")],
+)  # fmt: skip
+def test_runs_of_every_length_are_read_as_their_table_says(place: str, what: str) -> None:
+    table = TABLES[place]
+    ends = [run.most for run in table]
+    rows = MANY - 1 if place == "pairs" else 20
+    shortest = {"pairs": runs.PAIRS, "others": runs.SHORTEST[1]}.get(place, runs.IN_WORDS)
+    for run, least in zip(table, [shortest, *(most + 1 for most in ends)], strict=False):
+        for length in (least, run.most):
+            if length < shortest or length > run.most:
+                continue
+            task = laid(place, what, length, rows)
+            assert short(task, length) == run, (length, run)
+            plan = choose(task).plan
+            if plan.walk != "runs":
+                continue  # whole accesses are there anyway
+            assert (plan.vector, plan.lanes, plan.unroll) == run[1:], length
+    assert short(laid(place, what, ends[-1] + 1, rows), ends[-1] + 1) is None
+
+
+def walked(task: Task) -> Choice | None:
+    choice = choose(task)
+    return choice if choice.plan.walk == "runs" else None
+
+
+def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
+    for length, rows, found in ((4, 8, False), (5, 8, True), (10, 16, True), (10, 17, False), (11, 8, False)):
+        assert (walked(crops("any", "bool", rows, length, length + 3)) is not None) == found, (length, rows)
+    assert walked(crops("max", "i8", 8, 9, 12)) is not None
+    assert walked(crops("prod", "i8", 8, 9, 12)) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "t", "length", "rows", "found"),
+    [("sum", "bf16", runs.PAIRS, 13, True), ("sum", "bf16", runs.PAIRS - 1, 13, False), ("max", "i16", 40, 13, True),
+     ("sum", "bf16", 40, MANY, False), ("sum", "i16", 40, 13, False), ("logsumexp", "bf16", 40, 13, False),
+     ("sum", "bf16", runs.SHORTEST[2], 40, True)],
+)  # fmt: skip
+def test_short_runs_of_pairs_are_read_so_where_a_result_has_few(
+    what: str, t: str, length: int, rows: int, found: bool
+) -> None:
+    """And a state of one register; longer ones are in any case."""
+    assert (walked(crops(what, t, rows, length, length + 3)) is not None) == found
+
+
+def test_warps_share_results_of_many_short_runs_however_many_there_are() -> None:
+    warps = {rows: choose(crops("sum", "i8", rows, 35, 38)).plan.warps for rows in (8, 13, 14, 40)}
+    assert warps == {8: 1, 13: 1, 14: 4, 40: 8}, "each has RUNS_A_WARP of them at least"

@@ -1,0 +1,295 @@
+"""Which layouts get staggered warps, and where these are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import Layout, strides_of
+from tasks import simple, task_of, traced
+
+from warpfold.compiler.dtypes import dtype
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan.plan import STATIC_SHARED, Plan
+from warpfold.compiler.planner.alignment import MANY, WIDEST
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.layouts.staggered_columns import (
+    ALONE,
+    FEW_CTAS,
+    LANES,
+    LANES_OF_BYTES,
+    LEAST,
+    OF_PAIRS,
+    SMALLEST,
+    STATES,
+    STEPS,
+    WIDTH,
+    serves,
+)
+from warpfold.compiler.planner.layouts.staggered_columns import WIDEST as ELEMENTS
+from warpfold.compiler.planner.split import THREADS
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.program.rewrites.narrowing import narrowed
+from warpfold.compiler.space.geometry import collapse
+from warpfold.compiler.target import DEFAULT, TARGETS, WARP
+from warpfold.runtime.api import plan_for
+
+TYPES = ("i8", "f16", "f32", "f64")
+ROWS = 1 << 14
+"""Rows of very few columns are enough for an array that is large."""
+
+
+def item(t: str) -> int:
+    return dtype(t).itemsize
+
+
+def widest(t: str, what: str = "max") -> int:
+    registers = simple(what, (ROWS, 1001), (0,), t).state_registers
+    return min(max(2, WIDTH // item(t)), ELEMENTS, STATES // registers)
+
+
+def middle(t: str, columns: int, *kept: tuple[int, int], rows: int = 1000, pitch: int = 0) -> Task:
+    """Rows of so many columns of each index of other dims, of which each is (size, elements between its indices)."""
+    sizes, strides = zip(*kept, strict=True)
+    results = (*sizes, columns)
+    outputs = strides_of(results, range(len(results)), [1] * len(results))
+    layout = Layout((*sizes, rows, columns), (len(kept),), ((*strides, pitch or columns, 1),), (outputs,))
+    return task_of(traced("max", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
+
+
+def pitched(rows: int, columns: int, pitch: int, t: str = "f32", start: int = 0, what: str = "sum") -> Task:
+    layout = Layout((rows, columns), (0,), ((pitch, 1),), ((1,),))
+    return task_of(traced(what, dtype(t)), layout, (start, 0), DEFAULT, DEFAULT.sms)
+
+
+def is_staggered(task: Task) -> bool:
+    choice = choose(task)
+    assert (choice.facts.access == ("staggered",)) == (choice.plan.walk == "staggered")
+    return choice.plan.walk == "staggered"
+
+
+# --- which ---
+@pytest.mark.parametrize("t", TYPES)
+def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
+    """Odd rows, and rows of whole accesses that begin beside a boundary, or lie apart by no whole accesses."""
+    choice = choose(simple("max", (ROWS, 1001), (0,), t))
+    plan = choice.plan
+    assert (plan.walk, plan.vector, plan.warps, plan.lanes) == ("staggered", widest(t), THREADS // WARP, 1)
+    assert choice.facts.access == ("staggered",)
+    assert choice.facts.cut == "unaligned"
+    assert not choice.facts.store_vector
+    assert is_staggered(pitched(ROWS, 1008, 1009, t))
+    assert is_staggered(simple("max", (ROWS, 1008), (0,), t, start=1))
+    assert not is_staggered(simple("max", (ROWS, 1008), (0,), t))
+    assert not is_staggered(pitched(ROWS, 1008, 1008 + WIDEST, t))
+
+
+@pytest.mark.parametrize("t", ["i8", "bool", "bf16"])
+def test_warps_share_narrow_elements_that_begin_anywhere_before_they_are_long(t: str) -> None:
+    what = "any" if t == "bool" else "sum"
+    found = [choose(simple(what, (rows, 700_001), (0,), t)).plan for rows in (ALONE - 1, ALONE)]
+    assert [(p.walk, p.warps) for p in found] == [("interleaved", 1), ("staggered", 8)]
+    aligned = choose(simple(what, (ALONE, 700_032), (0,), t)).plan
+    assert (aligned.walk, aligned.warps) == ("interleaved", 1)
+
+
+@pytest.mark.parametrize("t", TYPES)
+def test_so_many_columns_fill_most_lanes(t: str) -> None:
+    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
+    rows = 2 * MANY // most
+    assert is_staggered(pitched(rows, most, 2 * most + 1, t, what="max"))
+    assert not is_staggered(pitched(rows, most - 1, 2 * most - 1, t, what="max"))
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32"])
+def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
+    """Whatever their strides; the results of a CTA are of one, and as many columns fill its lanes as of one alone."""
+    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
+    for kept in [((64, 1_001_003),), ((8, 999), (7, 5_000_000)), ((5, 3_000_001), (9, 300_007))]:
+        pitch = 8 * 999 if kept[0][1] == 999 else 999
+        task = middle(t, 999, *kept, rows=1000 if len(kept) == 1 else 256, pitch=pitch)
+        choice = choose(task)
+        assert (choice.plan.walk, choice.facts.by_row) == ("staggered", True)
+        wide = dtype(t).itemsize > 1 and choice.plan.unroll == 1  # and CTAs enough without sharing rows
+        assert choice.plan.vector == (2 * widest(t) if wide else widest(t))
+        assert not wide or choice.run.tiles >= FEW_CTAS * task.machine
+        assert choice.run.tiles == task.geometry.n_kept // 999 * -(-999 // choice.plan.slots)
+        assert not choice.facts.flat
+        assert "tiles go by row: no access goes on from one of 999 results in the next" in choice.reasons
+    columns = most + 1 - most % 2
+    for n in (columns, columns - 2):
+        task = middle(t, n, (300, n * 2200), pitch=2 * n + 1)
+        assert is_staggered(task) == (n >= most)
+
+
+@pytest.mark.parametrize("t", ["i8", "f16", "f32"])
+def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
+    """So many columns make a large array of few rows, and are too few for threads of their own."""
+    columns = MANY // 32 + 1
+    plan = choose(simple("max", (300, columns), (0,), t)).plan
+    least = STEPS * plan.tile
+    assert plan.walk == "staggered"
+    assert is_staggered(simple("max", (least, columns), (0,), t))
+    assert not is_staggered(simple("max", (least - 1, columns), (0,), t))
+
+
+@pytest.mark.parametrize(
+    ("op", "t", "least"),
+    [("sum", t, SMALLEST[dtype(t).itemsize]) for t in ("i8", "bf16", "f32", "f64")] + [("var", "bf16", OF_PAIRS)],
+)
+def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
+    columns = 1025
+    rows = -(-least // (columns * dtype(t).itemsize))
+    assert is_staggered(simple(op, (rows, columns), (0,), t))
+    assert not is_staggered(simple(op, (rows - 1, columns), (0,), t))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        simple("sum", (4, ROWS, 1001), (1,), "f64"),
+        simple("affine", (ROWS, 1001), (0,)),
+        simple("powers", (ROWS, 1001), (0,)),
+        replace(simple("sum", (ROWS, 1001), (0,)), determinism="portable"),
+        replace(simple("sum", (ROWS, 1001), (0,)), addresses=(2, 0)),
+        simple("sum", (1001, ROWS), (1,)),
+    ],
+    ids=["middle of single elements", "ordered", "wide state", "portable", "between elements", "rows"],
+)
+def test_what_has_no_such_rows_is_read_otherwise(task: Task) -> None:
+    assert not is_staggered(task)
+
+
+def test_two_inputs_are_read_otherwise() -> None:
+    layout = Layout((ROWS, 1001), (0,), ((1001, 1), (1001, 1)), ((1,),))
+    assert not is_staggered(task_of(traced("dot", dtype("f32"), dtype("f32")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms))
+
+
+# --- what it needs ---
+@settings(max_examples=300)
+@given(
+    st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([2, 4, 8, 16]), st.integers(2, 70),
+    st.integers(2, 70), st.integers(0, 15),
+)  # fmt: skip
+def test_a_warp_begins_all_its_rows_at_one_place(
+    t: str, vector: int, warps: int, columns: int, pitch: int, start: int
+) -> None:
+    """By what each access touches: aligned ones, that begin no row before and end no row after their own."""
+    task = pitched(40, columns, pitch, t, start)
+    if task.geometry.kept[-1].strides[0] != 1:  # rows nearer to each other than their elements
+        return
+    plan = Plan("kept", "staggered", vector, lanes=1, warps=warps)
+    places = [{(start + row * pitch) % vector for row in range(warp, 40, warps)} for warp in range(warps)]
+    one = all(len(found) <= 1 for found in places)
+    most = WIDEST // item(t)
+    assert serves(task, plan) == (one and vector <= most and min(columns, pitch) >= most)
+    if serves(task, plan):
+        memory = range(39 * pitch + columns)
+        for row in range(1, 39):
+            lead = (start + row * pitch) % vector
+            begin = row * pitch - lead
+            ends = [first + vector for first in range(begin, row * pitch + columns, vector)]
+            assert begin >= memory.start
+            assert max(ends) <= memory.stop
+
+
+def test_an_address_between_elements_serves_no_such_warps() -> None:
+    plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
+    task = simple("sum", (64, 101), (0,))
+    assert serves(task, plan)
+    assert not serves(replace(task, addresses=(2, 0)), plan)
+
+
+def test_a_flipped_walk_begins_where_its_least_address_is() -> None:
+    """A reversed array of single bytes past a boundary is read as one that is not reversed."""
+    found = collapse((64, 100), (0,), [(-100, -1)], [(1,)])
+    task = replace(simple("sum", (64, 100), (0,)), geometry=found)
+    assert found.offsets[0] == -6399
+    assert serves(task, Plan("kept", "staggered", 4, lanes=1, warps=4))
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("t", TYPES)
+@pytest.mark.parametrize("what", ["sum", "max", "argmax", "mean", "var", "mean_var", "logsumexp", "minmax", "any"])
+def test_warps_are_never_fewer_for_want_of_shared_memory(what: str, t: str, arch: str) -> None:
+    """Else their rows would begin at several places: eight warps' states fit, in both rounds."""
+    choice = choose(simple(what, (ROWS, 1001), (0,), t, arch=arch))
+    if choice.plan.walk == "staggered":
+        assert choice.plan.warps == THREADS // WARP
+        state = simple(what, (ROWS, 1001), (0,), t).state_bytes
+        assert replace(choice.plan, finish="last_block").shared_bytes(state) <= STATIC_SHARED
+
+
+def test_states_of_any_kind_would_fit() -> None:
+    plan = Plan("kept", "staggered", STATES, lanes=1, warps=THREADS // WARP, finish="last_block")
+    assert plan.shared_bytes(4) <= STATIC_SHARED
+
+
+# --- options ---
+def choice(options: str, shape: tuple[int, int] = (ROWS, 1001), t: str = "f32", **more: Any) -> Choice:
+    return choose(simple("sum", shape, (0,), t, **more), options)
+
+
+def test_an_option_that_needs_other_rows_gives_the_walk_up() -> None:
+    """Two warps of odd rows are as many as accesses of two elements can begin at; of four elements it takes four."""
+    assert choice("warps=2").plan.walk == choice("warps=4,vector=4").plan.walk == "staggered"
+    assert choice("warps=2,vector=4").plan.walk == "interleaved"
+    assert choice("vector=16", t="i8").plan.walk == "interleaved"
+    assert choice("finish=two_kernels").plan.walk == "interleaved"
+    assert choice("fast=reduced").plan.walk == "interleaved"
+    with pytest.raises(PlanError, match="WF416: walk=staggered does not fit this layout"):
+        choice("warps=2,walk=staggered,vector=4")
+    with pytest.raises(PlanError, match="WF421: vector=8 elements of 4 bytes are 32 bytes"):
+        choice("vector=8,walk=staggered")
+
+
+def test_accesses_in_flight_give_way_to_the_length_of_a_walk() -> None:
+    for options in ("coarsening=2", "walk=staggered,coarsening=2"):
+        plan = choice(options).plan
+        assert (plan.walk, plan.coarsening, plan.unroll) == ("staggered", 2, 2)
+    with pytest.raises(PlanError, match="WF413"):
+        choice("coarsening=2,unroll=4")
+
+
+def test_fewer_warps_for_want_of_shared_memory_must_have_such_rows_too() -> None:
+    """Eight of these rows are whole accesses of 16, four are not; the states of eight warps do not fit twice."""
+    words = "walk=staggered,vector=16,unroll=1"
+    task = simple("mean", (100, 40_002), (0,), "i8")
+    with pytest.raises(PlanError, match="WF416"):
+        choose(task, words)
+    assert choose(task, f"{words},warps=8,finish=cta").plan.warps == THREADS // WARP
+
+
+def test_the_plan_of_its_own_words_is_the_same() -> None:
+    own = choice("")
+    words = ",".join(f"{k}={v}" for k, v in own.plan.to_dict().items() if k != "tree")
+    assert choice(words).plan == own.plan
+    assert choice(words).facts == own.facts
+
+
+def test_the_reason_and_what_was_rejected_are_said() -> None:
+    found = choice("")
+    assert any(
+        reason.startswith("each of 8 warps reads every 8th row, from the boundary before") for reason in found.reasons
+    )
+    assert any(what == "walk=interleaved" for what, _ in found.rejected)
+    assert LEAST == WIDEST
+
+
+@pytest.mark.parametrize(("columns", "walk"), [(100, "period"), (255, "period"), (257, "staggered")])
+def test_numbered_bytes_have_as_many_accesses_in_flight_as_added_ones(columns: int, walk: str) -> None:
+    for t in ("i8", "bool"):
+        plan = plan_for("argmax", (1_000_000, columns), t, axis=0).choice.plan
+        assert (plan.walk, plan.vector, plan.unroll) == (walk, 8, 8)
+    assert plan_for("argmax", (1_000_000, columns), "bf16", axis=0).choice.plan.vector == 4
+
+
+@pytest.mark.parametrize(("rows", "unroll"), [(100, 2), (130, 4), (200, 4), (230, 2)])
+def test_added_bytes_of_a_middle_axis_have_more_in_flight_in_one_to_two_waves_of_ctas(rows: int, unroll: int) -> None:
+    """Of fewer CTAs the last begin with the others, and of more it does not matter."""
+    task = simple("sum", (rows, 1000, 1001), (1,), "i8")
+    plan = choose(replace(task, program=narrowed(task.program)[0])).plan
+    assert (plan.walk, plan.vector, plan.unroll) == ("staggered", 8, unroll)

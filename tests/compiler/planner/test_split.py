@@ -1,0 +1,167 @@
+"""How many CTAs share a result: as many as are resident, in waves that are full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warpfold.compiler.plan.launch import launch
+from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.planner.split import (
+    ALONG_KEPT,
+    CTAS_OF_RUNS,
+    CTAS_PER_SM,
+    FILLED,
+    LONGEST,
+    MOST_PARTS,
+    THREADS,
+    TOO_FEW,
+    UNEVEN,
+    WORKSPACE,
+    _even,
+    ctas,
+)
+from warpfold.compiler.target import WARP
+
+SMS = 132
+COLUMNS = Plan("kept", vector=4, unroll=4, lanes=4, warps=8, finish="last_block")
+
+
+def load(parts: int, tiles: int, steps: int, resident: int) -> int:
+    """Steps that the waves of CTAs take one after another."""
+    return -(-tiles * parts // resident) * -(-steps // parts)
+
+
+@settings(max_examples=400)
+@given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 300), st.integers(1, 20_000), st.integers(1, 1000))
+def test_ctas_are_never_more_than_may_be_and_their_waves_are_full(
+    parts: int, room: int, tiles: int, steps: int, resident: int
+) -> None:
+    """At most ``most``, none without work, and as good as the number asked for, or nearly the best."""
+    parts = min(parts, steps)
+    most = parts + room
+    found = _even(parts, most, tiles, steps, resident)
+    assert 1 <= found <= min(most, steps)
+    chunk = -(-steps // found)
+    assert (found - 1) * chunk < steps
+    assert load(found, tiles, steps, resident) <= UNEVEN * load(parts, tiles, steps, resident)
+
+
+@pytest.mark.parametrize(("tiles", "resident"), [(1, 528), (5, 528), (162, 528), (100, 264)])
+def test_a_wave_that_would_be_nearly_empty_is_not_begun(tiles: int, resident: int) -> None:
+    """One CTA more than are resident would take as long again."""
+    steps = 100_000
+    for parts in (resident // tiles, resident // tiles + 1):
+        found = _even(parts, 10 * parts, tiles, steps, resident)
+        waves = tiles * found / resident
+        assert waves <= 1 or waves % 1 > 0.8 or waves % 1 == 0
+
+
+def test_parts_are_at_least_half_as_long_as_was_asked_for() -> None:
+    """More CTAs of one wave are better, but their states are to be brought together."""
+    assert _even(7, 100, 1, 700, 528) == 14
+    assert _even(3, 3, 1, 100, 528) == 3
+    assert _even(528, 528, 1, 528, 528) == 528
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(["interleaved", "staggered"]), st.sampled_from([2, 4, 8]), st.sampled_from([1, 2, 4]),
+    st.integers(1, 40_000), st.sampled_from([1, 1, 7, 300]), st.integers(0, 1 << 22), st.sampled_from([4, 8, 12, 24]),
+    st.sampled_from([1, 16, SMS]),
+)  # fmt: skip
+def test_a_launch_has_the_ctas_that_were_counted(
+    walk: Any, vector: int, unroll: int, row: int, rows: int, n_reduced: int, state: int, sms: int
+) -> None:
+    """None of them without work, their states in the workspace, and their number that of the grid."""
+    plan = Plan("kept", walk, vector, unroll, 1, 8, finish="last_block")
+    found = ctas(plan, rows * row, n_reduced, sms, state, 4, row)
+    run = launch(plan, rows * row, n_reduced, found, row)
+    assert run.split == found
+    assert found == 1 or (found - 1) * run.chunk < n_reduced
+    pitch = -(-row // plan.second.vector_kept) * plan.second.vector_kept
+    assert found == 1 or found * rows * pitch * state <= WORKSPACE
+    assert found <= MOST_PARTS
+    assert run.tiles < 2 * sms or found == 1
+
+
+def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
+    plan = Plan("reduced", vector=4, unroll=4, warps=8, finish="last_block")
+    long = 1 << 22
+    assert ctas(plan, 1, long, SMS, 4, 4) == min(SMS * CTAS_PER_SM, long // plan.tile)
+    assert ctas(plan, 5, long, SMS, 4, 4) == SMS * CTAS_PER_SM // 5
+
+
+@pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), ALONG_KEPT)
+def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: int, each: int, longest: int) -> None:
+    """Rows that the resident CTAs read in a few steps: so many CTAs, but for what evens their waves."""
+    warps = (1, 8) if walk == "period" else (8, 1)
+    plan = Plan("kept", walk, 4, unroll, 1, *warps, finish="last_block")
+    columns, state = 64, max(4, nbytes // 4)
+    found = ctas(plan, columns, unroll << 14, SMS, state, 4, columns)
+    assert found <= SMS * each * THREADS // plan.threads
+    if nbytes and walk != "staggered":
+        assert ctas(plan, columns, unroll << 14, SMS, state - 1, 4, columns) != found
+    assert longest >= LONGEST
+
+
+def test_more_results_share_the_machine_where_they_are_read_by_single_elements() -> None:
+    """Rows of f32 that vectors do not serve: with a CTA each, too little is in flight."""
+    plan, wide = Plan("reduced", unroll=8, warps=8), Plan("reduced", vector=4, unroll=4, warps=8)
+    assert ctas(plan, 2 * SMS, 1 << 20, SMS, 4, 4) > 1
+    assert ctas(plan, FILLED * SMS, 1 << 20, SMS, 4, 4) == 1
+    assert ctas(wide, 2 * SMS, 1 << 20, SMS, 4, 4) == ctas(plan, 2 * SMS, 1 << 20, SMS, 8, 8) == 1
+
+
+def test_threads_of_long_runs_have_few_ctas() -> None:
+    """The more there is in flight, the more registers a thread takes: all CTAs are to be resident."""
+    for unroll, each in ((4, CTAS_PER_SM), (2, CTAS_OF_RUNS)):
+        plan = Plan("reduced", "runs", 16, unroll, WARP, 8)
+        assert ctas(plan, 1, 1 << 14, SMS, 4, 1) == each * SMS
+
+
+def test_a_few_ctas_are_not_worth_a_meeting() -> None:
+    for parts in (TOO_FEW, TOO_FEW + 1):
+        found = ctas(COLUMNS, 1, parts * COLUMNS.tile, SMS, 4, 4)
+        assert found == (1 if parts == TOO_FEW else parts)
+
+
+def test_results_that_fill_the_machine_are_not_shared() -> None:
+    slots = COLUMNS.slots
+    assert ctas(COLUMNS, 2 * SMS * slots, 1 << 14, SMS, 4, 4) == 1
+    assert ctas(COLUMNS, (2 * SMS - 1) * slots, 1 << 14, SMS, 4, 4) > 1
+
+
+def shared(warps: int, n_kept: int, n_reduced: int, state: int, item: int = 4) -> int:
+    """CTAs a row of aligned rows, read by whole accesses."""
+    plan = Plan("reduced", vector=16 // item, unroll=4, lanes=WARP, warps=warps, finish="last_block")
+    return ctas(plan, n_kept, n_reduced, SMS, state, item)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 37, 100, 129])
+@pytest.mark.parametrize("millions", [1, 2, 7, 30, 66])
+def test_ctas_of_light_states_fill_waves(rows: int, millions: int) -> None:
+    """Of 16 warps all that an SM has threads for are resident: no more than these, or a last wave nearly full."""
+    found = rows * shared(16, rows, millions * 10**6 // rows, 4)
+    resident = SMS * 2048 // 512
+    waves = found / resident
+    assert (
+        waves <= 1 or waves - int(waves) == 0 or waves - int(waves) > 1 - rows / resident or found == rows * MOST_PARTS
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 60, 81, 151, 190, 217])
+@pytest.mark.parametrize("n", [50_000, 200_000, 800_000, 3_000_000])
+def test_ctas_of_heavy_states_are_as_many_as_are_resident_or_far_more(rows: int, n: int) -> None:
+    """How many are resident is up to the assembler: so CTAS_PER_SM at most, or twice as many as LONGEST asks for."""
+    heavy, light = (rows * shared(8, rows, n, state) for state in (8, 4))
+    resident = CTAS_PER_SM * SMS
+    if light <= resident:
+        assert heavy == light
+    elif light <= 2 * resident:
+        assert resident - rows < heavy <= resident
+    else:
+        assert heavy in (2 * light, rows * MOST_PARTS)

@@ -1,0 +1,97 @@
+"""Places of extremes in 32 bits: which programs have them, and that their results are those of 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_numpy import run
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import warpfold as wf
+from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, DType
+from warpfold.compiler.program import library
+from warpfold.compiler.program.fold import fold
+from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.rewrites.narrowing import narrowed
+from warpfold.compiler.program.trace import cast
+from warpfold.compiler.program.tracing import trace
+
+MOST = {BOOL: 1 << 24, I8: 1 << 24, U8: 1 << 24, I16: 1 << 16, U16: 1 << 16, BF16: 1 << 16}
+"""Elements of a result that leave room for their numbers, by their type."""
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-40, -1e-40]
+
+
+def program(function: Any, t: DType) -> Program:
+    """A program for so few elements that their numbers have 32 bits."""
+    return trace(function, (t,), {}, wide=False).program
+
+
+def of_doubles(x: Any) -> Any:
+    return library.argmax(cast(x, I16) * 2)
+
+
+def least_word(x: Any) -> Any:
+    """Words like those of ``argmin``, whose lower half is no number of an element."""
+    return fold(library.PLACED, cast(cast(x, I32), I64) << 32 | cast(cast(x, I32), I64))
+
+
+@pytest.mark.parametrize("function", [library.argmin, library.argmax])
+@pytest.mark.parametrize("t", MOST)
+def test_narrow_elements_and_their_numbers_are_32_bits(function: Any, t: DType) -> None:
+    wide = program(function, t)
+    made, most = narrowed(wide)
+    assert (made.monoid.state, most) == ((I32,), MOST[t])
+    assert [o.dtype for o in made.outputs] == [I64]
+    assert narrowed(made) == (made, None)
+
+
+@pytest.mark.parametrize(
+    ("function", "t"), [(library.argmax, F16), (library.argmax, F32), (library.argmin, I32), (library.argmin, F64),
+                        (least_word, I8)],
+)  # fmt: skip
+def test_what_32_bits_do_not_hold_stays(function: Any, t: DType) -> None:
+    wide = program(function, t)
+    assert narrowed(wide) == (wide, None)
+
+
+def test_what_is_computed_from_elements_counts_by_its_own_type() -> None:
+    assert narrowed(program(of_doubles, I8))[1] == MOST[I16]
+
+
+@pytest.mark.parametrize("function", [library.argmin, library.argmax, of_doubles, library._found])
+@pytest.mark.parametrize("t", MOST)
+@given(data=st.data())
+def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.DataObject) -> None:
+    if function is of_doubles and t == BF16:
+        return
+    if function is library._found:
+        function = lambda x: library._found(x, library.ARGMAX)  # noqa: E731
+    some = st.sampled_from(SPECIAL) if t == BF16 else None
+    x = data.draw(arrays(np.float32 if t == BF16 else t.numpy, st.integers(1, 40), elements=some)).astype(t.numpy)
+    wide = program(function, t)
+    made, most = narrowed(wide)
+    assert most
+    for mine, theirs in zip(run(made, x), run(wide, x), strict=True):
+        np.testing.assert_array_equal(np.float64(mine), np.float64(theirs))
+
+
+@pytest.mark.parametrize("t", [U16, BF16])
+@pytest.mark.parametrize("length", [1 << 16, (1 << 16) + 1])
+def test_the_last_of_as_many_as_there_may_be_is_found(t: DType, length: int) -> None:
+    """Of more the words are wide again."""
+    x = np.ones(length, t.numpy)
+    x[-1] = 2
+    assert wf.argmax(x, device="emulator") == length - 1
+    x[-1] = 0
+    assert wf.argmin(x, device="emulator") == length - 1
+    assert wf.argmax(x, device="emulator") == 0
+
+
+def test_of_the_worst_that_there_is_the_first_is_found() -> None:
+    x = np.full((3, 5), -128, np.int8)
+    np.testing.assert_array_equal(wf.argmax(x, axis=1, device="emulator"), [0, 0, 0])
+    np.testing.assert_array_equal(wf.argmin(~x, axis=1, device="emulator"), [0, 0, 0])

@@ -1,0 +1,210 @@
+"""Names of other libraries: each is answered with what to write here, and that is there."""
+
+from __future__ import annotations
+
+import operator
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.program.spelling import NAMES, PARAMETERS, SHARED
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_of_another_library_is_answered_with_ours(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"WF175: warpfold has no {name}\n") as caught:
+        getattr(wf, name)
+    assert f"help: write {NAMES[name]}" in str(caught.value)
+    assert caught.value.location.file == __file__  # type: ignore[attr-defined]
+    assert all(hasattr(wf, found) for found in re.findall(r"wf\.(\w+)", NAMES[name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("SUMM", "SUM"), ("summ", "sum"), ("Argmax", "argmax"), ("MEAN", "mean"), ("monoids", "monoid")]
+)
+def test_a_slip_is_answered_with_what_is_like_it(name: str, near: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=rf"WF175: warpfold has no {name} \(did you mean {near}"):
+        getattr(wf, name)
+    assert not hasattr(wf, name)
+
+
+@pytest.mark.parametrize("name", ["__wrapped__", "__path_hooks__"])
+def test_what_python_asks_of_every_module_is_answered_as_ever(name: str) -> None:
+    with pytest.raises(AttributeError, match="module 'warpfold' has no attribute"):
+        getattr(wf, name)
+
+
+@pytest.mark.parametrize("key", PARAMETERS)
+def test_a_parameter_of_another_library_is_answered_with_ours(key: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"WF127: var takes no parameter '{key}'") as caught:
+        wf.var(X, **{key: 1})
+    assert f"help: write {PARAMETERS[key]}" in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "near"), [("keepdimz", "keepdims"), ("axiss", "axis"), ("corection", "correction")])
+def test_a_slip_of_a_parameter(key: str, near: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"did you mean {near}"):
+        wf.var(X, **{key: 1})
+
+
+def test_parameters_of_calls_that_are_not_this_ones() -> None:
+    for key in ("keepdims", "out"):
+        with pytest.raises(wf.WarpfoldError, match=f"{key}= belongs to calls such as wf.reduce"):
+            wf.compile("sum", (3,), **{key: True})
+    assert {"axis", "keepdims", "out", "where"} < set(SHARED)
+
+
+def test_parameters_of_a_monoid_are_guessed() -> None:
+    with pytest.raises(
+        ValueError, match=r"(?s)WF127: wf\.monoid takes no parameter 'lifts': it takes identity .*mean lift"
+    ) as caught:
+        wf.monoid(identity=0, lifts=lambda x: x)  # type: ignore[call-arg]
+    assert caught.value.location.file == __file__  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "expected"),
+    [
+        ("commutative", "no", "True or False"), ("has_identity", 0, "True or False"),
+        ("idempotent", None, "True or False"),
+        ("lift", "x", "a function"), ("finish", 2.0, "a function"),
+    ],
+)  # fmt: skip
+def test_options_of_a_monoid_have_their_types(option: str, given: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"WF138: {option} cannot be {given!r}: expected {expected}"):
+        wf.monoid(identity=0, **{option: given})
+
+
+@pytest.mark.parametrize("given", ["yes", None, (1,)])
+def test_keepdims_is_a_bool(given: Any) -> None:
+    for call in (wf.sum, wf.argmax, lambda x, **how: wf.reduce(x, wf.SUM, **how)):
+        with pytest.raises(ValueError, match=r"WF138: keepdims cannot be .*: expected True or False"):
+            call(X, keepdims=given)
+    assert wf.sum(X, axis=1, keepdims=np.True_).shape == (len(X), 1)  # type: ignore[call-overload]
+
+
+class Adding:
+    """A class in the place of a monoid."""
+
+
+REDUCED: list[tuple[Any, str, str]] = [
+    (sum, "builtins.sum", "write 'sum'"), (max, "builtins.max", "write 'max'"), (np.add, "numpy.add", "write 'sum'"),
+    (np.mean, "numpy.mean", "write 'mean'"), (operator.mul, "operator.mul", "write 'prod'"),
+    (wf.argmax, "wf.argmax", "write 'argmax'"), (["sum"], "a list", "write a tuple"), (Adding, "a type", "wf.monoid"),
+    (3, "a int", "wf.monoid"), ({"a": "sum"}, "a dict", "name a reduction, such as 'sum'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "kind", "remedy"), REDUCED)
+def test_what_reduces_nothing_says_what_does(what: Any, kind: str, remedy: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=f"WF130: cannot reduce with {kind}: expected a monoid") as caught:
+        wf.reduce(X, what)
+    assert remedy in caught.value.remedy
+    assert caught.value.location.file == __file__  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("program", "remedy"),
+    [
+        (lambda x: wf.fold(x, wf.SUM), "the monoid comes first"),  # type: ignore[arg-type]
+        (lambda x: wf.fold("max", x), "write wf.fold(wf.MAX, x)"),  # type: ignore[arg-type]
+        (lambda x: wf.fold(wf.sum, x), "write wf.fold(wf.SUM, x)"),  # type: ignore[arg-type]
+        (lambda x: wf.fold(lambda a, b: a + b, x), "make a monoid of the combine function"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_folds_nothing_says_what_does(program: Any, remedy: str) -> None:
+    with pytest.raises(wf.WarpfoldError, match=r"WF130: cannot reduce with .*: expected a monoid\n") as caught:
+        wf.reduce(X, program)
+    assert remedy in caught.value.remedy
+
+
+def test_arrays_come_before_what_reduces_them() -> None:
+    with pytest.raises(wf.WarpfoldError, match=r"(?s)WF130: cannot reduce with a ndarray.*what reduces comes last"):
+        wf.reduce(wf.SUM, X)
+
+
+def nothing(x: Any) -> None:
+    wf.fold(wf.SUM, x)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        (nothing, "the function of nothing returns nothing: expected results made with wf.fold"),
+        (wf.monoid(identity=0, lift=lambda _: None)(lambda a, b: a + b), "the lift of <lambda> returns nothing: "),
+        (wf.monoid(identity=0, finish=lambda _: None)(lambda a, b: a + b), "the function of <lambda> returns nothing"),
+    ],
+)  # fmt: skip
+def test_a_forgotten_return_is_told_where_it_is(what: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=f"WF228: {text}") as caught:
+        wf.reduce(X, what)
+    assert "def nothing" in str(caught.value) or "lambda _: None" in str(caught.value)
+
+
+def test_values_of_another_call_are_refused() -> None:
+    seen: list[Any] = []
+
+    def keeps(*xs: Any) -> Any:
+        seen.extend(xs)
+        return wf.fold(wf.SUM, seen[0] + seen[len(xs) - 1])
+
+    @wf.monoid(identity=0.0)
+    def leaky(a: Any, b: Any) -> Any:
+        seen[:] = [a]
+        return a + b
+
+    wf.reduce(X, keeps)
+    with pytest.raises(wf.WarpfoldError, match="WF253: keeps uses a symbolic value of another function") as caught:
+        wf.reduce(X.astype("float64"), keeps)
+    assert "def keeps" in str(caught.value)
+    wf.reduce(X, leaky)
+    with pytest.raises(wf.WarpfoldError, match="WF253"):
+        wf.reduce(X, lambda x: wf.fold(wf.SUM, x + seen[0]))
+
+
+def test_a_mistake_that_a_built_in_function_meets_is_told_at_its_call(tmp_path: Path) -> None:
+    for call in (
+        lambda: wf.sum(X * 1j, dtype="float32"),
+        lambda: wf.compile("sum", shape=(3,)).save(tmp_path / "a" / "b"),
+    ):
+        with pytest.raises(wf.WarpfoldError, match=r"WF230|WF505") as caught:
+            call()
+        assert caught.value.location.file == __file__  # type: ignore[union-attr]
+
+
+BY_POSITION: list[tuple[str, Any]] = [
+    ("sum takes 4", lambda: wf.sum(X, 0, None, np.zeros(3, np.float32))), ("max takes 3", lambda: wf.max(X, 0, None)),
+    ("argmax takes 3", lambda: wf.argmax(X, 0, True)), ("allclose takes 4", lambda: wf.allclose(X, X, None, 1e-5)),
+    ("dot takes 3", lambda: wf.dot(X[0], X[0], X[0])), ("array_equal takes 3", lambda: wf.array_equal(X, X, True)),
+    ("reduce takes 3", lambda: wf.reduce(X, "sum", 0)), ("reduce takes 3", lambda: wf.reduce(X, wf.SUM, (0, 1))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "call"), BY_POSITION)
+def test_what_numpy_takes_by_position_is_named(text: str, call: Any) -> None:
+    with pytest.raises(wf.WarpfoldError, match=rf"WF176: {text} argument\(s\) by position: expected") as caught:
+        call()
+    assert "write the others by name: axis=, dtype=, out=, keepdims=, where=" in str(caught.value)
+    assert caught.value.location.line == call.__code__.co_firstlineno  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (lambda: wf.monoid(lambda a, b: a + b), "a function"), (lambda: wf.monoid(0), "0"),  # type: ignore[call-arg, misc]
+        (lambda: wf.monoid(max, identity=0), "a function"),  # type: ignore[call-arg, misc]
+    ],
+)  # fmt: skip
+def test_a_monoid_whose_identity_is_not_named(call: Any, found: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"WF242: wf.monoid was given {found} by position: expected identity="
+    ) as caught:
+        call()
+    assert "write @wf.monoid(identity=0)" in str(caught.value)
+    assert caught.value.location.file == __file__  # type: ignore[attr-defined]

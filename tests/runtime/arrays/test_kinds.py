@@ -1,0 +1,249 @@
+"""Kinds of arrays: what is read of each library's, and what goes the long way."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_gpu import Gpu, Guards, Tensor, gpu
+
+import warpfold as wf
+from warpfold.runtime.arrays import kinds
+from warpfold.runtime.arrays.kinds import kinds_of, reader_of
+
+__all__ = ["gpu"]
+ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
+
+
+def test_what_makes_a_kind(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    alike = gpu.tensor(ROWS * 2)
+    assert kinds_of([x]) == kinds_of([alike])
+    gradient = gpu.tensor(ROWS)
+    gradient.requires_grad = True
+    others = [
+        x[:4], x[:, ::2], Tensor(x.a.T), gpu.tensor(ROWS.astype(np.int32)), gpu.tensor(ROWS, offset=4), gradient,
+        gpu.tensor(ROWS, device=1), Tensor(x.a, neg=True),
+    ]  # fmt: skip
+    assert len(set(kinds_of([x, *others]))) == 1 + len(others)  # type: ignore[arg-type]
+
+
+def test_what_has_no_kind(gpu: Gpu) -> None:
+    class Sub(Tensor):
+        pass
+
+    class Sparse(Tensor):
+        def stride(self) -> tuple[int, ...]:
+            raise RuntimeError("sparse tensors do not have strides")
+
+    x = gpu.tensor(ROWS)
+    for other in (ROWS, [1.0], 3, None, Sub(x.a), "text"):
+        assert reader_of(other) is None
+        assert kinds_of([x, other]) is None
+    Sparse.__name__ = "Tensor"
+    assert kinds_of([Sparse(x.a)]) is None
+
+
+def test_the_stream_is_the_threads_own(gpu: Gpu) -> None:
+    x = gpu.tensor(ROWS)
+    stream = reader_of(x).stream(x)  # type: ignore[union-attr]
+    for number in (0, 7):
+        gpu.stream.use(number)
+        assert stream() == number
+
+
+# --- what PyTorch has for its own compiler ------------------------------------------------------------------------
+class Lying(Guards):
+    """Guards of a PyTorch that means something else by them."""
+
+    def check(self, *_: Any) -> bool:
+        return True
+
+
+class Changed:
+    """Guards that take other arguments."""
+
+
+@pytest.mark.parametrize(("guards", "used"), [(Guards, True), (Lying, False), (Changed, False), (None, False)])
+def test_guards_are_used_where_they_do_what_is_expected(
+    monkeypatch: pytest.MonkeyPatch, guards: Any, used: bool
+) -> None:
+    made = Gpu(1)
+    torch = made.module(True)
+    torch.int32 = made.tensor(np.zeros(1, np.int32)).dtype  # type: ignore[attr-defined]
+
+    def empty(shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        found = made.tensor(np.zeros(shape, dtype.name if dtype else np.float32), 1 if device else 0)
+        found.requires_grad = requires_grad
+        found.t = lambda: Tensor(found.a.T)  # type: ignore[attr-defined]
+        return found
+
+    torch.empty = empty  # type: ignore[attr-defined]
+    torch.ones = empty  # type: ignore[attr-defined]
+    torch._neg_view = lambda x: Tensor(x.a, neg=True)  # type: ignore[attr-defined]
+    if guards:
+        torch._C._dynamo = types.SimpleNamespace(guards=types.SimpleNamespace(TensorGuards=guards))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(kinds, "_torch_guards", kinds._torch_guards.__wrapped__)
+    assert kinds._torch_guards() is (guards if used else None)
+    assert (kinds._torch_check([empty((2, 3))]) is not None) == used
+
+
+def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's guard asks it for strides, which ends the process."""
+
+    class Deadly(Guards):
+        def check(self, *xs: Any) -> bool:
+            assert not any(getattr(x, "is_nested", True) for x in xs)
+            return super().check(*xs)
+
+    monkeypatch.setattr(kinds, "_torch_guards", lambda: Deadly)
+    nested = Tensor(gpu.tensor(ROWS).a)
+    nested.is_nested = True
+    for n in (1, 2, 3):
+        first, *more = [gpu.tensor(ROWS) for _ in range(n)]
+        check: Any = kinds._torch_check([first, *more])
+        assert check(first, *more)
+        for other in (nested, ROWS, None):
+            assert not check(*more, other)
+            assert not check(other, *more)
+
+
+def test_what_is_recorded_goes_the_long_way(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch: Any = sys.modules["torch"]
+    for n in (1, 2, 3):
+        xs = [gpu.tensor(ROWS) for _ in range(n)]
+        check: Any = kinds._torch_check(xs)
+        for modes in (0, 1) if check is not None else ():
+            monkeypatch.setattr(torch, "modes", modes)
+            assert check(*xs) == (modes == 0)
+    assert kinds_of(xs) is not None
+    monkeypatch.setattr(torch.jit, "is_tracing", lambda: True)
+    assert kinds_of(xs) is None
+
+
+def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_modes(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch: Any = sys.modules["torch"]
+    state, used = {"device": 0, "modes": 0, "overrides": 0}, list[str]()
+
+    def quick(shape: Any, strides: Any, dtype: Any) -> Tensor:
+        used.append("quick")
+        assert strides == (12, 1)
+        return gpu.tensor(np.zeros(shape, dtype.name), state["device"])
+
+    like = gpu.tensor(ROWS)
+    monkeypatch.setattr(torch, "_C", types.SimpleNamespace(
+        _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=quick)),
+        _cuda_getDevice=lambda: state["device"],
+        _len_torch_dispatch_stack=lambda: state["modes"],
+        _len_torch_function_stack=lambda: state["overrides"],
+    ))  # fmt: skip
+    monkeypatch.setattr(Tensor, "__eq__", lambda a, b: a is b)
+    like.device = gpu.tensor(ROWS).device
+    empty = kinds._torch_empty(like)
+    for changed in ({}, {"device": 1}, {"modes": 1}, {"overrides": 1}):
+        used.clear()
+        state.update({"device": 0, "modes": 0, "overrides": 0} | changed)
+        made = empty()
+        assert (made.number, made.shape, made.dtype) == (0, (5, 12), like.dtype)
+        assert used == ([] if changed else ["quick"])
+    torch._C._dynamo.guards._empty_strided_cuda = lambda *_: gpu.tensor(np.zeros(3))
+    state.update({"device": 0, "modes": 0, "overrides": 0})
+    assert kinds._torch_empty(like)().shape == (5, 12)
+
+
+# --- another library ------------------------------------------------------------------------------------------------
+class ndarray:  # noqa: N801 - CuPy's name
+    """Enough of ``cupy.ndarray``."""
+
+    __module__ = "cupy"
+
+    def __init__(self, a: np.ndarray[Any, Any]) -> None:
+        self.a, self.dtype, self.shape, self.strides = a, a.dtype, a.shape, a.strides
+        self.data = types.SimpleNamespace(ptr=a.ctypes.data, device_id=0)
+        self.device, self.flags, self.nbytes = Device(), a.flags, a.nbytes
+
+    def transpose(self, axes: tuple[int, ...]) -> ndarray:
+        return ndarray(self.a.transpose(axes))
+
+
+class Device:
+    """A device that ``with`` makes the current one."""
+
+    id, current = 0, 0
+
+    def __enter__(self) -> None:
+        self.before, Device.current = Device.current, self.id
+
+    def __exit__(self, *_: object) -> None:
+        Device.current = self.before
+
+
+@pytest.fixture
+def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    module: Any = types.ModuleType("cupy")
+    module.ndarray = ndarray
+    module.empty = lambda shape, dtype: ndarray(gpu.tensor(np.full(shape, 99, dtype)).a)
+    stream = types.SimpleNamespace(ptr=0)
+    module.cuda = types.SimpleNamespace(
+        get_current_stream=lambda: stream, runtime=types.SimpleNamespace(getDevice=lambda: Device.current)
+    )
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setattr(Device, "current", 0)
+    return module
+
+
+def test_cupy_arrays_are_remembered_too(gpu: Gpu, cupy: Any) -> None:
+    for factor in (1, 2, 3):
+        x = ndarray(gpu.tensor(ROWS * factor).a)
+        got, calls = gpu.launched(lambda: wf.sum(x, 1))  # noqa: B023
+        assert type(got) is ndarray
+        assert got.a.tolist() == (ROWS * factor).sum(1).tolist()
+        assert (calls == ["cuLaunchKernelEx"]) == (factor > 1)
+    cupy.cuda.get_current_stream().ptr = 9
+    for _ in range(2):
+        wf.sum(x, 1)
+        assert gpu.driver.launches[-1].stream == 9
+    Device.current = 1  # results are made on the current device: the long way makes the array's own the current one
+    got, calls = gpu.launched(lambda: wf.sum(x, 1))
+    assert "cuCtxGetCurrent" in calls
+    assert got.a.tolist() == x.a.sum(1).tolist()
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_a_result_that_is_remembered_lies_as_the_first_one(
+    gpu: Gpu, cupy: Any, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """CuPy's own constructor takes strides with memory alone."""
+
+    def over(shape: Any, dtype: Any, memory: Any, strides: Any) -> ndarray:
+        return ndarray(np.ndarray(shape, dtype, memory, strides=strides))
+
+    turned = np.arange(60, dtype=np.float32).reshape(3, 4, 5).transpose(2, 0, 1)
+    gpu.tensor(np.zeros(1))
+    for factor in (1, 2, 3):
+        x = gpu.tensor(turned.transpose(1, 2, 0) * factor)
+        x = Tensor(x.a.transpose(2, 0, 1)) if library == "torch" else ndarray(x.a.transpose(2, 0, 1))
+        if factor > 1:  # a recipe's
+            monkeypatch.setattr(cupy, "ndarray", over)
+            cupy.cuda.alloc = lambda nbytes: gpu.tensor(np.full(nbytes, 99, np.uint8)).a.data
+        got, calls = gpu.launched(lambda: wf.sum(x, 1))  # noqa: B023
+        np.testing.assert_array_equal(got.a, (turned * factor).sum(1))
+        assert got.a.strides == turned.sum(1).strides == (4, 20)
+        assert (calls == ["cuLaunchKernelEx"]) == (factor > 1)
+
+
+@pytest.mark.usefixtures("cupy")
+def test_two_libraries_in_one_call(gpu: Gpu) -> None:
+    for factor in (1, 2, 3):
+        x, y = gpu.tensor(ROWS * factor), ndarray(gpu.tensor(ROWS + factor).a)
+        got, calls = gpu.launched(lambda: wf.vecdot(x, y))  # noqa: B023
+        assert type(got) is Tensor
+        assert got.a.tolist() == (x.a * y.a).sum(1).tolist()
+    assert calls == ["cuLaunchKernelEx"]

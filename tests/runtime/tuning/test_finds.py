@@ -1,0 +1,137 @@
+"""Finds: what is read is used only where it is whole, servable and gives the planner's own bits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import warpfold as wf
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.runtime.api import plan_for
+from warpfold.runtime.tuning import finds
+
+DEVICE = "Stand-in GPU"
+
+
+@pytest.fixture
+def task(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Task:
+    """A sum of rows of several accesses, with a cache of its own."""
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    found: Task = plan_for("sum", (4096, 8192), axis=1).task
+    return found
+
+
+def own(task: Task) -> Choice:
+    """The planner's own choice."""
+    return choose(task)
+
+
+def faster(task: Task) -> str:
+    """Another plan of the same tree."""
+    plan = own(task).plan
+    return finds.words(replace(plan, lanes=plan.lanes // 2, warps=plan.warps * 2))
+
+
+def kept(task: Task, plan: str, **changed: Any) -> Path:
+    return finds.keep(replace(finds.Find(finds.key(task, DEVICE), plan, {"made": "now"}), **changed))
+
+
+def better(task: Task) -> str:
+    return finds.words(finds.better(task, own(task), DEVICE).plan)
+
+
+def test_a_find_is_used(task: Task) -> None:
+    assert better(task) == finds.words(own(task).plan)
+    path = kept(task, faster(task))
+    assert better(task) == faster(task)
+    assert finds.read(path) == finds.Find(finds.key(task, DEVICE), faster(task), {"made": "now"})
+    assert [f.plan for f in finds.all_kept()] == [faster(task)]
+
+
+def test_the_emulator_and_other_machines_have_none(task: Task) -> None:
+    kept(task, faster(task))
+    for device in ("", "Another GPU"):
+        assert finds.better(task, own(task), device) == own(task)
+    for other in (replace(task, sms=1), replace(task, addresses=(4, 0)), replace(task, determinism="portable")):
+        assert finds.key(other, DEVICE) != finds.key(task, DEVICE)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda b: b[:-9], lambda b: b.replace(b"warps=", b"warps=1"), lambda _: b"", lambda b: b"\xff\xfe" + b,
+     lambda b: b.partition(b"\n")[2], lambda _: b"{}\n{}\n"],
+)  # fmt: skip
+def test_a_damaged_find_counts_as_not_there(task: Task, damage: Any) -> None:
+    path = kept(task, faster(task))
+    path.write_bytes(damage(path.read_bytes()))
+    assert better(task) == finds.words(own(task).plan)
+    assert finds.all_kept() == []
+    kept(task, faster(task))
+    assert better(task) == faster(task)
+
+
+@pytest.mark.parametrize("body", ["[]", "{}", '{"key": 1, "plan": 2}', '{"key": "k", "plan": "p", "provenance": 3}'])
+def test_a_whole_file_of_something_else_counts_as_not_there(task: Task, body: str) -> None:
+    path = kept(task, faster(task))
+    path.write_text(hashlib.sha256(body.encode()).hexdigest() + "\n" + body + "\n")
+    assert better(task) == finds.words(own(task).plan)
+
+
+def test_a_find_under_a_foreign_name_is_not_used(task: Task) -> None:
+    kept(task, faster(task)).rename(finds.folder() / (finds.key(replace(task, sms=7), DEVICE) + finds.ENDING))
+    assert finds.better(replace(task, sms=7), own(task), DEVICE) == own(task)
+
+
+@pytest.mark.parametrize("plan", ["unroll=1", "vector=1", "cta=serial", "finish=atomic", "lanes=64", "nonsense",
+                                  "warps=32,warps_kept=32"])  # fmt: skip
+def test_a_plan_of_another_tree_or_of_none_is_not_used(task: Task, plan: str) -> None:
+    """Not even when its file is whole: answers do not depend on who wrote it."""
+    kept(task, plan)
+    assert better(task) == finds.words(own(task).plan)
+
+
+def test_for_any_size_only_where_no_order_shows(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finds, "machine", lambda: DEVICE)
+    kept(task, faster(task))
+    assert finds.for_any_size(task, own(task)) == own(task)
+    ready = plan_for("max", (4096, 8192), axis=1)
+    assert finds.for_any_size(ready.task, ready.choice) == ready.choice
+    finds.keep(finds.Find(finds.key(ready.task, DEVICE), "unroll=1"))
+    assert finds.for_any_size(ready.task, ready.choice).plan == ready.choice.plan.with_options("unroll=1")
+
+
+@pytest.mark.usefixtures("task")
+def test_no_driver_is_asked_where_nothing_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finds, "machine", lambda: pytest.fail("asked"))
+    ready = plan_for("max", (4096, 8192), axis=1)
+    assert finds.for_any_size(ready.task, ready.choice) == ready.choice
+
+
+def test_forgetting_removes_damaged_finds_too(task: Task) -> None:
+    assert finds.forget() == 0
+    kept(task, faster(task))
+    (finds.folder() / f"other{finds.ENDING}").write_text("damaged")
+    assert finds.forget() == 2
+    assert list(finds.folder().iterdir()) == []
+
+
+def test_a_find_that_cannot_be_written_or_removed(task: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(wf.WarpfoldError, match="WF505: cannot write"):
+        kept(task, faster(task))
+    monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
+    (finds.folder() / f"folder{finds.ENDING}").mkdir(parents=True)
+    with pytest.raises(wf.WarpfoldError, match="WF505"):
+        finds.forget()
+
+
+def test_the_file_is_for_people_too(task: Task) -> None:
+    text = kept(task, faster(task)).read_text()
+    assert json.loads(text.partition("\n")[2])["provenance"] == {"made": "now"}
