@@ -90,11 +90,11 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass, op_names
 from ..compiler.ir import attributes
 from .distribution.blocks import WholeDistributor
-from .distribution.distributor import Distributor
 from .distribution.padded_rows import PaddedDistributor
 from .distribution.periods import PeriodDistributor
 from .distribution.runs import RunsDistributor
 from .distribution.staggered_columns import StaggeredDistributor
+from .distribution.walk import Distributor
 
 WALKS = {
     "padded": PaddedDistributor, "period": PeriodDistributor, "runs": RunsDistributor,

@@ -1,6 +1,6 @@
 """The kernel interface: which parameters a kernel takes, in order, and what each is at run time.
 
-``passes/distribution/distributor.py`` gives the kernel these parameters; the runtime fills them in from a ``Geometry``
+``passes/distribution/walk.py`` gives the kernel these parameters; the runtime fills them in from a ``Geometry``
 and a ``Launch``. Both read the one list made here.
 """
 

@@ -1,6 +1,6 @@
 """Who owns which element: the grid and the chunk of a call, and from them the elements of each thread.
 
-The functions here are the one definition: ``passes/distribution/distributor.py`` and the walks beside it emit exactly
+The functions here are the one definition: ``passes/distribution/walk.py`` and the walks beside it emit exactly
 these formulas, and the property tests check that they cover every element once.
 """
 

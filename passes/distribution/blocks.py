@@ -13,7 +13,7 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith
 from ...compiler.planner.alignment import WIDEST
-from .distributor import Distributor
+from .walk import Distributor
 
 
 class WholeDistributor(Distributor):

@@ -13,7 +13,7 @@ from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith
 from ...compiler.planner.alignment import WIDEST
-from .distributor import Distributor
+from .walk import Distributor
 
 
 class PaddedDistributor(Distributor):

@@ -12,7 +12,7 @@ from typing import Any
 from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu
-from .distributor import Distributor
+from .walk import Distributor
 
 WORDS = 16
 """Registers for the partial states that a thread has in flight in the second round."""

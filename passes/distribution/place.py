@@ -11,7 +11,7 @@ from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.plan import Plan
 from ...compiler.target import WARP
-from .elements import Elements
+from .reader import Elements
 
 
 class Standing(Elements):

@@ -14,7 +14,7 @@ from ...compiler.ir.anchored import met
 from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.launch import PIECE
-from .distributor import Distributor
+from .walk import Distributor
 
 
 class RunsDistributor(Distributor):

@@ -12,7 +12,7 @@ from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith
 from ...compiler.plan.plan import Plan
-from .distributor import Distributor
+from .walk import Distributor
 
 
 class StaggeredDistributor(Distributor):

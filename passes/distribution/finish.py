@@ -15,7 +15,7 @@ from ...compiler.ir.combine import combine
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lanes import lane_id, of_lane
 from ...compiler.ir.mlir import arith, ir, scf
-from .stages import Stages
+from .meeting import Stages
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from ...compiler.ir.combine import clone_block, constant, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, vector
 from ...compiler.postorder import postorder
-from .row_tiles import Row
+from .row import Row
 
 
 class Elements(Row):

@@ -18,8 +18,8 @@ from ...compiler.plan import tiles
 from ...compiler.plan.abi import POINTERS, params
 from ...compiler.plan.plan import IN_TILE
 from ..access.pairs import are_sectors
+from .finish import Repeats
 from .occupancy import resident
-from .repeats import Repeats
 
 
 class Distributor(Repeats):
