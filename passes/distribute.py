@@ -10,7 +10,7 @@ A sum over rows, a warp a row:
 func.func @row_sum(%x: tensor<?x?xf32>) -> tensor<?xf32> attributes {
     fold.plan = {fast = "reduced", walk = "interleaved", vector = 1, unroll = 2, lanes = 32, warps = 1,
                  warps_kept = 1, tile_bytes = 0, cluster = 1, cta = "shuffle", exchange = "shared", coarsening = 0,
-                 finish = "cta", tree = "tree-v6"},
+                 finish = "cta", tree = "tree-v7"},
     fold.facts = {kept_rank = 1, reduced_rank = 1, index_bits = 32, access = ["strided"], store_vector = false,
                   ragged = false}} {
   %sum = "fold.reduce"(%x) ({
@@ -85,24 +85,35 @@ gpu.module @row_sum_module {
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass, op_names
 from ..compiler.ir import attributes
-from .distribution.blocks import WholeDistributor
-from .distribution.padded_rows import PaddedDistributor
-from .distribution.periods import PeriodDistributor
-from .distribution.runs import RunsDistributor
-from .distribution.staggered_columns import StaggeredDistributor
-from .distribution.walk import Distributor
+from ..compiler.ir.build import word_type
+from ..compiler.ir.mlir import gpu, ir
+from .distribution.blocks import BlockWalk
+from .distribution.finish import Finish
+from .distribution.kernel import Kernel
+from .distribution.occupancy import resident
+from .distribution.padded_rows import padded_place
+from .distribution.periods import PeriodWalk, period_place
+from .distribution.place import first_place
+from .distribution.runs import RunWalk
+from .distribution.staggered_columns import staggered_place
+from .distribution.tile_copies import tile_walk
+from .distribution.walk import ElementWalk, Walk
 
-WALKS = {
-    "padded": PaddedDistributor, "period": PeriodDistributor, "runs": RunsDistributor,
-    "staggered": StaggeredDistributor, "whole": WholeDistributor,
-}  # fmt: skip
-"""Walks with a way of their own."""
-
-
+WALKS: dict[str, tuple[Any, Any]] = {
+    "interleaved": (first_place, ElementWalk.of),
+    "blocked": (first_place, ElementWalk.of),
+    "padded": (padded_place, ElementWalk.of),
+    "staggered": (staggered_place, ElementWalk.of),
+    "runs": (first_place, RunWalk.of),
+    "period": (period_place, PeriodWalk.of),
+    "whole": (first_place, BlockWalk.of),
+}
+"""For each walk of a plan, what gives a thread its place, and what makes its walk from there."""
 PROGRAM = ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count")
 """The ops of a tensor program."""
 
@@ -110,14 +121,47 @@ PROGRAM = ("fold.reduce", "fold.broadcast", "fold.iota", "fold.count")
 def _run(module: Any) -> None:
     for op in [o.operation for o in module.regions[0].blocks[0].operations]:
         if op.name == "func.func" and (attributes.PLAN in op.attributes or _is_program(op)):
-            plan, _ = attributes.read(op)
-            WALKS.get(plan.walk, Distributor)(op).run(module)
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            with ir.InsertionPoint(op), op.location, ir.InsertionPoint(_gpu_module(module, op, name)):
+                _distribute(Kernel.declare(op, name))
             op.erase()
 
 
 def _is_program(function: Any) -> bool:
     """Whether a function has what distribute is to remove: then its plan is missing."""
     return not op_names(function).keys().isdisjoint(PROGRAM)
+
+
+def _gpu_module(module: Any, function: Any, name: str) -> Any:
+    """The body of the module's ``gpu.module``, which is made for the first function, at the insertion point."""
+    ops = (o.operation for o in module.regions[0].blocks[0].operations)
+    found = next((op for op in ops if op.name == "gpu.module"), None)
+    if found is None:
+        found = gpu.GPUModuleOp(f"{name}_module").operation
+        found.regions[0].blocks.append()
+        if attributes.TARGET in function.attributes:
+            found.attributes[attributes.TARGET] = function.attributes[attributes.TARGET]
+    return found.regions[0].blocks[0]
+
+
+def _distribute(kernel: Kernel) -> None:
+    """Writes the body of a kernel."""
+    with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
+        with _walk_of(kernel) as walk:
+            with kernel.reduce.location:
+                state, place = walk.first_round()
+            Finish(kernel, walk).write(state, place)
+        gpu.ReturnOp([])
+    if least := resident(kernel):
+        kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
+
+
+def _walk_of(kernel: Kernel) -> AbstractContextManager[Walk]:
+    """The walk of a thread; inside, ops come where it takes place."""
+    if kernel.plan.tile_bytes:
+        return tile_walk(kernel)
+    place_of, walk_of = WALKS[kernel.plan.walk]
+    return nullcontext(walk_of(kernel, *place_of(kernel)))
 
 
 PASS = Pass("distribute", _run, PROGRAM, "hand elements out to threads")

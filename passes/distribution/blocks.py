@@ -1,7 +1,7 @@
-"""Blocks side by side, as code: a thread reads all elements of its results at once, and combines those of each.
+"""The walk over blocks: a thread reads all elements of its results at once, and combines those of each result.
 
-What differs from the distributor otherwise: there is no walk. The elementwise code is that of single accesses, and
-which of their elements are of one result is known here.
+There is no loop. The elementwise code is that of single accesses, and which elements of an access belong to which
+result is known here.
 """
 
 from __future__ import annotations
@@ -13,31 +13,38 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith
 from ...compiler.planner.alignment import WIDEST
-from .walk import Distributor
+from .kernel import Kernel
+from .partials import RowPartials
+from .place import Place, Tile
+from .reader import Reader
+from .walk import Walk
 
 
-class WholeDistributor(Distributor):
-    """Distributes a function whose plan reads blocks as a whole."""
+class BlockWalk(Walk):
+    """The walk of a thread over blocks."""
 
-    def first_round(self) -> Any:
-        """What the elements of each of the thread's results combine to."""
-        elements, columns = self.facts.block
-        first, total = (arith.muli(x, self.number(elements)) for x in (self.kept, self.columns))
-        read = [self.accesses(i, x, first, total) for i, x in enumerate(self.block.arguments)]
+    @classmethod
+    def of(cls, kernel: Kernel, tile: Tile, place: Place) -> BlockWalk:
+        """The walk of a thread from its place."""
+        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(kernel, tile))
+
+    def first_round(self) -> tuple[Any, Place]:
+        kernel, plan, inputs = self.kernel, self.kernel.plan, self.kernel.inputs
+        elements, columns = kernel.facts.block
+        first, total = (arith.muli(x, kernel.number(elements)) for x in (self.place.kept, self.tile.row.columns))
+        each = WIDEST // bytes_of(memory_type(element(inputs[0].type)))
+        read = [self._accesses(i, x, each, first, total) for i, x in enumerate(inputs)]
+        reader = Reader(kernel, self.count)
         values = []
         for own in zip(*read, strict=True):
-            memo: dict[Any, Any] = dict(zip(self.block.arguments, own, strict=True))
-            values.append(pack([self.value(v, self.each, memo, None) for v in self.sources]))
-        state = state_type([with_shape(t, self.plan.vector) for t in self.states])
+            memo = dict(zip(inputs, own, strict=True))
+            values.append(pack([reader.fragment(v, each, memo) for v in kernel.sources]))
+        state = state_type([with_shape(t, plan.vector) for t in kernel.states])
         attributes = {"elements": elements, "columns": columns}
-        return self.stage("fold.block_reduce", [state], values, attributes).results[0]
+        return kernel.stage("fold.block_reduce", [state], values, attributes).results[0], self.place
 
-    @property
-    def each(self) -> int:
-        """Elements of an access."""
-        return WIDEST // bytes_of(memory_type(element(self.block.arguments[0].type)))
-
-    def accesses(self, operand: int, x: Any, first: Any, total: Any) -> list[Any]:
-        """The accesses that hold the thread's elements of an input."""
-        types = [with_shape(element(x.type), self.each)] * (self.plan.vector * self.facts.block[0] // self.each)
-        return list(self.make_op("fold.block_load", types, [self.starts[operand], first, total], {}).results)
+    def _accesses(self, operand: int, x: Any, each: int, first: Any, total: Any) -> list[Any]:
+        """The accesses, of ``each`` elements, that hold the thread's elements of an input."""
+        kernel = self.kernel
+        types = [with_shape(element(x.type), each)] * (kernel.plan.vector * kernel.facts.block[0] // each)
+        return list(kernel.make_op("fold.block_load", types, [self.tile.row.starts[operand], first, total], {}).results)

@@ -1,33 +1,125 @@
-"""Repeated elements, as code: their state combined with itself, and results stored at several places.
+"""The finish: the grid stage, where a result has elements in several CTAs, and the results stored.
 
-The state of elements that a result has several times is a power of the state of them once, whatever the order of these
-is. The threads that come out of the last stage with a result share its places.
+The state of elements that a result has several times is the state of them once, combined with itself: a power of it,
+whatever the order of the elements is. Results that are stored several times are so by all threads that hold them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.build import address, integer
-from ...compiler.ir.combine import combine
+from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lanes import lane_id, of_lane
-from ...compiler.ir.mlir import arith, ir, scf
-from .meeting import Stages
+from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.plan.plan import Plan
+from ..access.pairs import are_sectors
+from .kernel import Kernel
+from .place import Place
+from .reader import Reader
+from .walk import Walk
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """What comes after a walk.
+
+    Attributes:
+        kernel: the kernel.
+        walk: the walk.
+    """
+
+    kernel: Kernel
+    walk: Walk
+
+    def write(self, state: Any, place: Place) -> None:
+        """The grid stage if there is one, and the results, of the state and the place that the first round leaves."""
+        kernel, plan = self.kernel, self.kernel.plan
+        if plan.finish == "cta":
+            self._results(state, place)
+        elif plan.cluster == 1:
+            self._grid(state, place)
+        else:
+            first = scf.IfOp(kernel.is_first(place.rank))
+            with ir.InsertionPoint(first.then_block):
+                self._grid(state, place)
+                scf.YieldOp([])
+
+    def _grid(self, state: Any, place: Place) -> None:
+        """The grid stage: the CTA or cluster is one of several that have elements of its results."""
+        kernel, plan, partials = self.kernel, self.kernel.plan, self.walk.partials
+        y = gpu.Dimension.y
+        part, parts = (kernel.divide(kernel.id(of(y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
+        operands = [part, parts, *partials.cell(place, parts), partials.leaves(place), state]
+        operands += [kernel.arg("partial", i) for i in range(len(kernel.states))]
+        operands += [kernel.arg("counter")] if plan.finish == "last_block" else []
+        location = kernel.reduce.location
+        with location:
+            op = kernel.stage("fold.grid_finish", [], operands, {"finish": plan.finish}, regions=2, combine=0)
+        with ir.InsertionPoint(op.regions[1].blocks.append()):
+            if plan.finish == "last_block":
+                with location:
+                    state, place = partials.second_round(place, parts)
+                self._results(state, place)
+            ir.Operation.create("fold.yield", [], [])
+
+    def _results(self, state: Any, place: Place) -> None:
+        """Applies the elementwise code after the reduction, and stores the results."""
+        kernel, facts, row = self.kernel, self.kernel.facts, self.walk.tile.row
+        reduced = power(kernel.combine, unpack(state), kernel.arg("times")) if facts.repeats else unpack(state)
+        memo = dict(zip(kernel.reduced, reduced, strict=True))
+        reader = Reader(kernel, self.walk.count)
+        dims = row.kept_dims[-1:] if facts.flat else row.kept_dims
+        for i, result in enumerate(kernel.results):
+            value = reader.fragment(result, place.plan.vector_kept, memo)
+            layout = kernel.dims("kept_size", 0, dims[1:])
+            layout += kernel.dims("kept_stride", len(kernel.inputs) + i, dims)
+            attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": facts.store_vector}
+            if facts.bounded:
+                layout, attributes = [*layout, row.columns], attributes | {"bounded": True}
+            elif facts.store_vector and kernel.plan.walks_alone and are_sectors(value):
+                attributes["paired"] = True
+            if kernel.plan.walk == "padded":
+                attributes["early"] = True
+            with self._copies(value, i, place) as (own, base, on):
+                kernel.make_op("fold.store", [], [own, base, place.kept, on, *layout], attributes)
+
+    @contextmanager
+    def _copies(self, value: Any, result: int, place: Place) -> Iterator[tuple[Any, Any, Any]]:
+        """Where a thread stores the ``value`` of a result: what is made inside is made for each copy of the result.
+
+        Gives the value, where the copy's array begins, and whether the thread stores there.
+        """
+        kernel, operand, t = self.kernel, len(self.kernel.inputs) + result, element(value.type)
+        base = self.walk.tile.row.start(kernel.arg("output", result), operand, t)
+        if not kernel.facts.repeats:
+            yield value, base, place.owner
+            return
+        holders, number, on = _holders(kernel, place)
+        value = _of_first(value, place.plan) if holders > 1 else value
+        copies, stride = kernel.arg("copies"), kernel.arg("copy_stride", operand)
+        loop = scf.ForOp(kernel.number(0), copies, kernel.number(holders))
+        with ir.InsertionPoint(loop.body):
+            copy = arith.addi(loop.induction_variable, number)
+            there = arith.andi(on, kernel.less(copy, copies))
+            yield value, address(base, arith.muli(copy, stride), t), there
+            scf.YieldOp([])
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:
-    """``state`` combined with itself, so that there are ``times`` of it: at least one, and doubled in every round."""
+    """``state`` combined with itself, so that there are ``times`` of it, at least one; it is doubled in every round."""
     t, n = times.type, len(state)
     zero, one = integer(t, 0), integer(t, 1)
     types = [t, *(v.type for v in state), *(v.type for v in state)]
     loop = scf.WhileOp(types, [arith.subi(times, one), *state, *state])
-    asked, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
-    with ir.InsertionPoint(asked):
-        more = arith.cmpi(arith.CmpIPredicate.sgt, asked.arguments[0], zero)
-        scf.ConditionOp(more, list(asked.arguments))
+    before, body = (part.blocks.append(*types) for part in (loop.before, loop.after))
+    with ir.InsertionPoint(before):
+        more = arith.cmpi(arith.CmpIPredicate.sgt, before.arguments[0], zero)
+        scf.ConditionOp(more, list(before.arguments))
     with ir.InsertionPoint(body):
         left, *states = body.arguments
         found, doubled = states[:n], states[n:]
@@ -38,57 +130,23 @@ def power(region: Any, state: list[Any], times: Any) -> list[Any]:
     return list(loop.results)[1 : 1 + n]
 
 
-class Repeats(Stages):
-    """The parts of the distributor that are there for what is repeated.
+def _holders(kernel: Kernel, place: Place) -> tuple[int, Any, Any]:
+    """How many threads hold a result after the last stage, the number of this one, and whether it is one of them.
 
-    Attributes:
-        in_range, owner: whether the thread's results exist, and whether it is the one that has them in the end.
+    Shuffles give a result to all positions, or to the lanes of the first warp of a cluster.
     """
+    plan = place.plan
+    if plan.cta != "shuffle" or plan.walk == "period":
+        return 1, kernel.number(0), place.owner
+    if plan.cluster == 1 or plan.finish != "cta":
+        return plan.positions, place.position, place.in_range
+    first = arith.andi(kernel.is_first(place.rank), kernel.is_first(place.warp))
+    return plan.lanes, place.lane, arith.andi(place.in_range, first)
 
-    in_range: Any
-    owner: Any
 
-    def power(self, state: list[Any]) -> list[Any]:
-        """The state of all elements, from that of them once."""
-        return power(self.combine, state, self.arg("times")) if self.facts.repeats else state
-
-    @contextmanager
-    def places(self, value: Any, result: int) -> Iterator[tuple[Any, Any, Any]]:
-        """Where a thread stores the ``value`` of a result: what is made inside is made for each place.
-
-        Gives the value, where the array begins as seen from that place, and whether this thread stores there.
-        """
-        base = self.in_row(self.arg("output", result), len(self.block.arguments) + result, element(value.type))
-        if not self.facts.repeats:
-            yield value, base, self.owner
-            return
-        writers, number, on = self.writers()
-        value = self.of_first(value) if writers > 1 else value
-        copies, stride = self.arg("copies"), self.arg("copy_stride", len(self.block.arguments) + result)
-        loop = scf.ForOp(self.number(0), copies, self.number(writers))
-        with ir.InsertionPoint(loop.body):
-            place = arith.addi(loop.induction_variable, number)
-            there = arith.andi(on, arith.cmpi(arith.CmpIPredicate.slt, place, copies))
-            yield value, address(base, arith.muli(place, stride), element(value.type)), there
-            scf.YieldOp([])
-
-    def writers(self) -> tuple[int, Any, Any]:
-        """How many threads have a result, which of them this one is, and whether it is one.
-
-        Shuffles give it to all positions, or to the lanes of the first warp of a cluster.
-        """
-        plan = self.lay
-        if plan.cta != "shuffle" or plan.walk == "period":
-            return 1, self.number(0), self.owner
-        if plan.cluster == 1 or plan.finish != "cta":
-            return plan.positions, self.position, self.in_range
-        first = arith.andi(self.is_first(self.rank), self.is_first(self.row))
-        return plan.lanes, self.lane, arith.andi(self.in_range, first)
-
-    def of_first(self, value: Any) -> Any:
-        """The ``value`` of the first lane, which counts: a combine may give others other bits."""
-        plan = self.lay
-        if plan.lanes == 1:
-            return value
-        bits = plan.lanes_kept - 1 if plan.fast == "kept" else -plan.lanes
-        return of_lane(value, arith.andi(lane_id(), integer(lane_id().type, bits)))
+def _of_first(value: Any, plan: Plan) -> Any:
+    """The ``value`` of the first lane, which counts: a combine may give others other bits."""
+    if plan.lanes == 1:
+        return value
+    bits = plan.lanes_kept - 1 if plan.fast == "kept" else -plan.lanes
+    return of_lane(value, arith.andi(lane_id(), integer(lane_id().type, bits)))

@@ -1,7 +1,12 @@
-"""What every part of a distributed kernel is written with: the function it comes from, its arguments, and ops."""
+"""The kernel that a function on tensors becomes: what the function says, the kernel's arguments, and makers of ops.
+
+It never changes once it is made, and every other part of a distributed kernel refers to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.errors import WarpfoldError, error
@@ -9,77 +14,84 @@ from ...compiler.ir import attributes
 from ...compiler.ir.combine import clone_block, pack, unpack, with_shape
 from ...compiler.ir.dialect.base import element, is_constant, values
 from ...compiler.ir.locations import named, place_of
-from ...compiler.ir.mlir import arith, ir
-from ...compiler.plan.abi import Param
+from ...compiler.ir.mlir import arith, gpu, ir
+from ...compiler.plan.abi import POINTERS, Facts, Param, params
 from ...compiler.plan.plan import Plan
 
 
+@dataclass(frozen=True, eq=False)
 class Kernel:
-    """One function on tensors, and the kernel that it becomes.
+    """A function on tensors that holds one reduction, and the kernel that it becomes.
+
+    Ops are made where the insertion point is.
 
     Attributes:
-        function, plan, facts, block: what is distributed, and its body.
-        lay: the plan by which threads lie: this one, or when their warps have met what it says for then.
-        reduce, reduced, results: its one ``fold.reduce``, the tensors with what that gives, and those it returns.
-        sources, states, identity, combine: the tensors that are reduced, the types of the state, and the monoid.
-        indexed, counted: whether it asks for the numbers of elements, and for their count.
+        function, entry: the ``func.func``, and the ``gpu.func``.
+        plan, facts: its plan, and what else the kernel is compiled for.
+        inputs, results: the tensors that the function takes, and those that it returns.
+        reduce: its ``fold.reduce``.
+        sources, reduced: the tensors that are reduced, one for each value of the state, and what that gives.
+        indexed, counted: whether it uses the numbers of the elements, and their count.
         index: the type of an index.
         args: the kernel's arguments.
     """
 
-    def __init__(self, function: Any) -> None:
-        self.function = function
-        self.plan, self.facts = attributes.read(function)
-        self.lay = self.plan
-        self.block = function.regions[0].blocks[0]
-        ops = [o.operation for o in self.block.operations]
-        reduces = [o for o in ops if o.name == "fold.reduce"]
-        if len(reduces) != 1:
-            raise self.refused("exactly one fold.reduce", len(reduces))
-        self.reduce, self.results = reduces[0], list(ops[-1].operands)
-        ranks = self.facts.kept_rank + self.facts.reduced_rank
-        if any(t.rank != ranks for t in values(self.reduce.operands[0].type)):
-            found = self.reduce.operands[0].type
-            raise self.refused(f"tensors of kept_rank + reduced_rank = {ranks} dims", found)
-        self.reduced = self._reduced()
-        self._check_ragged()
-        self.indexed, self.counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
-        self.index = ir.IntegerType.get_signless(self.facts.index_bits)
-        self.sources = unpack(self.reduce.operands[0])
-        self.states = [element(v.type) for v in self.sources]
-        self.identity, self.combine = self.reduce.regions
-        for region in self.reduce.regions:
+    function: Any
+    entry: Any
+    plan: Plan
+    facts: Facts
+    inputs: list[Any]
+    results: list[Any]
+    reduce: Any
+    sources: list[Any]
+    reduced: list[Any]
+    indexed: bool
+    counted: bool
+    index: Any
+    args: Mapping[Param, Any]
+
+    @classmethod
+    def declare(cls, function: Any, name: str) -> Kernel:
+        """The kernel of a function on tensors, with an empty body.
+
+        Raises:
+            CompileError: WF320 where the function is not a program with one reduction.
+        """
+        plan, facts = attributes.read(function)
+        block = function.regions[0].blocks[0]
+        ops = [o.operation for o in block.operations]
+        reduce = _reduce_of(function, ops, facts.kept_rank + facts.reduced_rank)
+        reduced = _unpacked(function, reduce)
+        _check_ragged(function, plan, facts)
+        for region in reduce.regions:
             own_constants(region)
-        self.args: dict[Param, Any] = {}
+        indexed, counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
+        inputs, sources, results = list(block.arguments), unpack(reduce.operands[0]), list(ops[-1].operands)
+        extents = (len(inputs), len(results), len(sources))
+        entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
+        index = ir.IntegerType.get_signless(facts.index_bits)
+        return cls(
+            function, entry, plan, facts, inputs, results, reduce, sources, reduced, indexed, counted, index, args
+        )
 
-    def refused(self, expected: str, found: object) -> WarpfoldError:
-        """The error of a function that is no program."""
-        return error("WF320", expected=expected, found=found, where=place_of(self.function))
+    @property
+    def states(self) -> list[Any]:
+        """The types of the values of the state."""
+        return [element(v.type) for v in self.sources]
 
-    def _check_ragged(self) -> None:
-        """Ragged rows begin anywhere and are no longer than a CTA can take."""
-        names = ("vector", "tile_bytes", "cluster", "finish")
-        wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), self.plan))
-        if self.facts.ragged and wanted != found:
-            raise self.refused(f"{wanted} for ragged rows", found)
-
-    def _reduced(self) -> list[Any]:
-        """The tensors that carry the reduction's results: the result itself, or what its tuple is unpacked into."""
-        (result,) = self.reduce.results
-        if not isinstance(result.type, ir.TupleType):
-            return [result]
-        for use in result.uses:
-            return list(use.owner.results)
-        raise self.refused("a use of the fold.reduce", "none")
+    @property
+    def combine(self) -> Any:
+        """The region that combines two states."""
+        return self.reduce.regions[1]
 
     def arg(self, role: str, operand: int = 0, dim: int = 0) -> Any:
         return self.args[Param(role, operand, dim)]  # type: ignore[arg-type]
 
-    def name_values(self, *attributes: str) -> None:
-        """Names the values of these attributes after them."""
-        for word in attributes:
-            named(getattr(self, word), word)
+    def dims(self, role: str, operand: int, dims: Iterable[int]) -> list[Any]:
+        """The arguments of a role for each of some dims."""
+        return [self.arg(role, operand, d) for d in dims]
 
+    # --- numbers ------------------------------------------------------------------------------------------------------
     def number(self, value: int) -> Any:
         return arith.constant(self.index, ir.IntegerAttr.get(self.index, value))
 
@@ -88,25 +100,48 @@ class Kernel:
         return arith.constant(one, ir.IntegerAttr.get(one, 1))
 
     def id(self, op: Any) -> Any:
-        """A ``gpu`` id or dim along x or y as an index."""
+        """A ``gpu`` id or dim as an index."""
         return arith.index_cast(self.index, op)
 
     def is_first(self, x: Any) -> Any:
         return arith.cmpi(arith.CmpIPredicate.eq, x, self.number(0))
 
+    def less(self, x: Any, y: Any) -> Any:
+        return arith.cmpi(arith.CmpIPredicate.slt, x, y)
+
     def modulo(self, x: Any, extent: int) -> Any:
+        """``x`` modulo a power of two."""
         return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
 
     def divide(self, x: Any, extent: int) -> Any:
+        """``x`` divided by a power of two, rounded down."""
         return arith.shrui(x, self.number(extent.bit_length() - 1)) if extent > 1 else x
 
     def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
+        """``x * factor + plus``."""
         product = arith.muli(x, self.number(factor)) if factor > 1 else x
         return product if plus is None else arith.addi(product, plus)
 
-    # --- ops --------------------------------------------------------------------------------------------------------
+    def divided(self, x: Any, by: Any) -> tuple[Any, Any]:
+        """Quotient and remainder of two numbers that are not negative."""
+        quotient = arith.divui(x, by)
+        return quotient, arith.subi(x, arith.muli(quotient, by))
+
+    # --- ops ----------------------------------------------------------------------------------------------------------
     def make(self, name: str, scalar: Any, operands: list[Any], attributes: dict[str, Any], width: int) -> Any:
+        """The result of an op: a fragment of ``width`` elements of the type ``scalar``."""
         return self.make_op(name, [with_shape(scalar, width)], operands, attributes).results[0]
+
+    def make_op(
+        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0
+    ) -> Any:
+        """An op whose attributes are integers, truth values and strings."""
+        i64 = ir.IntegerType.get_signless(64)
+        made: dict[str, Any] = {}
+        for key, v in attributes.items():
+            plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
+            made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
+        return ir.Operation.create(name, types, operands, made, regions=regions)
 
     def stage(
         self,
@@ -117,27 +152,74 @@ class Kernel:
         regions: int = 1,
         combine: int = -1,
     ) -> Any:
-        """A stage op whose region number ``combine`` is a copy of the reduce's combine region."""
+        """A stage op whose region number ``combine`` is a copy of the reduction's combine region."""
         op = self.make_op(name, types, operands, attributes, regions)
         source = self.combine.blocks[0]
-        block = op.regions[combine if combine >= 0 else regions - 1].blocks.append(*[a.type for a in source.arguments])
+        block = op.regions[combine % regions].blocks.append(*[a.type for a in source.arguments])
         with ir.InsertionPoint(block):
             ir.Operation.create("fold.yield", [], [pack(clone_block(source, list(block.arguments), 1))])
         return op
 
-    def make_op(
-        self, name: str, types: list[Any], operands: list[Any], attributes: dict[str, Any], regions: int = 0
-    ) -> Any:
-        i64 = ir.IntegerType.get_signless(64)
-        made: dict[str, Any] = {}
-        for key, v in attributes.items():
-            plain = ir.IntegerAttr.get(i64, v) if not isinstance(v, bool | str) else None
-            made[key] = plain or (ir.BoolAttr.get(v) if isinstance(v, bool) else ir.StringAttr.get(v))
-        return ir.Operation.create(name, types, operands, made, regions=regions)
+    def neutral(self, width: int) -> list[Any]:
+        """The identity state, as fragments."""
+        return clone_block(self.reduce.regions[0].blocks[0], [], width)
+
+
+def load_attributes(kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
+    """The attributes of a ``fold.load``."""
+    return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}
+
+
+def _entry(name: str, plan: Plan, facts: Facts, taken: Sequence[Param]) -> tuple[Any, dict[Param, Any]]:
+    """A ``gpu.func`` that takes these parameters, and its arguments."""
+    pointer, index = ir.Type.parse("!llvm.ptr<1>"), ir.IntegerType.get_signless(facts.index_bits)
+    types = ir.FunctionType.get([pointer if p.role in POINTERS else index for p in taken], [])
+    entry = gpu.GPUFuncOp(types, name, kernel=True, known_block_size=[plan.threads, 1, 1])
+    if plan.cluster > 1:
+        entry.operation.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([1, plan.cluster, 1])
+    args = dict(zip(taken, entry.add_entry_block().arguments, strict=True))
+    for param, value in args.items():
+        named(value, param.name)
+    return entry.operation, args
+
+
+def _reduce_of(function: Any, ops: list[Any], ranks: int) -> Any:
+    """The one ``fold.reduce`` among ops, of tensors of so many dims."""
+    reduces = [o for o in ops if o.name == "fold.reduce"]
+    if len(reduces) != 1:
+        raise _refused(function, "exactly one fold.reduce", len(reduces))
+    (reduce,) = reduces
+    t = reduce.operands[0].type
+    if any(part.rank != ranks for part in values(t)):
+        raise _refused(function, f"tensors of kept_rank + reduced_rank = {ranks} dims", t)
+    return reduce
+
+
+def _refused(function: Any, expected: str, found: object) -> WarpfoldError:
+    """The error of a function that is no program."""
+    return error("WF320", expected=expected, found=found, where=place_of(function))
+
+
+def _unpacked(function: Any, reduce: Any) -> list[Any]:
+    """The result of a ``fold.reduce``, or what its tuple is unpacked into."""
+    (result,) = reduce.results
+    if not isinstance(result.type, ir.TupleType):
+        return [result]
+    for use in result.uses:
+        return list(use.owner.results)
+    raise _refused(function, "a use of the fold.reduce", "none")
+
+
+def _check_ragged(function: Any, plan: Plan, facts: Facts) -> None:
+    """Ragged rows begin anywhere, and one CTA reduces each."""
+    names = ("vector", "tile_bytes", "cluster", "finish")
+    wanted, found = (", ".join(f"{n} = {getattr(p, n)}" for n in names) for p in (Plan(), plan))
+    if facts.ragged and wanted != found:
+        raise _refused(function, f"{wanted} for ragged rows", found)
 
 
 def own_constants(region: Any) -> None:
-    """Gives the code of ``region`` constants of its own in place of those around it: it is copied into the kernel."""
+    """Gives a region copies of the constants outside it that it uses: its code is copied into the kernel."""
     (block,) = region.blocks
     inside = {r for o in block.operations for r in o.operation.results}
     copies: dict[Any, Any] = {}

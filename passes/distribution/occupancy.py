@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...compiler.ir.build import bytes_of
+from ...compiler.ir.attributes import target_of
+from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.combine import single_op
+from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
 from ...compiler.plan.abi import Facts
 from ...compiler.plan.plan import Plan
+from .kernel import Kernel
 
 RESIDENT = 2
 """CTAs of a kernel along the kept axis an SM must be able to hold. Such threads hold an address an access, and ptxas,
@@ -53,21 +56,12 @@ NUMBERED = 16
 of the masks of their words, to keep SMs of fewer than MANY threads full."""
 
 
-def resident(
-    plan: Plan, facts: Facts, threads: int, states: list[Any], combine: Any, *, indexed: bool, item: int
-) -> int:
-    """CTAs that an SM of so many ``threads`` must be able to hold; 0 leaves it to the assembler.
-
-    Args:
-        plan: the kernel's.
-        facts: the kernel's.
-        threads: those of an SM.
-        states: the types of the values of a state.
-        combine: the region that combines two states.
-        indexed: whether the program numbers its elements.
-        item: bytes of an element.
-    """
-    half, added = threads // (2 * plan.threads), single_op(combine)
+def resident(kernel: Kernel) -> int:
+    """CTAs of a kernel that an SM must be able to hold; 0 leaves it to the assembler."""
+    plan, facts, states, indexed = kernel.plan, kernel.facts, kernel.states, kernel.indexed
+    threads = target_of(kernel.function).threads_per_sm
+    item = min((bytes_of(memory_type(element(v.type))) for v in kernel.inputs), default=4)
+    half, added = threads // (2 * plan.threads), single_op(kernel.combine)
     roomy = min(half, max(1, ROOMY // plan.threads))
     if plan.walk == "padded" and _registers(plan, states) <= HELD:
         return half

@@ -1,43 +1,43 @@
-"""Padded rows, as code: a thread's results lie within one row, and begin where an access to the results may.
+"""The place of a thread that walks padded rows: its results lie in one row, and begin at a boundary of the results.
 
-What differs from the distributor otherwise: threads are counted through rows of ``padded`` places each, so that each
-has a row of its own choice; and its first result is as far before its place as the row of results begins after a
-boundary. The first thread of a row may begin before it.
+Rows are padded to whole accesses, and threads are counted through them. A thread's first result is as far before its
+place in the row as the row of results begins after a boundary, so the first thread of a row may begin before it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.mlir import arith
+from ...compiler.ir.mlir import arith, gpu
 from ...compiler.planner.alignment import WIDEST
-from .walk import Distributor
+from .kernel import Kernel
+from .place import Digits, Place, Tile
+from .row import Row, columns_of
 
 
-class PaddedDistributor(Distributor):
-    """Distributes a function whose plan has padded rows."""
+def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The results of the thread's row, and its place there."""
+    plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
+    tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    beyond = arith.addi(columns_of(kernel), kernel.number(2 * plan.vector - 2))
+    number = arith.addi(kernel.scaled(tile, plan.slots), digits.slot)
+    number, before = kernel.divided(number, arith.andi(beyond, kernel.number(-plan.vector)))
+    row = Row.at(kernel, number)
+    lead = _lead(row)
+    place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)
+    exists = kernel.less(number, row.count())
+    in_range, owner = arith.andi(place.in_range, exists), arith.andi(place.owner, exists)
+    return Tile(row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
 
-    def row_of_tile(self) -> tuple[Any, Any]:
-        """The number of the thread's row, and its place there."""
-        vector = self.plan.vector
-        whole = arith.addi(self.columns, self.number(2 * vector - 2))
-        place = arith.addi(self.scaled(self.tile, self.plan.slots), self.slot)
-        return self.divided(place, arith.andi(whole, self.number(-vector)))
 
-    def place(self) -> None:
-        """The thread's place, and as much before it its first result as its row of results begins after a boundary."""
-        self.stand()
-        self.find_row()
-        operand = len(self.block.arguments)
-        t = element(self.results[0].type)
-        item = bytes_of(memory_type(t))
-        base = self.in_row(self.arg("output", 0), operand, t)
-        attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": min(self.plan.vector, WIDEST // item), "bytes": item}
-        operands = [base, self.number(0), self.number(1)]
-        lead = self.make("fold.lead", self.index, operands, attributes, 1)
-        self.first_kept = self.number(0)
-        self.own(arith.subi(self.tile, lead), self.columns)
-        there = arith.cmpi(arith.CmpIPredicate.slt, self.kept_row, self.count_of_rows())
-        self.in_range, self.owner = arith.andi(self.in_range, there), arith.andi(self.owner, there)
+def _lead(row: Row) -> Any:
+    """How many results the row begins after a boundary of its array."""
+    kernel = row.kernel
+    t = element(kernel.results[0].type)
+    item = bytes_of(memory_type(t))
+    base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
+    attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": min(kernel.plan.vector, WIDEST // item), "bytes": item}
+    return kernel.make("fold.lead", kernel.index, [base, kernel.number(0), kernel.number(1)], attributes, 1)

@@ -1,124 +1,149 @@
-"""The walk by periods, as code: narrow rows without gaps are one row, which all threads of a CTA read side by side.
+"""The walk by periods: narrow rows without gaps are one row, which all threads of a CTA read side by side.
 
-What differs from the distributor otherwise: a thread's place is one in a period, and only when the rows of the period
-have met does it own a result, the column of its number. The formulas are those of ``period_range`` in
-``compiler/plan/launch.py``.
+A thread's place is one in a period, and a thread owns a result, the column of its number, only when the rows of the
+period have met.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu
-from .walk import Distributor
+from .kernel import Kernel, load_attributes
+from .place import Place, Tile
+from .reader import Access, Numbering, Reader
+from .row import Row
+from .span import Span, reduce_span
+from .walk import Walk
 
 WORDS = 16
 """Registers for the partial states that a thread has in flight in the second round."""
 
 
-class PeriodDistributor(Distributor):
-    """Distributes a function whose plan walks by periods."""
+def period_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The columns of the CTA, and the thread's place in a period."""
+    plan, rank = kernel.plan, kernel.facts.kept_rank
+    thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+    tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    columns = kernel.arg("n_kept") if rank == 1 else kernel.arg("kept_size", 0, rank - 1)
+    period = arith.muli(kernel.arg("period_rows"), columns)
+    slot = arith.muli(thread, kernel.number(plan.vector))
+    first = arith.muli(tile, columns)
+    kept = arith.addi(first, thread)
+    in_range, owner = kernel.less(slot, period), kernel.less(thread, columns)
+    starts = tuple(kernel.arg("input", i) for i in range(len(kernel.inputs)))
+    place = Place(plan, None, None, thread, slot, kept, in_range, owner, first)
+    return Tile(Row(kernel, columns, None, (), starts), first, period), place
 
-    def place(self) -> None:
-        """The thread's place in a period, and where the rows of its CTA begin."""
-        plan, rank = self.plan, self.facts.kept_rank
-        self.thread = self.id(gpu.thread_id(gpu.Dimension.x))
-        self.tile = self.id(gpu.block_id(gpu.Dimension.x))
-        self.columns = self.arg("n_kept") if rank == 1 else self.arg("kept_size", 0, rank - 1)
-        self.rows = self.arg("period_rows")
-        self.period = arith.muli(self.rows, self.columns)
-        self.slot = arith.muli(self.thread, self.number(plan.vector))
-        self.first_kept = arith.muli(self.tile, self.columns)
-        self.kept = arith.addi(self.first_kept, self.thread)
-        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, self.slot, self.period)
-        self.owner = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.columns)
 
-    def locate(self) -> None:
-        """Computes which elements of its rows, counted through all of them, this CTA owns."""
-        self.count, self.origin = self.arg("count"), None
-        rows = self.arg("n_reduced")
-        self.first, self.limit = self.number(0), arith.muli(rows, self.columns)
-        if self.facts.gapped:
-            self.limit = arith.subi(self.limit, self.arg("gap"))
-        if self.plan.finish != "cta":
-            chunk = arith.muli(self.arg("chunk"), self.columns)
-            self.first = arith.muli(self.id(gpu.block_id(gpu.Dimension.y)), chunk)
-            self.limit = arith.minsi(arith.addi(self.first, chunk), self.limit)
+@dataclass(frozen=True, eq=False)
+class PeriodWalk(Walk):
+    """The walk of a thread by periods. Elements are counted through all rows.
 
-    def first_round(self) -> Any:
-        """Reduces this CTA's rows."""
-        lanes, size = self.plan.vector, bytes_of(memory_type(element(self.block.arguments[0].type)))
-        attributes = {"kept_rank": self.facts.kept_rank, "reduced_rank": 0, "lanes": lanes, "bytes": size}
-        operands = [self.arg("input", 0), self.first_kept, *self.kept_layout(0)]
-        lead = self.make("fold.lead", operands[1].type, operands, attributes, 1)
+    Attributes:
+        first, limit: the elements that the CTA owns.
+    """
+
+    first: Any
+    limit: Any
+
+    @classmethod
+    def of(cls, kernel: Kernel, tile: Tile, place: Place) -> PeriodWalk:
+        """The walk of a thread from its place."""
+        columns = tile.row.columns
+        first, limit = kernel.number(0), arith.muli(kernel.arg("n_reduced"), columns)
+        if kernel.facts.gapped:
+            limit = arith.subi(limit, kernel.arg("gap"))
+        if kernel.plan.finish != "cta":
+            chunk = arith.muli(kernel.arg("chunk"), columns)
+            first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
+            limit = arith.minsi(arith.addi(first, chunk), limit)
+        return cls(kernel, tile, place, kernel.arg("count"), PeriodPartials(kernel, tile), first, limit)
+
+    def first_round(self) -> tuple[Any, Place]:
+        kernel, plan, place = self.kernel, self.kernel.plan, self.place
+        size = bytes_of(memory_type(element(kernel.inputs[0].type)))
+        attributes = {"kept_rank": kernel.facts.kept_rank, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
+        operands = [kernel.arg("input", 0), self.tile.first, *_layout(kernel, 0)]
+        lead = kernel.make("fold.lead", kernel.index, operands, attributes, 1)
+        read = self._reader().sources
+        state = _round(kernel, self.tile, place, self.first, self.limit, lead, plan.unroll, read)
+        return state, _written(kernel, self.tile, place) if plan.finish == "cta" else place
+
+    def _reader(self) -> Reader:
+        """The reader of the rows of a tile, as of one row: its elements have the numbers of their rows."""
+        kernel, facts, one = self.kernel, self.kernel.facts, self.kernel.number(1)
+        attributes = load_attributes(facts.kept_rank, 1, "reduced", "period")
+        accesses = [
+            Access(kernel.arg("input", i), self.tile.first, [*_layout(kernel, i), one], attributes)
+            for i in range(len(kernel.inputs))
+        ]
+        if not kernel.indexed:
+            return Reader(kernel, self.count, accesses)
+        stride = kernel.arg("index_stride", 0, facts.reduced_rank - 1)
+        layout = [self.tile.row.columns, stride, kernel.number(0)]
+        numbers = Numbering(lambda r: r, layout, {"reduced_rank": 2, "axis": "reduced"})
+        return Reader(kernel, self.count, accesses, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodPartials:
+    """Partial states by tile, part and column."""
+
+    kernel: Kernel
+    tile: Tile
+
+    def cell(self, place: Place, parts: Any, /) -> tuple[Any, Any]:
+        return arith.addi(arith.muli(parts, self.tile.first), place.position), self.tile.row.columns
+
+    def leaves(self, place: Place) -> Any:
+        return place.owner
+
+    def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
+        kernel, plan, states = self.kernel, self.kernel.plan, self.kernel.states
+        one, zero = kernel.number(1), kernel.number(0)
+        start = arith.muli(parts, self.tile.first)
+        lead = arith.andi(start, kernel.number(plan.vector - 1))
+        attributes = load_attributes(1, 1, "reduced", "coherent")
 
         def read(r: Any) -> list[Any]:
-            memo: dict[Any, Any] = {}
-            return [self.value(v, lanes, memo, r) for v in self.sources]
-
-        return self.round(self.first, self.limit, lead, self.plan.unroll, read)
-
-    def second_round(self, parts: Any) -> Any:
-        """Reduces the partial states of all CTAs, [parts][columns] for each tile, in the CTA that came last."""
-        one, zero = self.number(1), self.number(0)
-        start = arith.muli(parts, self.first_kept)
-        lead = arith.andi(start, self.number(self.plan.vector - 1))
-        attributes = self.load_attributes(1, 1, "reduced", "coherent")
-
-        def read(r: Any) -> list[Any]:
-            sources = [self.arg("partial", i) for i in range(len(self.states))]
+            layouts = [[kernel.arg("partial", i), start, r, one, one] for i in range(len(states))]
             return [
-                self.make("fold.load", t, [p, start, r, one, one], attributes, self.plan.vector)
-                for p, t in zip(sources, self.states, strict=True)
+                kernel.make("fold.load", t, operands, attributes, plan.vector)
+                for t, operands in zip(states, layouts, strict=True)
             ]
 
-        words = self.plan.vector * sum(-(-bytes_of(t) // 4) for t in self.states)
-        unroll = max(1, min(self.plan.second.unroll, WORDS // words))
-        return self.round(zero, arith.muli(parts, self.columns), lead, unroll, read)
+        words = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
+        unroll = max(1, min(plan.second.unroll, WORDS // words))
+        limit = arith.muli(parts, self.tile.row.columns)
+        state = _round(kernel, self.tile, place, zero, limit, lead, unroll, read)
+        return state, _written(kernel, self.tile, place)
 
-    def round(self, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:
-        """Reduces the elements in [first, limit) of a row that begins ``lead`` elements past a boundary."""
-        width = self.plan.vector
-        begin = arith.addi(arith.subi(first, lead), self.slot)
-        end = arith.select(self.in_range, limit, arith.subi(first, self.number(width)))
 
-        def body(r: Any) -> list[Any]:
-            return self.counted_in(read(r), r, first, end, width)
+def _round(kernel: Kernel, tile: Tile, place: Place, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:
+    """Reduces the elements in [first, limit) of a row that begins ``lead`` elements past a boundary."""
+    plan = kernel.plan
+    begin = arith.addi(arith.subi(first, lead), place.slot)
+    end = arith.select(place.in_range, limit, arith.subi(first, kernel.number(plan.vector)))
+    own = reduce_span(kernel, plan, Span(begin, end, first, 1, tile.width), unroll, plan.vector, read)
+    operands = [place.position, place.in_range, own, kernel.arg("period_rows"), tile.row.columns, lead]
+    types = [state_type(kernel.states)]
+    return kernel.stage("fold.period_reduce", types, operands, {"threads": plan.threads}).results[0]
 
-        own = self.walked(begin, end, 1, unroll, width, body, self.period)
-        operands = [self.thread, self.in_range, own, self.rows, self.columns, lead]
-        attributes = {"threads": self.plan.threads}
-        return self.stage("fold.period_reduce", [state_type(self.states)], operands, attributes).results[0]
 
-    def results_from(self, state: Any) -> None:
-        """The results of the columns that were asked for."""
-        if self.facts.gapped:
-            columns = arith.subi(self.columns, self.arg("gap"))
-            self.owner = arith.andi(self.owner, arith.cmpi(arith.CmpIPredicate.slt, self.thread, columns))
-        super().results_from(state)
+def _written(kernel: Kernel, tile: Tile, place: Place) -> Place:
+    """The place of a thread that owns no column of a gap."""
+    if not kernel.facts.gapped:
+        return place
+    with kernel.function.location:
+        columns = arith.subi(tile.row.columns, kernel.arg("gap"))
+        return replace(place, owner=arith.andi(place.owner, kernel.less(place.position, columns)))
 
-    def left_at(self, parts: Any) -> tuple[Any, Any]:
-        """Where this thread's partial state lies in those of a part, and how many there are: [tile][parts][columns]."""
-        return arith.addi(arith.muli(parts, self.first_kept), self.thread), self.columns
 
-    def load(self, operand: int, t: Any, r: Any) -> Any:
-        """An access to the rows of a tile, as to one row."""
-        layout = [*self.kept_layout(operand), self.number(1)]
-        attributes = self.load_attributes(self.facts.kept_rank, 1, "reduced", "period")
-        operands = [self.arg("input", operand), self.first_kept, r, *layout]
-        return self.make("fold.load", t, operands, attributes, self.plan.vector)
-
-    def numbers(self, t: Any, r: Any, width: int) -> Any:
-        """The numbers of elements: as of two dims, rows and columns, the latter of which do not count."""
-        stride = self.arg("index_stride", 0, self.facts.reduced_rank - 1)
-        layout = [self.columns, stride, self.number(0)]
-        attributes = {"reduced_rank": 2, "axis": "reduced"}
-        return self.make("fold.position", t, [r, self.arg("index_base"), *layout], attributes, width)
-
-    def kept_layout(self, operand: int) -> list[Any]:
-        """Sizes and strides of the kept dims."""
-        rank = self.facts.kept_rank
-        sizes = [self.arg("kept_size", 0, d) for d in range(1, rank)]
-        return sizes + [self.arg("kept_stride", operand, d) for d in range(rank)]
+def _layout(kernel: Kernel, operand: int) -> list[Any]:
+    """Sizes and strides of the kept dims."""
+    dims = range(kernel.facts.kept_rank)
+    return kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)

@@ -1,63 +1,151 @@
-"""Where a thread stands: its place among those of its CTA, and the results that are its own there.
+"""The place of a thread: its digits among the threads of its CTA, and the results that it has there.
 
-The formulas are those of ``compiler/plan/launch.py``.
+A place is made once for each plan by which the threads are arranged. When warps have met in shared memory, threads are
+arranged by another plan, ``Plan.met``, and in the last CTA's round over partial states by ``Plan.second``: each is
+another place, which ``Tile.place`` makes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.plan import Plan
 from ...compiler.target import WARP
-from .reader import Elements
+from .kernel import Kernel
+from .row import Row, tiles_of_row
 
 
-class Standing(Elements):
-    """How the threads of a CTA lie, by the function's plan or by one of those that it gives for later.
+class Digits(NamedTuple):
+    """The digits of a thread's number by a plan.
 
     Attributes:
-        first_kept: the first result of the CTA in its row.
-        position, lane, row: the thread's number along the reduced axis in its CTA, its lane's, and its warp's.
-        slot: the thread's first result among those of its CTA.
-        in_range, owner: whether it has results, and whether it is the one of those that share them that writes.
+        plan: the plan.
+        lane, warp: the digits of the lane's and of the warp's number along the reduced axis.
+        position: the thread's number among the threads of its CTA that share its results.
+        slot: its first result among those that the CTA works on at a time.
     """
 
-    first_kept: Any
-    position: Any
+    plan: Plan
     lane: Any
-    row: Any
+    warp: Any
+    position: Any
     slot: Any
+
+    @classmethod
+    def of(cls, kernel: Kernel, plan: Plan) -> Digits:
+        """The digits by ``plan``."""
+        thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
+        in_warp, number = kernel.modulo(thread, WARP), kernel.divide(thread, WARP)
+        if plan.fast == "reduced":
+            lane, lane_kept = kernel.modulo(in_warp, plan.lanes), kernel.divide(in_warp, plan.lanes)
+        else:
+            lane_kept, lane = kernel.modulo(in_warp, plan.lanes_kept), kernel.divide(in_warp, plan.lanes_kept)
+        warp, warp_kept = kernel.modulo(number, plan.warps), kernel.divide(number, plan.warps)
+        position = kernel.scaled(warp, plan.lanes, lane)
+        slot = kernel.scaled(kernel.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
+        name(lane=lane, row=warp, position=position, slot=slot, thread=thread, in_warp=in_warp, warp=number)
+        name(lane_kept=lane_kept, warp_kept=warp_kept)
+        return cls(plan, lane, warp, position, slot)
+
+
+def name(**values: Any) -> None:
+    """Names values after the keywords."""
+    for word, value in values.items():
+        named(value, word)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A thread's digits, and its results.
+
+    Attributes:
+        plan, lane, warp, position, slot: its ``Digits``; along a period lane and warp do not matter, and are None.
+        kept: its first result in the row.
+        in_range: whether that exists.
+        owner: whether the thread is also the one that writes it, of those that share it.
+        start: the first result that its accesses hold.
+        lead: by how much that is before ``kept``, where accesses begin at the boundary before; else None.
+        inside: whether its slot is one of the CTA's, where CTAs have fewer results than slots; else None.
+        rank: the number of its CTA in the cluster, where there are clusters; else None.
+    """
+
+    plan: Plan
+    lane: Any
+    warp: Any
+    position: Any
+    slot: Any
+    kept: Any
     in_range: Any
     owner: Any
+    start: Any
+    lead: Any = None
+    inside: Any = None
+    rank: Any = None
 
-    def lie(self, plan: Plan) -> None:
-        """Gives each thread the place and the results that it has by ``plan``."""
-        self.lay = plan
-        self.stand()
-        self.own(arith.addi(self.first_kept, self.slot), self.columns)
+    @property
+    def digits(self) -> Digits:
+        return Digits(self.plan, self.lane, self.warp, self.position, self.slot)
 
-    def stand(self) -> None:
-        """Computes the thread's place among those of its CTA."""
-        plan = self.lay
-        thread = self.id(gpu.thread_id(gpu.Dimension.x))
-        lane, warp = self.modulo(thread, WARP), self.divide(thread, WARP)
-        if plan.fast == "reduced":
-            self.lane, lane_kept = self.modulo(lane, plan.lanes), self.divide(lane, plan.lanes)
-        else:
-            lane_kept, self.lane = self.modulo(lane, plan.lanes_kept), self.divide(lane, plan.lanes_kept)
-        self.row, warp_kept = self.modulo(warp, plan.warps), self.divide(warp, plan.warps)
-        self.position = self.scaled(self.row, plan.lanes, self.lane)
-        self.slot = self.scaled(self.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
-        self.name_values("lane", "row", "position", "slot")
-        local = {"thread": thread, "in_warp": lane, "warp": warp, "lane_kept": lane_kept, "warp_kept": warp_kept}
-        for word, value in local.items():
-            named(value, word)
+    @classmethod
+    def of(cls, kernel: Kernel, digits: Digits, kept: Any, end: Any) -> Place:
+        """The place of a thread whose first result is ``kept``, if that lies before ``end``."""
+        in_range = kernel.less(kept, end)
+        owner = arith.andi(in_range, kernel.is_first(digits.position))
+        name(kept=kept, in_range=in_range, owner=owner)
+        return cls(*digits, kept, in_range, owner, kept)
 
-    def own(self, kept: Any, end: Any) -> None:
-        """Makes the result ``kept`` this thread's, if it lies before ``end``."""
-        self.kept = kept
-        self.in_range = arith.cmpi(arith.CmpIPredicate.slt, kept, end)
-        self.owner = arith.andi(self.in_range, self.is_first(self.position))
-        self.name_values("kept", "in_range", "owner")
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """The results of a CTA.
+
+    Attributes:
+        row: the row that they are in.
+        first: the first of them.
+        width: how many there are, where they may be fewer than the CTA's slots; else None.
+    """
+
+    row: Row
+    first: Any
+    width: Any = None
+
+    def place(self, plan: Plan) -> Place:
+        """A thread's place by ``plan``."""
+        kernel = self.row.kernel
+        return self.place_at(Digits.of(kernel, plan))
+
+    def place_at(self, digits: Digits) -> Place:
+        """The place of a thread with these digits."""
+        kernel = self.row.kernel
+        found = Place.of(kernel, digits, arith.addi(self.first, digits.slot), self.row.columns)
+        if self.width is None:
+            return found
+        inside = kernel.less(found.slot, self.width)
+        in_range, owner = arith.andi(found.in_range, inside), arith.andi(found.owner, inside)
+        return replace(found, in_range=in_range, owner=owner, inside=inside)
+
+
+def row_of_cta(kernel: Kernel) -> tuple[Row, Any]:
+    """The row that a CTA works on, and the CTA's number among those of the row."""
+    tile = kernel.id(gpu.block_id(gpu.Dimension.x))
+    number = None
+    if kernel.facts.by_row:
+        number, tile = kernel.divided(tile, tiles_of_row(kernel))
+    return Row.at(kernel, number), tile
+
+
+def first_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The results of the CTA, and the place of a thread while it reads."""
+    plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
+    row, number = row_of_cta(kernel)
+    first = kernel.scaled(number, plan.slots)
+    name(tile=number, first_kept=first)
+    tile = Tile(row, first)
+    place = tile.place_at(digits)
+    if plan.cluster == 1:
+        return tile, place
+    rank = kernel.modulo(kernel.id(gpu.block_id(gpu.Dimension.y)), plan.cluster)
+    return tile, replace(place, rank=rank, owner=arith.andi(place.owner, kernel.is_first(rank)))

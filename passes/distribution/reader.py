@@ -1,55 +1,92 @@
-"""Elementwise code, as fragments: what a thread reads, the program's code around the reduction, elements' numbers."""
+"""The reader: a thread's elements as fragments, and the program's elementwise code on fragments.
+
+A *fragment* is what one thread holds of a tensor at a time: the elements of one access, or a scalar.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ...compiler.errors import error
-from ...compiler.ir.combine import clone_block, constant, with_shape
+from ...compiler.ir.combine import constant, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, vector
 from ...compiler.postorder import postorder
+from .kernel import Kernel, load_attributes
+from .place import Place
 from .row import Row
 
 
-class Elements(Row):
-    """The fragments of a thread.
+class Access(NamedTuple):
+    """How a thread reads an input: what a ``fold.load`` needs beside the number of the element.
 
     Attributes:
-        kept: the first result that the thread reads for.
-        count: how many elements its result has, where a program asks.
-        origin: the place of the element that has the number 0; none where it is the first.
-        copies: by input, the copy in shared memory that its elements are read from, and where in it they begin.
-        extents: by input that is read from the boundary before a row, the elements from its first to its last.
-        beside: by input whose columns begin anywhere, its elements before the CTA's row of results, and behind it.
+        base: where the elements begin.
+        first: the first result that the thread reads for.
+        layout: sizes, strides, and what an access at the edge of a row must know.
+        attributes: of the op.
     """
 
-    kept: Any
+    base: Any
+    first: Any
+    layout: list[Any]
+    attributes: dict[str, Any]
+
+
+class Numbering(NamedTuple):
+    """The caller's numbers of the elements.
+
+    Attributes:
+        number: the number of the element at a place of the walk, among those of the result.
+        layout: sizes and strides by which the caller's number follows from that.
+        attributes: of the ``fold.position``.
+    """
+
+    number: Callable[[Any], Any]
+    layout: list[Any]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Elementwise code as fragments.
+
+    Attributes:
+        kernel: the kernel.
+        count: how many elements the thread's result has.
+        accesses: how each input is read; none for the code after the reduction, which reads no input.
+        numbering: the numbers of the elements; likewise.
+    """
+
+    kernel: Kernel
     count: Any
-    origin: Any
-    extents: dict[int, Any]
-    beside: dict[int, list[Any]]
+    accesses: Sequence[Access] = ()
+    numbering: Numbering | None = None
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        self.copies: dict[int, list[Any]] = {}
+    def sources(self, r: Any) -> list[Any]:
+        """The fragments of the tensors that are reduced, of the access at ``r``."""
+        memo: dict[Any, Any] = {}
+        return [self.fragment(v, self.kernel.plan.vector, memo, r) for v in self.kernel.sources]
 
-    def value(self, v: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
-        """The fragment of the tensor (or the scalar) ``v``, made at the insertion point if it is not in ``memo``."""
-        for x in postorder([v], self.operands, memo):
-            if isinstance(x, ir.BlockArgument):
-                memo[x] = self.load(ir.BlockArgument(x).arg_number, element(x.type), r)
+    def fragment(self, tensor: Any, width: int, memo: dict[Any, Any], r: Any = None) -> Any:
+        """The fragment of ``width`` elements of a tensor, or a scalar.
+
+        Args:
+            tensor: a value of the kernel.
+            width: elements of a fragment.
+            memo: the fragments that there are; those that are made at the insertion point are added.
+            r: the first element of the access.
+        """
+        for v in postorder([tensor], _operands, memo):
+            if isinstance(v, ir.BlockArgument):
+                memo[v] = self._load(ir.BlockArgument(v).arg_number, element(v.type), r)
             else:
-                memo[x] = self.node(x.owner, width if isinstance(x.type, ir.RankedTensorType) else 1, memo, r)
-        return memo[v]
+                memo[v] = self._node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
+        return memo[tensor]
 
-    @staticmethod
-    def operands(v: Any) -> Sequence[Any]:
-        """What ``v`` is made of."""
-        return () if isinstance(v, ir.BlockArgument) else list(v.owner.operation.operands)
-
-    def node(self, op: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
+    def _node(self, op: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
         """The fragment of what ``op`` makes, of which ``memo`` has the operands."""
         op = op.operation
         if op.name == "arith.constant":
@@ -58,7 +95,7 @@ class Elements(Row):
             t = op.results[0].type
             return self.count if self.count.type == t else arith.extsi(t, self.count)
         if op.name == "fold.iota":
-            return self.numbers(element(op.results[0].type), r, width)
+            return self._numbers(element(op.results[0].type), r, width)
         operands = [memo[v] for v in op.operands]
         if op.name == "fold.broadcast":
             same = width == 1 or isinstance(operands[0].type, ir.VectorType)
@@ -69,50 +106,73 @@ class Elements(Row):
         t = with_shape(element(op.results[0].type), width)
         return ir.Operation.create(op.name, [t], operands, attributes, loc=op.location).results[0]
 
-    def numbers(self, t: Any, r: Any, width: int) -> Any:
+    def _load(self, operand: int, t: Any, r: Any) -> Any:
+        base, first, layout, attributes = self.accesses[operand]
+        return self.kernel.make("fold.load", t, [base, first, r, *layout], attributes, self.kernel.plan.vector)
+
+    def _numbers(self, t: Any, r: Any, width: int) -> Any:
         """The caller's numbers of the elements of the access at ``r``."""
-        layout = [self.arg("reduced_size", 0, d) for d in range(1, self.facts.reduced_rank)]
-        layout += [self.arg("index_stride", 0, d) for d in range(self.facts.reduced_rank)]
-        attributes = {"reduced_rank": self.facts.reduced_rank, "axis": self.plan.fast}
-        number = r if self.origin is None else arith.subi(r, self.origin)
-        return self.make("fold.position", t, [number, self.arg("index_base"), *layout], attributes, width)
+        assert self.numbering is not None
+        number, layout, attributes = self.numbering
+        operands = [number(r), self.kernel.arg("index_base"), *layout]
+        return self.kernel.make("fold.position", t, operands, attributes, width)
 
-    def load(self, operand: int, t: Any, r: Any) -> Any:
-        facts = self.facts
-        kept, reduced = self.kept_dims, range(facts.reduced_rank)
-        layout = [self.arg("kept_size", 0, d) for d in kept[1:]] + [self.arg("reduced_size", 0, d) for d in reduced[1:]]
-        layout += [self.arg("kept_stride", operand, d) for d in kept]
-        layout += [self.arg("reduced_stride", operand, d) for d in reduced]
-        layout += [self.extents[operand]] if operand in self.extents else []
-        if operand in self.beside:
-            layout += [*self.beside[operand], self.columns, self.arg("n_reduced")]
-        base = self.starts[operand]
-        if operand in self.copies:
-            base, origin = self.copies[operand]
-            layout += [origin]
-        attributes = self.load_attributes(len(kept), len(reduced), self.plan.fast, facts.access[operand])
-        return self.make("fold.load", t, [base, self.kept, r, *layout], attributes, self.plan.vector)
 
-    def extent(self, operand: int) -> Any:
-        """How many elements of an input lie from its first to its last."""
-        one, found = self.number(1), self.number(1)
-        for axis, rank in (("reduced", self.facts.reduced_rank), ("kept", self.facts.kept_rank)):
-            for d, size in enumerate(self.sizes(axis, rank)):
-                reach = arith.muli(arith.subi(size, one), self.arg(f"{axis}_stride", operand, d))
-                found = arith.addi(found, reach)
-        return found
+def _operands(v: Any) -> Sequence[Any]:
+    """What a value of the program is made of."""
+    return () if isinstance(v, ir.BlockArgument) else list(v.owner.operation.operands)
 
-    def sizes(self, axis: str, rank: int) -> list[Any]:
-        """The sizes of the dims of an axis: that of the outermost is what the others leave of all its elements."""
-        inner = [self.arg(f"{axis}_size", 0, d) for d in range(1, rank)]
-        outermost = self.arg(f"n_{axis}")
-        for size in inner:
-            outermost = arith.divui(outermost, arith.maxui(size, self.number(1)))  # of an empty axis it is 0
-        return [outermost, *inner]
 
-    def load_attributes(self, kept_rank: int, reduced_rank: int, axis: str, access: str) -> dict[str, Any]:
-        return {"kept_rank": kept_rank, "reduced_rank": reduced_rank, "axis": axis, "access": access}
+def numbering(kernel: Kernel, number: Callable[[Any], Any]) -> Numbering:
+    """The numbers of elements along the reduced dims."""
+    rank = kernel.facts.reduced_rank
+    if not kernel.indexed:
+        return Numbering(number, [], {})
+    layout = kernel.dims("reduced_size", 0, range(1, rank)) + kernel.dims("index_stride", 0, range(rank))
+    return Numbering(number, layout, {"reduced_rank": rank, "axis": kernel.plan.fast})
 
-    def neutral(self, width: int) -> list[Any]:
-        """The identity state, as fragments."""
-        return clone_block(self.identity.blocks[0], [], width)
+
+def access(row: Row, place: Place, operand: int, copy: Sequence[Any] = ()) -> Access:
+    """How a thread reads an input along the reduced axis.
+
+    Args:
+        row: the row of its results.
+        place: its place.
+        operand: the number of the input.
+        copy: the copy of the input in shared memory and where in it the thread's elements begin, if there is one.
+    """
+    kernel, facts = row.kernel, row.kernel.facts
+    kind, kept, reduced = facts.access[operand], row.kept_dims, range(facts.reduced_rank)
+    if kind == "staggered":
+        kept, reduced = kept[-1:], reduced[-1:]
+    layout = kernel.dims("kept_size", 0, kept[1:]) + kernel.dims("reduced_size", 0, reduced[1:])
+    layout += kernel.dims("kept_stride", operand, kept) + kernel.dims("reduced_stride", operand, reduced)
+    if kind == "shifted":
+        layout += [extent(kernel, operand)]
+    elif kind == "unaligned":
+        layout += row.beside(operand)
+    if kind in ("unaligned", "staggered"):
+        layout += [row.columns, kernel.arg("n_reduced")]
+    base, *begin = copy or [row.starts[operand]]
+    attributes = load_attributes(len(kept), len(reduced), kernel.plan.fast, kind)
+    return Access(base, place.start, layout + begin, attributes)
+
+
+def extent(kernel: Kernel, operand: int) -> Any:
+    """How many elements of an array lie from an input's first element to its last one."""
+    one, found = kernel.number(1), kernel.number(1)
+    for axis in ("reduced", "kept"):
+        for d, size in enumerate(sizes(kernel, axis)):
+            reach = arith.muli(arith.subi(size, one), kernel.arg(f"{axis}_stride", operand, d))
+            found = arith.addi(found, reach)
+    return found
+
+
+def sizes(kernel: Kernel, axis: str) -> list[Any]:
+    """The sizes of the dims of an axis: the outermost has what the others leave of all the axis' elements."""
+    rank = kernel.facts.reduced_rank if axis == "reduced" else kernel.facts.kept_rank
+    inner = kernel.dims(f"{axis}_size", 0, range(1, rank))
+    outermost = kernel.arg(f"n_{axis}")
+    for size in inner:
+        outermost = arith.divui(outermost, arith.maxui(size, kernel.number(1)))  # of an empty axis it is 0
+    return [outermost, *inner]

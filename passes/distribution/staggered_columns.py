@@ -1,82 +1,52 @@
-"""Staggered warps, as code: each begins its rows at the boundary before a CTA's columns.
+"""The place of a thread in staggered warps: each warp begins its rows at the boundary before the CTA's columns.
 
-What differs from the distributor otherwise: a thread's accesses begin ``lead`` elements before the columns that it owns
-in the end, and the warps shift their states by as much where they meet. One lane reads for its neighbour alone.
+A thread's accesses begin ``lead`` elements before its columns, and where warps meet they shift their states by as much.
+The last lane that reads owns no columns: it reads what of its neighbour's columns lies in its access.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith
-from ...compiler.plan.plan import Plan
-from .walk import Distributor
+from .kernel import Kernel
+from .place import Digits, Place, Tile, name, row_of_cta
+from .row import Row, tiles_of_row
 
 
-class StaggeredDistributor(Distributor):
-    """Distributes a function whose plan has staggered warps."""
+def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
+    """The columns of the CTA, and the place of a thread while it reads; CTAs have as many columns each."""
+    vector, digits = kernel.plan.vector, Digits.of(kernel, kernel.plan)
+    row, number = row_of_cta(kernel)
+    width = _width(row)
+    first = arith.muli(number, width)
+    name(tile=number, first_kept=first)
+    place = Place.of(kernel, digits, arith.addi(first, digits.slot), row.columns)
+    lead = _lead(row, first, place.position)
+    start = arith.subi(place.kept, lead)
+    reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
+    in_range = arith.andi(reads, kernel.less(start, row.columns))
+    return Tile(row, first, width), replace(place, in_range=in_range, start=start, lead=lead)
 
-    def place(self) -> None:
-        """The thread's place, and how far before it its accesses begin: rows that it reads begin at one place.
 
-        CTAs get as many columns each, in whole accesses.
-        """
-        super().place()
-        plan, less, inner = self.plan, arith.CmpIPredicate.slt, self.facts.kept_rank - 1
-        tiles, columns = self.tiles_of_row(), self.columns
-        accesses = arith.divui(arith.addi(columns, self.number(plan.vector - 1)), self.number(plan.vector))
-        each = arith.divui(arith.addi(accesses, arith.subi(tiles, self.number(1))), tiles)
-        pitch = self.scaled(each, plan.vector)
-        self.width = pitch
-        self.first_kept = tile = arith.muli(self.tile, pitch)
-        self.own(arith.addi(tile, self.slot), columns)
-        size = bytes_of(memory_type(element(self.block.arguments[0].type)))
-        attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
-        operands = [self.starts[0], tile, self.arg("kept_stride", 0, inner)]
-        of_first = self.make("fold.lead", tile.type, operands, attributes, 1)
-        rows = arith.muli(self.position, self.arg("reduced_stride", 0, self.facts.reduced_rank - 1))
-        self.lead: Any = arith.andi(arith.addi(of_first, rows), self.number(plan.vector - 1))
-        self.start = arith.subi(self.kept, self.lead)
-        beside = arith.cmpi(less, self.slot, arith.addi(pitch, self.number(plan.vector)))
-        self.in_range = arith.andi(beside, arith.cmpi(less, self.start, columns))
+def _width(row: Row) -> Any:
+    """The columns of a CTA, in whole accesses."""
+    kernel, vector = row.kernel, row.kernel.plan.vector
+    tiles = tiles_of_row(kernel)
+    accesses = arith.divui(arith.addi(row.columns, kernel.number(vector - 1)), kernel.number(vector))
+    each = arith.divui(arith.addi(accesses, arith.subi(tiles, kernel.number(1))), tiles)
+    return kernel.scaled(each, vector)
 
-    def lie(self, plan: Plan) -> None:
-        """Gives each thread the columns that it owns by ``plan``, of those that are its CTA's."""
-        super().lie(plan)
-        self.mine = arith.cmpi(arith.CmpIPredicate.slt, self.slot, self.width)
-        self.in_range, self.owner = arith.andi(self.in_range, self.mine), arith.andi(self.owner, self.mine)
 
-    def leaves(self) -> Any:
-        """Whether the thread leaves a partial state, of the columns that are its CTA's."""
-        return arith.andi(super().leaves(), self.mine)
-
-    def left_in_cta(self) -> tuple[Any, int, dict[str, Any]]:
-        """States of a warp lie as far on in shared memory as its accesses began early."""
-        if self.lead is None:
-            return super().left_in_cta()
-        place = arith.addi(self.slot, self.number(self.plan.vector))
-        return arith.subi(place, self.lead), self.plan.slots + 2 * self.plan.vector, {"apart": True}
-
-    def found_in_cta(self) -> Any:
-        """The same place without a lead; for threads that own no column that of the last ones."""
-        if self.lead is None:
-            return super().found_in_cta()
-        last = self.plan.slots + self.plan.vector - self.lay.vector
-        return arith.minsi(arith.addi(self.slot, self.number(self.plan.vector)), self.number(last))
-
-    def first_round(self) -> Any:
-        """Reduces this CTA's rows; after it nothing begins early."""
-        state = super().first_round()
-        self.lead = None
-        return state
-
-    def load(self, operand: int, t: Any, r: Any) -> Any:
-        """An access from the boundary before."""
-        facts = self.facts
-        layout = [self.arg("kept_stride", operand, facts.kept_rank - 1)]
-        layout += [self.arg("reduced_stride", operand, facts.reduced_rank - 1)]
-        layout += [self.columns, self.arg("n_reduced")]
-        attributes = self.load_attributes(1, 1, "kept", "staggered")
-        return self.make("fold.load", t, [self.starts[operand], self.start, r, *layout], attributes, self.plan.vector)
+def _lead(row: Row, first: Any, position: Any) -> Any:
+    """How many elements after a boundary the CTA's columns begin, in all rows that the thread reads."""
+    kernel, facts = row.kernel, row.kernel.facts
+    size = bytes_of(memory_type(element(kernel.inputs[0].type)))
+    attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": kernel.plan.vector, "bytes": size}
+    operands = [row.starts[0], first, kernel.arg("kept_stride", 0, facts.kept_rank - 1)]
+    of_first = kernel.make("fold.lead", first.type, operands, attributes, 1)
+    rows = arith.muli(position, kernel.arg("reduced_stride", 0, facts.reduced_rank - 1))
+    return arith.andi(arith.addi(of_first, rows), kernel.number(kernel.plan.vector - 1))

@@ -1,0 +1,77 @@
+"""The partial states that CTAs leave in global memory, and the round over them in the CTA that comes last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...compiler.ir.mlir import arith
+from .kernel import Kernel, load_attributes
+from .meeting import Meeting
+from .place import Place, Tile
+from .span import Span, reduce_span
+
+
+class Partials(Protocol):
+    """Where partial states lie. A *part* holds one state of every result, from one CTA or cluster."""
+
+    def cell(self, place: Place, parts: Any, /) -> tuple[Any, Any]:
+        """Where in a part the thread's first state lies, and how far apart parts are."""
+
+    def leaves(self, place: Place) -> Any:
+        """Whether the thread leaves a state."""
+
+    def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
+        """The state of all parts, of the results that the thread then has, and its place then."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowPartials:
+    """Partial states by part, row and column.
+
+    Attributes:
+        kernel: the kernel.
+        tile: the results of the CTA.
+    """
+
+    kernel: Kernel
+    tile: Tile
+
+    def cell(self, place: Place, _parts: Any, /) -> tuple[Any, Any]:
+        row, pitch = self.tile.row, self._pitch()
+        if not self.kernel.facts.by_row:
+            return place.kept, pitch
+        return arith.addi(arith.muli(row.number, pitch), place.kept), arith.muli(row.count(), pitch)
+
+    def leaves(self, place: Place) -> Any:
+        """Whether the thread leaves a state: also of results beyond the row, as the last vector of a row has."""
+        found = place.owner
+        if place.plan != self.kernel.plan and self.kernel.facts.bounded:
+            within = self.kernel.less(place.kept, self._pitch())
+            found = arith.andi(within, self.kernel.is_first(place.position))
+        return found if place.inside is None else arith.andi(found, place.inside)
+
+    def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
+        kernel, plan = self.kernel, self.kernel.plan.second
+        if place.plan != kernel.plan:
+            place = self.tile.place(plan)
+        span = Span.of(kernel, place, kernel.number(0), parts, parts, 1)
+        cell, pitch = self.cell(place, parts)
+        attributes = load_attributes(1, 1, "kept", "coherent")
+
+        def read(r: Any) -> list[Any]:
+            return [
+                kernel.make("fold.load", t, [kernel.arg("partial", i), cell, r, kernel.number(1), pitch], attributes,
+                            plan.vector_kept)
+                for i, t in enumerate(kernel.states)
+            ]  # fmt: skip
+
+        state = reduce_span(kernel, place.plan, span, plan.unroll, plan.vector_kept, read)
+        return Meeting(kernel, self.tile).in_cta(state, place)
+
+    def _pitch(self) -> Any:
+        """The states of a row in a part: whole vectors, also where the last one reaches beyond the row."""
+        kernel, width, columns = self.kernel, self.kernel.plan.second.vector_kept, self.tile.row.columns
+        if not kernel.facts.bounded:
+            return columns
+        return arith.andi(arith.addi(columns, kernel.number(width - 1)), kernel.number(-width))
