@@ -93,7 +93,7 @@ from ..compiler.ir import attributes
 from ..compiler.ir.build import word_type
 from ..compiler.ir.mlir import gpu, ir
 from .distribution.blocks import BlockWalk
-from .distribution.finish import Finish
+from .distribution.finish import finish
 from .distribution.kernel import Kernel
 from .distribution.occupancy import resident
 from .distribution.padded_rows import padded_place
@@ -150,7 +150,7 @@ def _distribute(kernel: Kernel) -> None:
         with _walk_of(kernel) as walk:
             with kernel.reduce.location:
                 state, place = walk.first_round()
-            Finish(kernel, walk).write(state, place)
+            finish(walk, state, place)
         gpu.ReturnOp([])
     if least := resident(kernel):
         kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)

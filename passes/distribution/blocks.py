@@ -26,7 +26,7 @@ class BlockWalk(Walk):
     @classmethod
     def of(cls, kernel: Kernel, tile: Tile, place: Place) -> BlockWalk:
         """The walk of a thread from its place."""
-        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(kernel, tile))
+        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(tile))
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, inputs = self.kernel, self.kernel.plan, self.kernel.inputs

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.build import address, integer
@@ -24,90 +23,81 @@ from .reader import Reader
 from .walk import Walk
 
 
-@dataclass(frozen=True, eq=False)
-class Finish:
-    """What comes after a walk.
-
-    Attributes:
-        kernel: the kernel.
-        walk: the walk.
-    """
-
-    kernel: Kernel
-    walk: Walk
-
-    def write(self, state: Any, place: Place) -> None:
-        """The grid stage if there is one, and the results, of the state and the place that the first round leaves."""
-        kernel, plan = self.kernel, self.kernel.plan
-        if plan.finish == "cta":
-            self._results(state, place)
-        elif plan.cluster == 1:
-            self._grid(state, place)
-        else:
-            first = scf.IfOp(kernel.is_first(place.rank))
-            with ir.InsertionPoint(first.then_block):
-                self._grid(state, place)
-                scf.YieldOp([])
-
-    def _grid(self, state: Any, place: Place) -> None:
-        """The grid stage: the CTA or cluster is one of several that have elements of its results."""
-        kernel, plan, partials = self.kernel, self.kernel.plan, self.walk.partials
-        y = gpu.Dimension.y
-        part, parts = (kernel.divide(kernel.id(of(y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
-        operands = [part, parts, *partials.cell(place, parts), partials.leaves(place), state]
-        operands += [kernel.arg("partial", i) for i in range(len(kernel.states))]
-        operands += [kernel.arg("counter")] if plan.finish == "last_block" else []
-        location = kernel.reduce.location
-        with location:
-            op = kernel.stage("fold.grid_finish", [], operands, {"finish": plan.finish}, regions=2, combine=0)
-        with ir.InsertionPoint(op.regions[1].blocks.append()):
-            if plan.finish == "last_block":
-                with location:
-                    state, place = partials.second_round(place, parts)
-                self._results(state, place)
-            ir.Operation.create("fold.yield", [], [])
-
-    def _results(self, state: Any, place: Place) -> None:
-        """Applies the elementwise code after the reduction, and stores the results."""
-        kernel, facts, row = self.kernel, self.kernel.facts, self.walk.tile.row
-        reduced = power(kernel.combine, unpack(state), kernel.arg("times")) if facts.repeats else unpack(state)
-        memo = dict(zip(kernel.reduced, reduced, strict=True))
-        reader = Reader(kernel, self.walk.count)
-        dims = row.kept_dims[-1:] if facts.flat else row.kept_dims
-        for i, result in enumerate(kernel.results):
-            value = reader.fragment(result, place.plan.vector_kept, memo)
-            layout = kernel.dims("kept_size", 0, dims[1:])
-            layout += kernel.dims("kept_stride", len(kernel.inputs) + i, dims)
-            attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": facts.store_vector}
-            if facts.bounded:
-                layout, attributes = [*layout, row.columns], attributes | {"bounded": True}
-            elif facts.store_vector and kernel.plan.walks_alone and are_sectors(value):
-                attributes["paired"] = True
-            if kernel.plan.walk == "padded":
-                attributes["early"] = True
-            with self._copies(value, i, place) as (own, base, on):
-                kernel.make_op("fold.store", [], [own, base, place.kept, on, *layout], attributes)
-
-    @contextmanager
-    def _copies(self, value: Any, result: int, place: Place) -> Iterator[tuple[Any, Any, Any]]:
-        """Where a thread stores the ``value`` of a result: what is made inside is made for each copy of the result.
-
-        Gives the value, where the copy's array begins, and whether the thread stores there.
-        """
-        kernel, operand, t = self.kernel, len(self.kernel.inputs) + result, element(value.type)
-        base = self.walk.tile.row.start(kernel.arg("output", result), operand, t)
-        if not kernel.facts.repeats:
-            yield value, base, place.owner
-            return
-        holders, number, on = _holders(kernel, place)
-        value = _of_first(value, place.plan) if holders > 1 else value
-        copies, stride = kernel.arg("copies"), kernel.arg("copy_stride", operand)
-        loop = scf.ForOp(kernel.number(0), copies, kernel.number(holders))
-        with ir.InsertionPoint(loop.body):
-            copy = arith.addi(loop.induction_variable, number)
-            there = arith.andi(on, kernel.less(copy, copies))
-            yield value, address(base, arith.muli(copy, stride), t), there
+def finish(walk: Walk, state: Any, place: Place) -> None:
+    """The grid stage if there is one, and the results, of the state and the place that the first round leaves."""
+    kernel, plan = walk.kernel, walk.kernel.plan
+    if plan.finish == "cta":
+        _results(walk, state, place)
+    elif plan.cluster == 1:
+        _grid(walk, state, place)
+    else:
+        first = scf.IfOp(kernel.is_first(place.rank))
+        with ir.InsertionPoint(first.then_block):
+            _grid(walk, state, place)
             scf.YieldOp([])
+
+
+def _grid(walk: Walk, state: Any, place: Place) -> None:
+    """The grid stage: the CTA or cluster is one of several that have elements of its results."""
+    kernel, plan, partials = walk.kernel, walk.kernel.plan, walk.partials
+    y = gpu.Dimension.y
+    part, parts = (kernel.divide(kernel.id(of(y)), plan.cluster) for of in (gpu.block_id, gpu.grid_dim))
+    operands = [part, parts, *partials.cell(place, parts), partials.leaves(place), state]
+    operands += [kernel.arg("partial", i) for i in range(len(kernel.states))]
+    operands += [kernel.arg("counter")] if plan.finish == "last_block" else []
+    location = kernel.reduce.location
+    with location:
+        op = kernel.stage("fold.grid_finish", [], operands, {"finish": plan.finish}, regions=2, combine=0)
+    with ir.InsertionPoint(op.regions[1].blocks.append()):
+        if plan.finish == "last_block":
+            with location:
+                state, place = partials.second_round(place, parts)
+            _results(walk, state, place)
+        ir.Operation.create("fold.yield", [], [])
+
+
+def _results(walk: Walk, state: Any, place: Place) -> None:
+    """Applies the elementwise code after the reduction, and stores the results."""
+    kernel, facts, row = walk.kernel, walk.kernel.facts, walk.tile.row
+    reduced = power(kernel.combine, unpack(state), kernel.arg("times")) if facts.repeats else unpack(state)
+    memo = dict(zip(kernel.reduced, reduced, strict=True))
+    reader = Reader(kernel, walk.count)
+    dims = row.kept_dims[-1:] if facts.flat else row.kept_dims
+    for i, result in enumerate(kernel.results):
+        value = reader.fragment(result, place.plan.vector_kept, memo)
+        layout = kernel.dims("kept_size", 0, dims[1:])
+        layout += kernel.dims("kept_stride", len(kernel.inputs) + i, dims)
+        attributes: dict[str, Any] = {"kept_rank": len(dims), "reduced_rank": 0, "vector": facts.store_vector}
+        if facts.bounded:
+            layout, attributes = [*layout, row.columns], attributes | {"bounded": True}
+        elif facts.store_vector and kernel.plan.walks_alone and are_sectors(value):
+            attributes["paired"] = True
+        if kernel.plan.walk == "padded":
+            attributes["early"] = True
+        with _copies(walk, value, i, place) as (own, base, on):
+            kernel.make_op("fold.store", [], [own, base, place.kept, on, *layout], attributes)
+
+
+@contextmanager
+def _copies(walk: Walk, value: Any, result: int, place: Place) -> Iterator[tuple[Any, Any, Any]]:
+    """Where a thread stores the ``value`` of a result: what is made inside is made for each copy of the result.
+
+    Gives the value, where the copy's array begins, and whether the thread stores there.
+    """
+    kernel, operand, t = walk.kernel, len(walk.kernel.inputs) + result, element(value.type)
+    base = walk.tile.row.start(kernel.arg("output", result), operand, t)
+    if not kernel.facts.repeats:
+        yield value, base, place.owner
+        return
+    holders, number, on = _holders(kernel, place)
+    value = _of_first(value, place.plan) if holders > 1 else value
+    copies, stride = kernel.arg("copies"), kernel.arg("copy_stride", operand)
+    loop = scf.ForOp(kernel.number(0), copies, kernel.number(holders))
+    with ir.InsertionPoint(loop.body):
+        copy = arith.addi(loop.induction_variable, number)
+        there = arith.andi(on, kernel.less(copy, copies))
+        yield value, address(base, arith.muli(copy, stride), t), there
+        scf.YieldOp([])
 
 
 def power(region: Any, state: list[Any], times: Any) -> list[Any]:

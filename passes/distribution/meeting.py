@@ -7,7 +7,6 @@ that the thread has then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.ir.combine import with_shape
@@ -18,91 +17,85 @@ from .kernel import Kernel
 from .place import Place, Tile
 
 
-@dataclass(frozen=True, eq=False)
-class Meeting:
-    """How the threads meet that work on the results of a CTA.
+def meet_in_cta(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
+    """Joins the threads of a CTA: lanes first, then warps; or all at once in memory."""
+    if place.plan.cta != "shuffle":
+        return _in_memory(tile.kernel, state, place), place
+    state = _in_warp(tile.kernel, state, place)
+    return _across_warps(tile, state, place) if place.plan.warps > 1 else (state, place)
 
-    Attributes:
-        kernel: the kernel.
-        tile: the results; they give each thread its place after warps have met.
+
+def meet_in_cluster(tile: Tile, state: Any, place: Place) -> Any:
+    """Joins the threads of all CTAs of a cluster: lanes first, then the warps of all of them.
+
+    Threads that meet in memory do so in their CTA, which to the cluster is one warp.
     """
+    kernel, plan = tile.kernel, tile.kernel.plan
+    if plan.cta == "shuffle":
+        state = _in_warp(kernel, state, place)
+        warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
+    else:
+        state = _in_memory(kernel, state, place)
+        warp, warps, first = kernel.number(0), 1, kernel.is_first(place.position)
+    attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.slots} | _lanes(plan)
+    operands = [place.rank, warp, place.lane, place.slot, first, state]
+    return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
 
-    kernel: Kernel
-    tile: Tile
 
-    def in_cta(self, state: Any, place: Place) -> tuple[Any, Place]:
-        """Joins the threads of a CTA: lanes first, then warps; or all at once in memory."""
-        if place.plan.cta != "shuffle":
-            return self._in_memory(state, place), place
-        state = self._in_warp(state, place)
-        return self._across_warps(state, place) if place.plan.warps > 1 else (state, place)
+def _in_warp(kernel: Kernel, state: Any, place: Place) -> Any:
+    if place.plan.lanes == 1:
+        return state
+    return kernel.stage("fold.warp_reduce", [state.type], [state], _lanes(place.plan)).results[0]
 
-    def in_cluster(self, state: Any, place: Place) -> Any:
-        """Joins the threads of all CTAs of a cluster: lanes first, then the warps of all of them.
 
-        Threads that meet in memory do so in their CTA, which to the cluster is one warp.
-        """
-        kernel, plan = self.kernel, self.kernel.plan
-        if plan.cta == "shuffle":
-            state = self._in_warp(state, place)
-            warp, warps, first = place.warp, plan.warps, kernel.is_first(place.lane)
-        else:
-            state = self._in_memory(state, place)
-            warp, warps, first = kernel.number(0), 1, kernel.is_first(place.position)
-        attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.slots} | _lanes(plan)
-        operands = [place.rank, warp, place.lane, place.slot, first, state]
-        return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
+def _across_warps(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
+    """Joins warps: each leaves its states in shared memory, and threads take them by the plan for then."""
+    kernel, met = tile.kernel, tile.kernel.plan.met
+    slot, slots, how = _left(kernel, place)
+    buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(kernel.states)
+    operands = [place.warp, slot, kernel.is_first(place.lane), state]
+    warps = {"rows": place.plan.warps, "slots": slots}
+    left = list(kernel.make_op("fold.shared_store", buffers, operands, warps | how).results)
+    then = tile.place(met) if place.plan != met else place
+    joined = state_type([with_shape(t, then.plan.vector_kept) for t in kernel.states])
+    operands = [then.lane, _found(kernel, place, then), *left]
+    op = kernel.stage("fold.interwarp_accumulate", [joined], operands, warps | _lanes(then.plan))
+    return op.results[0], then
 
-    def _in_warp(self, state: Any, place: Place) -> Any:
-        if place.plan.lanes == 1:
-            return state
-        return self.kernel.stage("fold.warp_reduce", [state.type], [state], _lanes(place.plan)).results[0]
 
-    def _across_warps(self, state: Any, place: Place) -> tuple[Any, Place]:
-        """Joins warps: each leaves its states in shared memory, and threads take them by the plan for then."""
-        kernel, met = self.kernel, self.kernel.plan.met
-        slot, slots, how = self._left(place)
-        buffers = [ir.Type.parse("!llvm.ptr<3>")] * len(kernel.states)
-        operands = [place.warp, slot, kernel.is_first(place.lane), state]
-        warps = {"rows": place.plan.warps, "slots": slots}
-        left = list(kernel.make_op("fold.shared_store", buffers, operands, warps | how).results)
-        then = self.tile.place(met) if place.plan != met else place
-        joined = state_type([with_shape(t, then.plan.vector_kept) for t in kernel.states])
-        operands = [then.lane, self._found(place, then), *left]
-        op = kernel.stage("fold.interwarp_accumulate", [joined], operands, warps | _lanes(then.plan))
-        return op.results[0], then
+def _left(kernel: Kernel, place: Place) -> tuple[Any, int, dict[str, Any]]:
+    """Where a thread leaves its states among those of its warp, how many a warp leaves, and how.
 
-    def _left(self, place: Place) -> tuple[Any, int, dict[str, Any]]:
-        """Where a thread leaves its states among those of its warp, how many a warp leaves, and how.
+    Where accesses begin early, states lie as far on, so that those of a column lie at one place in all warps.
+    """
+    plan = place.plan
+    if place.lead is None:
+        return place.slot, plan.slots, {}
+    slot = arith.addi(place.slot, kernel.number(plan.vector))
+    return arith.subi(slot, place.lead), plan.slots + 2 * plan.vector, {"apart": True}
 
-        Where accesses begin early, states lie as far on, so that those of a column lie at one place in all warps.
-        """
-        plan = place.plan
-        if place.lead is None:
-            return place.slot, plan.slots, {}
-        slot = arith.addi(place.slot, self.kernel.number(plan.vector))
-        return arith.subi(slot, place.lead), plan.slots + 2 * plan.vector, {"apart": True}
 
-    def _found(self, place: Place, then: Place) -> Any:
-        """Where a thread with the place ``then`` takes states from that were left by ``place``.
+def _found(kernel: Kernel, place: Place, then: Place) -> Any:
+    """Where a thread with the place ``then`` takes states from that were left by ``place``.
 
-        Where accesses began early, threads without columns take the last ones.
-        """
-        if place.lead is None:
-            return then.slot
-        kernel, plan = self.kernel, place.plan
-        last = plan.slots + plan.vector - then.plan.vector
-        return arith.minsi(arith.addi(then.slot, kernel.number(plan.vector)), kernel.number(last))
+    Where accesses began early, threads without columns take the last ones.
+    """
+    if place.lead is None:
+        return then.slot
+    plan = place.plan
+    last = plan.slots + plan.vector - then.plan.vector
+    return arith.minsi(arith.addi(then.slot, kernel.number(plan.vector)), kernel.number(last))
 
-    def _in_memory(self, state: Any, place: Place) -> Any:
-        kernel, plan = self.kernel, self.kernel.plan
-        if plan.positions == 1:
-            return state
-        scratch = [kernel.arg("exchange", i) for i in range(len(kernel.states)) if plan.global_states]
-        extents = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
-        attributes = {"method": plan.cta, **extents, "ordered": plan.walk == "blocked"}
-        operands = [place.position, place.slot, state, *scratch]
-        return kernel.stage("fold.cta_reduce", [state.type], operands, attributes).results[0]
+
+def _in_memory(kernel: Kernel, state: Any, place: Place) -> Any:
+    plan = kernel.plan
+    if plan.positions == 1:
+        return state
+    scratch = [kernel.arg("exchange", i) for i in range(len(kernel.states)) if plan.global_states]
+    extents = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
+    attributes = {"method": plan.cta, **extents, "ordered": plan.walk == "blocked"}
+    operands = [place.position, place.slot, state, *scratch]
+    return kernel.stage("fold.cta_reduce", [state.type], operands, attributes).results[0]
 
 
 def _lanes(plan: Plan) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...compiler.ir.mlir import arith
-from .kernel import Kernel, load_attributes
-from .meeting import Meeting
+from .kernel import load_attributes
+from .meeting import meet_in_cta
 from .place import Place, Tile
-from .span import Span, reduce_span
+from .span import reduce_span, span_of
 
 
 class Partials(Protocol):
@@ -27,35 +27,29 @@ class Partials(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowPartials:
-    """Partial states by part, row and column.
+    """Partial states by part, row and column, of the results of a CTA."""
 
-    Attributes:
-        kernel: the kernel.
-        tile: the results of the CTA.
-    """
-
-    kernel: Kernel
     tile: Tile
 
     def cell(self, place: Place, _parts: Any, /) -> tuple[Any, Any]:
         row, pitch = self.tile.row, self._pitch()
-        if not self.kernel.facts.by_row:
+        if not self.tile.kernel.facts.by_row:
             return place.kept, pitch
         return arith.addi(arith.muli(row.number, pitch), place.kept), arith.muli(row.count(), pitch)
 
     def leaves(self, place: Place) -> Any:
         """Whether the thread leaves a state: also of results beyond the row, as the last vector of a row has."""
         found = place.owner
-        if place.plan != self.kernel.plan and self.kernel.facts.bounded:
-            within = self.kernel.less(place.kept, self._pitch())
-            found = arith.andi(within, self.kernel.is_first(place.position))
+        if place.plan != self.tile.kernel.plan and self.tile.kernel.facts.bounded:
+            within = self.tile.kernel.less(place.kept, self._pitch())
+            found = arith.andi(within, self.tile.kernel.is_first(place.position))
         return found if place.inside is None else arith.andi(found, place.inside)
 
     def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
-        kernel, plan = self.kernel, self.kernel.plan.second
+        kernel, plan = self.tile.kernel, self.tile.kernel.plan.second
         if place.plan != kernel.plan:
             place = self.tile.place(plan)
-        span = Span.of(kernel, place, kernel.number(0), parts, parts, 1)
+        span = span_of(kernel, place, kernel.number(0), parts, parts, 1)
         cell, pitch = self.cell(place, parts)
         attributes = load_attributes(1, 1, "kept", "coherent")
 
@@ -67,11 +61,11 @@ class RowPartials:
             ]  # fmt: skip
 
         state = reduce_span(kernel, place.plan, span, plan.unroll, plan.vector_kept, read)
-        return Meeting(kernel, self.tile).in_cta(state, place)
+        return meet_in_cta(self.tile, state, place)
 
     def _pitch(self) -> Any:
         """The states of a row in a part: whole vectors, also where the last one reaches beyond the row."""
-        kernel, width, columns = self.kernel, self.kernel.plan.second.vector_kept, self.tile.row.columns
+        kernel, width, columns = self.tile.kernel, self.tile.kernel.plan.second.vector_kept, self.tile.row.columns
         if not kernel.facts.bounded:
             return columns
         return arith.andi(arith.addi(columns, kernel.number(width - 1)), kernel.number(-width))

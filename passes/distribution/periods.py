@@ -36,7 +36,7 @@ def period_place(kernel: Kernel) -> tuple[Tile, Place]:
     in_range, owner = kernel.less(slot, period), kernel.less(thread, columns)
     starts = tuple(kernel.arg("input", i) for i in range(len(kernel.inputs)))
     place = Place(plan, None, None, thread, slot, kept, in_range, owner, first)
-    return Tile(Row(kernel, columns, None, (), starts), first, period), place
+    return Tile(kernel, Row(kernel, columns, None, (), starts), first, period), place
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class PeriodWalk(Walk):
             chunk = arith.muli(kernel.arg("chunk"), columns)
             first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
             limit = arith.minsi(arith.addi(first, chunk), limit)
-        return cls(kernel, tile, place, kernel.arg("count"), PeriodPartials(kernel, tile), first, limit)
+        return cls(kernel, tile, place, kernel.arg("count"), PeriodPartials(tile), first, limit)
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
@@ -70,8 +70,8 @@ class PeriodWalk(Walk):
         operands = [kernel.arg("input", 0), self.tile.first, *_layout(kernel, 0)]
         lead = kernel.make("fold.lead", kernel.index, operands, attributes, 1)
         read = self._reader().sources
-        state = _round(kernel, self.tile, place, self.first, self.limit, lead, plan.unroll, read)
-        return state, _written(kernel, self.tile, place) if plan.finish == "cta" else place
+        state = _round(self.tile, place, self.first, self.limit, lead, plan.unroll, read)
+        return state, _written(self.tile, place) if plan.finish == "cta" else place
 
     def _reader(self) -> Reader:
         """The reader of the rows of a tile, as of one row: its elements have the numbers of their rows."""
@@ -93,7 +93,6 @@ class PeriodWalk(Walk):
 class PeriodPartials:
     """Partial states by tile, part and column."""
 
-    kernel: Kernel
     tile: Tile
 
     def cell(self, place: Place, parts: Any, /) -> tuple[Any, Any]:
@@ -103,7 +102,7 @@ class PeriodPartials:
         return place.owner
 
     def second_round(self, place: Place, parts: Any) -> tuple[Any, Place]:
-        kernel, plan, states = self.kernel, self.kernel.plan, self.kernel.states
+        kernel, plan, states = self.tile.kernel, self.tile.kernel.plan, self.tile.kernel.states
         one, zero = kernel.number(1), kernel.number(0)
         start = arith.muli(parts, self.tile.first)
         lead = arith.andi(start, kernel.number(plan.vector - 1))
@@ -119,13 +118,13 @@ class PeriodPartials:
         words = plan.vector * sum(-(-bytes_of(t) // 4) for t in states)
         unroll = max(1, min(plan.second.unroll, WORDS // words))
         limit = arith.muli(parts, self.tile.row.columns)
-        state = _round(kernel, self.tile, place, zero, limit, lead, unroll, read)
-        return state, _written(kernel, self.tile, place)
+        state = _round(self.tile, place, zero, limit, lead, unroll, read)
+        return state, _written(self.tile, place)
 
 
-def _round(kernel: Kernel, tile: Tile, place: Place, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:
+def _round(tile: Tile, place: Place, first: Any, limit: Any, lead: Any, unroll: int, read: Any) -> Any:
     """Reduces the elements in [first, limit) of a row that begins ``lead`` elements past a boundary."""
-    plan = kernel.plan
+    kernel, plan = tile.kernel, tile.kernel.plan
     begin = arith.addi(arith.subi(first, lead), place.slot)
     end = arith.select(place.in_range, limit, arith.subi(first, kernel.number(plan.vector)))
     own = reduce_span(kernel, plan, Span(begin, end, first, 1, tile.width), unroll, plan.vector, read)
@@ -134,8 +133,9 @@ def _round(kernel: Kernel, tile: Tile, place: Place, first: Any, limit: Any, lea
     return kernel.stage("fold.period_reduce", types, operands, {"threads": plan.threads}).results[0]
 
 
-def _written(kernel: Kernel, tile: Tile, place: Place) -> Place:
+def _written(tile: Tile, place: Place) -> Place:
     """The place of a thread that owns no column of a gap."""
+    kernel = tile.kernel
     if not kernel.facts.gapped:
         return place
     with kernel.function.location:

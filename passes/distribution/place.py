@@ -103,27 +103,26 @@ class Tile:
     """The results of a CTA.
 
     Attributes:
-        row: the row that they are in.
+        kernel, row: the kernel, and the row that the results are in.
         first: the first of them.
         width: how many there are, where they may be fewer than the CTA's slots; else None.
     """
 
+    kernel: Kernel
     row: Row
     first: Any
     width: Any = None
 
     def place(self, plan: Plan) -> Place:
         """A thread's place by ``plan``."""
-        kernel = self.row.kernel
-        return self.place_at(Digits.of(kernel, plan))
+        return self.place_at(Digits.of(self.kernel, plan))
 
     def place_at(self, digits: Digits) -> Place:
         """The place of a thread with these digits."""
-        kernel = self.row.kernel
-        found = Place.of(kernel, digits, arith.addi(self.first, digits.slot), self.row.columns)
+        found = Place.of(self.kernel, digits, arith.addi(self.first, digits.slot), self.row.columns)
         if self.width is None:
             return found
-        inside = kernel.less(found.slot, self.width)
+        inside = self.kernel.less(found.slot, self.width)
         in_range, owner = arith.andi(found.in_range, inside), arith.andi(found.owner, inside)
         return replace(found, in_range=in_range, owner=owner, inside=inside)
 
@@ -143,7 +142,7 @@ def first_place(kernel: Kernel) -> tuple[Tile, Place]:
     row, number = row_of_cta(kernel)
     first = kernel.scaled(number, plan.slots)
     name(tile=number, first_kept=first)
-    tile = Tile(row, first)
+    tile = Tile(kernel, row, first)
     place = tile.place_at(digits)
     if plan.cluster == 1:
         return tile, place

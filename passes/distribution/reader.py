@@ -39,9 +39,8 @@ class Numbering(NamedTuple):
     """The caller's numbers of the elements.
 
     Attributes:
-        number: the number of the element at a place of the walk, among those of the result.
-        layout: sizes and strides by which the caller's number follows from that.
-        attributes: of the ``fold.position``.
+        number: gives the number of the element ``r`` of a walk among those of the result.
+        layout, attributes: of the ``fold.position``, which makes the caller's number of that.
     """
 
     number: Callable[[Any], Any]
@@ -54,10 +53,9 @@ class Reader:
     """Elementwise code as fragments.
 
     Attributes:
-        kernel: the kernel.
-        count: how many elements the thread's result has.
-        accesses: how each input is read; none for the code after the reduction, which reads no input.
-        numbering: the numbers of the elements; likewise.
+        kernel, count: the kernel, and how many elements the thread's result has.
+        accesses, numbering: how each input is read, and the numbers of the elements; code after the reduction, which
+            asks for neither, has none.
     """
 
     kernel: Kernel
@@ -71,13 +69,9 @@ class Reader:
         return [self.fragment(v, self.kernel.plan.vector, memo, r) for v in self.kernel.sources]
 
     def fragment(self, tensor: Any, width: int, memo: dict[Any, Any], r: Any = None) -> Any:
-        """The fragment of ``width`` elements of a tensor, or a scalar.
+        """The fragment of ``width`` elements of a tensor, of the access at ``r``; or a scalar of the program.
 
-        Args:
-            tensor: a value of the kernel.
-            width: elements of a fragment.
-            memo: the fragments that there are; those that are made at the insertion point are added.
-            r: the first element of the access.
+        What ``memo`` does not have is made at the insertion point, and added to it.
         """
         for v in postorder([tensor], _operands, memo):
             if isinstance(v, ir.BlockArgument):
@@ -135,11 +129,7 @@ def numbering(kernel: Kernel, number: Callable[[Any], Any]) -> Numbering:
 def access(row: Row, place: Place, operand: int, copy: Sequence[Any] = ()) -> Access:
     """How a thread reads an input along the reduced axis.
 
-    Args:
-        row: the row of its results.
-        place: its place.
-        operand: the number of the input.
-        copy: the copy of the input in shared memory and where in it the thread's elements begin, if there is one.
+    ``copy`` is the input's copy in shared memory and where in it the thread's elements begin, if there is one.
     """
     kernel, facts = row.kernel, row.kernel.facts
     kind, kept, reduced = facts.access[operand], row.kept_dims, range(facts.reduced_rank)

@@ -15,11 +15,11 @@ from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.launch import PIECE
 from .kernel import Kernel, load_attributes
-from .meeting import Meeting
+from .meeting import meet_in_cta
 from .partials import RowPartials
 from .place import Place, Tile
 from .reader import Access, Reader, extent, numbering, sizes
-from .span import Span, reduce_span
+from .span import Span, end_in_range, reduce_span
 from .walk import Walk
 
 
@@ -53,9 +53,7 @@ class RunWalk(Walk):
             chunk = kernel.arg("chunk")
             first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
             limit = arith.minsi(arith.addi(first, chunk), count)
-        return cls(
-            kernel, tile, place, kernel.arg("count"), RowPartials(kernel, tile), extents, runs, cut, first, limit
-        )
+        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, first, limit)
 
     def first_round(self) -> tuple[Any, Place]:
         """Reduces the CTA's pieces: warp w takes the pieces w, w + warps, and so on."""
@@ -68,7 +66,7 @@ class RunWalk(Walk):
             run, first, end = self._piece(loop.induction_variable)
             own = unpack(self._of_piece(self._reader(run, extents), first, end))
             scf.YieldOp(met(kernel.combine, list(loop.inner_iter_args), own))
-        return Meeting(kernel, self.tile).in_cta(pack(list(loop.results)), self.place)
+        return meet_in_cta(self.tile, pack(list(loop.results)), self.place)
 
     def _piece(self, number: Any) -> tuple[Any, Any, Any]:
         """The run that a piece is of, and the elements of that run that are the piece's: the first, and the end."""
@@ -84,7 +82,7 @@ class RunWalk(Walk):
         """What the thread's elements of a piece combine to."""
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
         begin = arith.addi(first, kernel.scaled(place.lane, plan.vector))
-        span = Span(begin, Span.none_outside(kernel, place, first, end, plan.vector), first, plan.step)
+        span = Span(begin, end_in_range(kernel, place, first, end, plan.vector), first, plan.step)
         return reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
 
     def _reader(self, run: Any, extents: dict[int, Any]) -> Reader:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import state_type
@@ -15,15 +14,14 @@ from .kernel import Kernel
 from .place import Place
 
 
-@dataclass(frozen=True, eq=False)
-class Span:
+class Span(NamedTuple):
     """The accesses of a thread.
 
     Attributes:
         begin, end: the element that the first access begins with, and one that no access begins with or behind.
         first: the first element that counts: those before it, and from ``end`` on, count as the identity.
-        step: elements from one access to the next one; along a period a multiple of it, and 1.
-        period: the elements of a period, which are the distance between accesses there; else None.
+        step: elements from one access to the next one; of a period, from one period to the next.
+        period: the elements of a period, where the walk is by periods; else None.
     """
 
     begin: Any
@@ -32,39 +30,33 @@ class Span:
     step: int
     period: Any = None
 
-    @classmethod
-    def of(cls, kernel: Kernel, place: Place, first: Any, end: Any, length: Any, vector: int) -> Span:
-        """The accesses, of ``vector`` elements, by which a thread shares the elements in [first, end) with others.
 
-        They are those of the plan of its place; a blocked walk cuts ``length`` elements into as many pieces as there
-        are threads. A thread whose results are out of range has none.
-        """
-        plan = place.plan
-        if plan.walk != "blocked":
-            begin, step = arith.addi(first, kernel.scaled(place.position, vector)), plan.positions * vector
-        else:
-            piece = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
-            begin, step = arith.addi(first, arith.muli(place.position, piece)), 1
-            end = arith.minsi(end, arith.addi(begin, piece))
-        return cls(begin, cls.none_outside(kernel, place, first, end, vector), first, step)
+def span_of(kernel: Kernel, place: Place, first: Any, end: Any, length: Any, vector: int) -> Span:
+    """The accesses, of ``vector`` elements, by which a thread shares the elements in [first, end) with others.
 
-    @staticmethod
-    def none_outside(kernel: Kernel, place: Place, first: Any, end: Any, vector: int) -> Any:
-        """``end`` for a thread in range; else an element that no access begins before, even a vector early."""
-        nothing = arith.subi(first, kernel.number(vector)) if vector > 1 else first
-        return arith.select(place.in_range, end, nothing)
+    They are those of the plan of its place; a blocked walk cuts ``length`` elements into as many pieces as there are
+    threads.
+    """
+    plan = place.plan
+    if plan.walk != "blocked":
+        begin, step = arith.addi(first, kernel.scaled(place.position, vector)), plan.positions * vector
+    else:
+        piece = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
+        begin, step = arith.addi(first, arith.muli(place.position, piece)), 1
+        end = arith.minsi(end, arith.addi(begin, piece))
+    return Span(begin, end_in_range(kernel, place, first, end, vector), first, step)
+
+
+def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int) -> Any:
+    """``end`` for a thread in range; else an element that no access begins before, not even one a vector early."""
+    nothing = arith.subi(first, kernel.number(vector)) if vector > 1 else first
+    return arith.select(place.in_range, end, nothing)
 
 
 def reduce_span(kernel: Kernel, plan: Plan, span: Span, unroll: int, width: int, read: Callable[[Any], Any]) -> Any:
     """The stage of the thread: what its elements combine to; along a period, for each element of an access.
 
-    Args:
-        kernel: the kernel.
-        plan: the plan by which the threads are arranged.
-        span: the thread's accesses.
-        unroll: accesses in flight.
-        width: elements of an access.
-        read: gives the fragments at an element.
+    Threads are arranged by ``plan``; ``unroll`` accesses of ``width`` elements, which ``read`` makes, are in flight.
     """
     named(span.begin, "begin")
     named(span.end, "end")

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from ...compiler.ir.mlir import arith, gpu
 from .kernel import Kernel, load_attributes
-from .meeting import Meeting
+from .meeting import meet_in_cluster, meet_in_cta
 from .partials import Partials, RowPartials
 from .place import Place, Tile, name
 from .reader import Reader, access, numbering
-from .span import Span, reduce_span
+from .span import reduce_span, span_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +106,15 @@ class ElementWalk(Walk):
         ragged = kernel.facts.ragged
         chunk, count = ragged_row(kernel, place) if ragged else (chunk_of(kernel), kernel.arg("count"))
         copies = copies or [()] * len(kernel.inputs)
-        return cls(kernel, tile, place, count, RowPartials(kernel, tile), chunk, copies)
+        return cls(kernel, tile, place, count, RowPartials(tile), chunk, copies)
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, chunk, place = self.kernel, self.kernel.plan, self.chunk, self.place
-        span = Span.of(kernel, place, chunk.first, chunk.limit, chunk.length, plan.vector_reduced)
+        span = span_of(kernel, place, chunk.first, chunk.limit, chunk.length, plan.vector_reduced)
         numbers = numbering(kernel, lambda r: r if chunk.origin is None else arith.subi(r, chunk.origin))
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)
         state = reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
-        meeting = Meeting(kernel, self.tile)
-        return meeting.in_cta(state, place) if plan.cluster == 1 else (meeting.in_cluster(state, place), place)
+        if plan.cluster > 1:
+            return meet_in_cluster(self.tile, state, place), place
+        return meet_in_cta(self.tile, state, place)
