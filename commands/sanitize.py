@@ -8,7 +8,7 @@ from typing import Any
 
 from ..compiler.errors import WarpfoldError
 from ..runtime.emulator.sanitizer import Finding, Sanitizer, grouped
-from ..runtime.emulator.sanitizer.located import of_error
+from ..runtime.emulator.sanitizer.launch_errors import of_error
 from . import screen
 from .requests.request import Request
 from .watched import Work, watch
@@ -28,7 +28,7 @@ def sanitize(work: Work, *, json: bool) -> bool:
         except WarpfoldError as e:
             if not tool.launches:
                 raise
-            of_error(tool.findings, e, tool.places.launch.memory)
+            of_error(tool.findings, e, tool.symbols.launch.memory)
     found = grouped(tool.findings)
     if json:
         screen.show(screen.as_json(_facts(title, found, tool)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .instructions.isa import SUPPORTED
+from .instructions.table import SUPPORTED
 from .machine.launch import LaunchStats, launch, parse
 from .machine.memory import Memory
 from .ptx.module import Module

@@ -29,8 +29,8 @@ from ...compiler.errors import Location
 from . import traffic
 from .instructions.op import broadcast
 from .machine.address_map import RANK_SHIFT
-from .machine.lanes import WARP, Lanes
 from .machine.program import EXIT
+from .machine.threads import WARP, Threads
 from .ptx.types import Array, Instruction, is_float
 from .tool import Tool, Touch
 
@@ -214,7 +214,7 @@ class Profiler(Tool):
         """Starts from nothing."""
         self._ran, self._branched, self._memory, self._shared = {}, {}, {}, {}
 
-    def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+    def step(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
         """Notes how many warps and threads run the block: what it holds is the same each time."""
         counts = self._ran.get(block)
         if counts is None:
@@ -222,7 +222,7 @@ class Profiler(Tool):
         counts[0] += lanes.warps.size
         counts[1] += lanes.n
 
-    def branch(self, machine: Machine, block: Block, lanes: Lanes, mask: Array | None) -> None:  # noqa: ARG002
+    def branch(self, machine: Machine, block: Block, lanes: Threads, mask: Array | None) -> None:  # noqa: ARG002
         """Counts the warps whose threads part."""
         if mask is None:
             return  # a jump that nobody chooses is no branch target of Nsight Compute's either

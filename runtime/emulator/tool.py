@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...compiler.lazy import lazy
-from .machine.lanes import Lanes
+from .machine.threads import Threads
 from .ptx.types import Array, Instruction
 
 if TYPE_CHECKING:
+    from .machine.address_resolution import Access, Piece
     from .machine.launch import Launch
     from .machine.machine import Machine
     from .machine.program import Block
-    from .machine.spaces import Access, Piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Touch:
 
     machine: Machine
     access: Access
-    lanes: Lanes
+    lanes: Threads
     chosen: Array | None
     addresses: Array
     pieces: list[Piece]
@@ -60,7 +60,7 @@ class Tool:
     def batch(self, machine: Machine) -> None:
         """A batch of CTAs begins."""
 
-    def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def step(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """``lanes`` run ``block`` next."""
 
     def touch(self, touch: Touch) -> None:
@@ -72,31 +72,31 @@ class Tool:
     def issue(self, touch: Touch) -> None:
         """Threads ask for copies that may write from now on; ``touch`` comes when they arrive."""
 
-    def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:
+    def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:
         """Threads pass a fence; ``mask`` says which of ``lanes`` (None: all)."""
 
-    def branch(self, machine: Machine, block: Block, lanes: Lanes, mask: Array | None) -> None:
+    def branch(self, machine: Machine, block: Block, lanes: Threads, mask: Array | None) -> None:
         """Threads branch: those where ``mask`` is true jump (None: all)."""
 
-    def gathered(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """The threads that a warp-wide instruction (the first of ``block``) waited for are there."""
 
-    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:
+    def shuffle(self, machine: Machine, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:
         """A shuffle reads: the source lane of each lane and whether it is in range; shapes broadcast to (warps, 32)."""
 
-    def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
+    def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
         """Threads arrive at CTA barrier ``number``."""
 
-    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
+    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
         """CTA barrier ``number`` is complete in ``ctas``; ``sets`` waited and go on."""
 
-    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Threads arrive at the barrier of their cluster."""
 
-    def cluster_release(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def cluster_release(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Threads that waited for the barrier of their cluster go on."""
 
-    def exit(self, machine: Machine, lanes: Lanes) -> None:
+    def exit(self, machine: Machine, lanes: Threads) -> None:
         """Threads end."""
 
     def finish(self, launch: Launch) -> None:
@@ -106,15 +106,15 @@ class Tool:
 _EVENTS = tuple(name for name in vars(Tool) if not name.startswith("_"))
 
 
-def both(first: Tool, second: Tool) -> Tool:
+def in_turn(first: Tool, second: Tool) -> Tool:
     """A tool that passes every event to ``first``, then to ``second``."""
     made = Tool()
     for name in _EVENTS:
-        setattr(made, name, _in_turn(getattr(first, name), getattr(second, name)))
+        setattr(made, name, _one_after_another(getattr(first, name), getattr(second, name)))
     return made
 
 
-def _in_turn(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
+def _one_after_another(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
     def event(*facts: object) -> None:
         first(*facts)
         second(*facts)
@@ -122,6 +122,6 @@ def _in_turn(first: Callable[..., None], second: Callable[..., None]) -> Callabl
     return event
 
 
-def numbers(lanes: Lanes, mask: Array | None) -> Array:
+def numbers(lanes: Threads, mask: Array | None) -> Array:
     """The thread numbers of ``lanes`` where ``mask`` is true."""
     return lanes.numbers if mask is None else lanes.numbers[np.broadcast_to(mask, (lanes.n,))]

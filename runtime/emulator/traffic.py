@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .machine.lanes import WARP
+from .machine.threads import WARP
 from .ptx.types import Array
 
 SECTOR = 32

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.copies import Copies, engine, positions
-from ..machine.lanes import Lanes
-from ..machine.spaces import Access
+from ..machine.address_resolution import Access
+from ..machine.copy_engine import Copies, engine, positions
+from ..machine.gather_scatter import gather
+from ..machine.threads import Threads
 from ..ptx.types import Array, Imm, Mem, Operand, Reg
-from .access import memory_operand, unit_of
+from .load_store import memory_operand, unit_of
 from .mbarrier import after_copies, complete_later
 from .op import Builder, Form, Op, broadcast
-from .transfer import gather
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine
@@ -33,7 +33,9 @@ class _Single:
     def __init__(self, source: Access, target: Access) -> None:
         self.source, self.target = source, target
 
-    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, to: Array, at: Array, *count: Array) -> None:
+    def __call__(
+        self, machine: Machine, lanes: Threads, mask: Array | None, to: Array, at: Array, *count: Array
+    ) -> None:
         chosen = positions(lanes, mask)
         if not chosen.size:
             return
@@ -45,7 +47,7 @@ class _Single:
         raw = self._read(machine, lanes, chosen, at, wanted)
         engine(machine).single.issue(self.target, lanes.numbers[chosen], to, raw)
 
-    def _read(self, machine: Machine, lanes: Lanes, chosen: Array, at: Array, wanted: Array) -> Array:
+    def _read(self, machine: Machine, lanes: Threads, chosen: Array, at: Array, wanted: Array) -> Array:
         source, size = self.source, self.source.size
         if int(wanted.max()) > size:
             k = int(np.argmax(wanted))
@@ -116,7 +118,7 @@ def _copy(form: Form) -> Op:
 
 
 def _commit(which: str) -> Op:
-    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
+    def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         copies: Copies = getattr(engine(machine), which)
         copies.groups[lanes.numbers[positions(lanes, mask)]] += 1
 
@@ -130,7 +132,7 @@ def _wait(which: str, keep: Operand, form: Form) -> Op:
     if not 0 <= groups < 1 << 31:
         raise form.fail(f"expected a number of groups from 0 to {(1 << 31) - 1}, got {groups}")
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
+    def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         copies: Copies = getattr(engine(machine), which)
         copies.wait(lanes.numbers[positions(lanes, mask)], groups)
 
@@ -140,7 +142,7 @@ def _wait(which: str, keep: Operand, form: Form) -> Op:
 def _wait_all() -> Op:
     """Closes the open group and waits for every one."""
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
+    def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         copies, threads = engine(machine).single, lanes.numbers[positions(lanes, mask)]
         copies.groups[threads] += 1
         copies.wait(threads, 0)
@@ -183,11 +185,11 @@ class _Bulk:
     def __init__(self, source: Access, target: Access, barrier: Mem | None) -> None:
         self.source, self.target, self.barrier = source, target, barrier
 
-    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, *values: Array) -> None:
+    def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, *values: Array) -> None:
         for k in positions(lanes, mask):
             self._one(machine, lanes, int(k), *(int(broadcast(v, lanes.n)[k]) for v in values))
 
-    def _one(self, machine: Machine, lanes: Lanes, k: int, to: int, at: int, count: int, barrier: int = 0) -> None:
+    def _one(self, machine: Machine, lanes: Threads, k: int, to: int, at: int, count: int, barrier: int = 0) -> None:
         ins, thread = self.source.ins, int(lanes.numbers[k])
         if count % _UNIT:
             problem = f"expected a multiple of {_UNIT} bytes to copy, got {count}"

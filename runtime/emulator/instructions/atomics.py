@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..machine.lanes import Lanes
-from ..machine.spaces import Access, locate
+from ..machine.address_resolution import Access, locate
+from ..machine.threads import Threads
 from ..numerics.floats import arithmetic, extreme, with_flush
 from ..ptx.types import DTYPE, Array, Operand, Sink, Vec, nbytes
-from .access import drop_hints, memory_operand, space_of, unit_of
 from .floating import element, lift
+from .load_store import drop_hints, memory_operand, space_of, unit_of
 from .op import Builder, Form, Op, broadcast
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class _Update:
     def __init__(self, access: Access, name: str, type_: str) -> None:
         self.access, self.name, self.type = access, name, type_
 
-    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Any:
+    def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, addresses: Array, *values: Array) -> Any:
         n = lanes.n
         chosen = None if mask is None else np.flatnonzero(broadcast(mask, n))
         dtype = DTYPE[self.type]
@@ -153,7 +153,7 @@ class _VectorUpdate:
         self.access, self.name, self.type, self.vector = access, name, type_, vector
         self.combine = _combine(name, type_, "global")
 
-    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Any:
+    def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, addresses: Array, *values: Array) -> Any:
         chosen = np.arange(lanes.n) if mask is None else np.flatnonzero(broadcast(mask, lanes.n))
         dtype = DTYPE[self.type]
         result = np.zeros((self.vector, lanes.n), dtype)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.lanes import Lanes
+from ..machine.threads import Threads
 from ..ptx.types import Args, Array, Label, Operand
 from .op import Builder, Form, Op
 
@@ -52,7 +52,7 @@ def _fence(form: Form) -> Op:
     """Fences order nothing in a machine that runs in order; a tool is told of them."""
     ins = form.ins
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None) -> None:
+    def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         if machine.launch.tool is not None:
             machine.launch.tool.fence(machine, ins, lanes, mask)
 
@@ -92,7 +92,7 @@ def _bar_red(form: Form) -> list[Op]:
     )
     detail = ("red", "count") if count else ("red",)
 
-    def result(machine: Machine, lanes: Lanes, _mask: Array | None) -> Array:
+    def result(machine: Machine, lanes: Threads, _mask: Array | None) -> Array:
         popc, voters = machine.barriers.popc[lanes.numbers], machine.barriers.voters[lanes.numbers]
         answers = {"popc": popc.astype(np.uint32), "and": popc == voters, "or": popc > 0}
         result: Array = answers[name]

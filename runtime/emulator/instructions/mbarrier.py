@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.copies import engine, positions
-from ..machine.lanes import Lanes
-from ..machine.spaces import Access, locate
+from ..machine.address_resolution import Access, locate
+from ..machine.copy_engine import engine, positions
+from ..machine.threads import Threads
 from ..ptx.types import Array, Instruction, Operand, Sink
-from .access import SCOPES, shared_access, unit_of
+from .load_store import SCOPES, shared_access, unit_of
 from .op import Builder, Form, Op, broadcast
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ Step = Callable[..., int]
 
 
 def _change(
-    access: Access, machine: Machine, lanes: Lanes, chosen: Array, addresses: Array, step: Step, *values: Array
+    access: Access, machine: Machine, lanes: Threads, chosen: Array, addresses: Array, step: Step, *values: Array
 ) -> Array:
     """Applies ``step`` to the barriers of the chosen threads, one thread after another; the words before."""
     found = np.zeros(chosen.size, np.uint64)
@@ -101,7 +101,7 @@ def _change(
     return found
 
 
-def _places(access: Access, machine: Machine, lanes: Lanes, chosen: Array, addresses: Array) -> Array:
+def _places(access: Access, machine: Machine, lanes: Threads, chosen: Array, addresses: Array) -> Array:
     """Where in shared memory the barriers of the chosen threads lie, in units of 8 bytes."""
     out = np.zeros(chosen.size, np.int64)
     for _, index, where, _ in locate(access, machine, lanes, chosen, addresses):
@@ -121,7 +121,7 @@ class _Update:
     def __init__(self, access: Access, step: Step) -> None:
         self.access, self.step = access, step
 
-    def __call__(self, machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, *values: Array) -> Array:
+    def __call__(self, machine: Machine, lanes: Threads, mask: Array | None, addresses: Array, *values: Array) -> Array:
         chosen = positions(lanes, mask)
         out = np.zeros(lanes.n, np.uint64)
         addresses, *rest = (broadcast(v, lanes.n)[chosen] for v in (addresses, *values))
@@ -202,7 +202,7 @@ def _wait(form: Form, hinted: bool) -> Op:
     access, base = shared_access(form, target, _SIZE, "read")
     form.operands(len(form.ins.operands))
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array, phase: Array) -> Array:
+    def run(machine: Machine, lanes: Threads, mask: Array | None, addresses: Array, phase: Array) -> Array:
         chosen = positions(lanes, mask)
         out = np.zeros(lanes.n, bool)
         if not chosen.size:
@@ -224,11 +224,11 @@ def _pending_count(form: Form) -> Op:
 
 
 def complete_later(
-    machine: Machine, lanes: Lanes, k: int, ins: Instruction, address: int, count: int, arrive: Callable[[], None]
+    machine: Machine, lanes: Threads, k: int, ins: Instruction, address: int, count: int, arrive: Callable[[], None]
 ) -> None:
     """When somebody looks at the barrier at ``address``, ``arrive`` is called and ``count`` bytes have come."""
     access = Access(ins, "shared", 0, _SIZE, unit_of(_SIZE), "updated")
-    own = Lanes(lanes.numbers[k : k + 1], machine.total, machine.per_cta)
+    own = Threads(lanes.numbers[k : k + 1], machine.total, machine.per_cta)
     one, where = np.zeros(1, np.int64), np.array([address])
 
     def action() -> None:
@@ -248,7 +248,7 @@ def after_copies(form: Form) -> Op:
     access, base = shared_access(form, target, _SIZE, "updated")
     form.operands(1)
 
-    def run(machine: Machine, lanes: Lanes, mask: Array | None, addresses: Array) -> None:
+    def run(machine: Machine, lanes: Threads, mask: Array | None, addresses: Array) -> None:
         chosen = positions(lanes, mask)
         if not chosen.size:
             return
@@ -272,7 +272,7 @@ def _one_more(word: int) -> int:
 def _arrival(access: Access, machine: Machine, threads: Array, addresses: Array) -> Callable[[], None]:
     """The copies that ``threads`` have asked for so far arrive, then the threads do."""
     copies = engine(machine).single
-    last, own = copies.made, Lanes(threads, machine.total, machine.per_cta)
+    last, own = copies.made, Threads(threads, machine.total, machine.per_cta)
     every = np.arange(threads.size)
 
     def action() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..machine.lanes import WARP, Lanes
+from ..machine.threads import WARP, Threads
 from ..numerics.floats import extreme
 from ..ptx.types import DTYPE, Array, Operand, Pair, Sink, is_float
 from .op import Builder, Form, Op
@@ -23,7 +23,7 @@ _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 Run = Callable[..., Any]
 
 
-def _members(form: Form, lanes: Lanes, machine: Machine, members: Array) -> Array:
+def _members(form: Form, lanes: Threads, machine: Machine, members: Array) -> Array:
     """(warps, 32) uint32: the membermask of each lane, which every running lane must be in."""
     rows = lanes.rows(members)
     inside = (rows & _BIT) != 0
@@ -65,7 +65,7 @@ def _shfl(form: Form) -> Op:
     d, a, b, c, member = form.operands(5)
     first, second = (d.first, d.second) if isinstance(d, Pair) else (d, Sink())
 
-    def run(machine: Machine, lanes: Lanes, _mask: Array | None, x: Array, b: Array, c: Array, m: Array) -> Any:
+    def run(machine: Machine, lanes: Threads, _mask: Array | None, x: Array, b: Array, c: Array, m: Array) -> Any:
         if not (m.size == 1 and m[0] == 0xFFFFFFFF):
             _members(form, lanes, machine, m)
         rows = lanes.rows(x)
@@ -84,7 +84,7 @@ def _shfl(form: Form) -> Op:
     return Op(reads, ((first, "b32"), (second, "pred")), run, effect=True, member=member)
 
 
-def _groups(lanes: Lanes, members: Array) -> Array | None:
+def _groups(lanes: Threads, members: Array) -> Array | None:
     """Which lanes each lane combines with, (warps, 32, 32); None when that is all 32 of its warp."""
     if lanes.whole and (members == np.uint32(0xFFFFFFFF)).all():
         return None
@@ -98,7 +98,7 @@ def _vote(form: Form) -> Op:
     mode = form.pick("ballot") if type_ == "b32" else form.pick("all", "any", "uni")
     d, p, member = form.operands(3)
 
-    def run(machine: Machine, lanes: Lanes, _mask: Array | None, p: Array, m: Array) -> Array:
+    def run(machine: Machine, lanes: Threads, _mask: Array | None, p: Array, m: Array) -> Array:
         members = _members(form, lanes, machine, m)
         bits = (lanes.rows(p) * _BIT).sum(axis=1, dtype=np.uint32)
         bits = np.broadcast_to(bits[:, None], members.shape) & members
@@ -127,7 +127,7 @@ def _redux(form: Form) -> Op:
     d, a, member = form.operands(3)
     reduce = _float_redux(name, nan, absolute) if is_float(type_) else _integer_redux(name, DTYPE[type_])
 
-    def run(machine: Machine, lanes: Lanes, _mask: Array | None, x: Array, m: Array) -> Array:
+    def run(machine: Machine, lanes: Threads, _mask: Array | None, x: Array, m: Array) -> Array:
         members = _members(form, lanes, machine, m)
         rows = lanes.rows(x)
         return lanes.flat(np.ascontiguousarray(np.broadcast_to(reduce(rows, _groups(lanes, members)), rows.shape)))
@@ -179,7 +179,7 @@ def _match(form: Form) -> Op:
     if mode == "any" and isinstance(d, Pair):
         raise form.fail("expected one destination for .any")
 
-    def run(machine: Machine, lanes: Lanes, _mask: Array | None, x: Array, m: Array) -> Any:
+    def run(machine: Machine, lanes: Threads, _mask: Array | None, x: Array, m: Array) -> Any:
         members = _members(form, lanes, machine, m)
         rows = lanes.rows(x)
         inside = ((members[:, :, None] & _BIT) != 0) & lanes.present[:, None, :]
@@ -201,7 +201,7 @@ def _elect(form: Form) -> Op:
     if not isinstance(d, Pair):
         raise form.fail("expected destinations d|p")
 
-    def run(machine: Machine, lanes: Lanes, _mask: Array | None, m: Array) -> Any:
+    def run(machine: Machine, lanes: Threads, _mask: Array | None, m: Array) -> Any:
         members = _members(form, lanes, machine, m)
         inside = ((members[:, :, None] & _BIT) != 0) & lanes.present[:, None, :]
         leader = inside.argmax(axis=2).astype(np.uint32)
@@ -213,7 +213,7 @@ def _elect(form: Form) -> Op:
 def _activemask(form: Form) -> Op:
     form.type("b32")
 
-    def run(_machine: Machine, lanes: Lanes, mask: Array | None) -> Array:
+    def run(_machine: Machine, lanes: Threads, mask: Array | None) -> Array:
         here = lanes.present if mask is None else lanes.rows(mask)
         bits = (here * _BIT).sum(axis=1, dtype=np.uint32)
         return lanes.flat(np.ascontiguousarray(np.broadcast_to(bits[:, None], here.shape)))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..instructions.op import broadcast
 from ..ptx.types import Array
-from .lanes import WARP, Lanes
 from .program import Block
+from .threads import WARP, Threads
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -31,13 +31,13 @@ class Barriers:
         self.machine = machine
         self.arrived: dict[int, Array] = {}
         self.expected: dict[int, Array] = {}
-        self.held: dict[int, list[tuple[Lanes, Block]]] = {}
+        self.held: dict[int, list[tuple[Threads, Block]]] = {}
         self.here: dict[int, Array] = {}
         self.votes: Array = np.zeros(0, bool)
         self.popc: Array = np.zeros(0, np.int64)
         self.voters: Array = np.zeros(0, np.int64)
 
-    def arrive(self, block: Block, lanes: Lanes, values: Any) -> None:
+    def arrive(self, block: Block, lanes: Threads, values: Any) -> None:
         """Threads reach a barrier instruction; ``values`` are its number, then count and predicate if it has them."""
         op, machine = block.last.op, self.machine
         number, *rest = values
@@ -64,7 +64,7 @@ class Barriers:
             count = broadcast(rest[0], lanes.n)[same] if counted else None
             self._join(int(value), part, block, count)
 
-    def _check(self, block: Block, lanes: Lanes, values: Array, most: int, step: int, expected: str) -> None:
+    def _check(self, block: Block, lanes: Threads, values: Array, most: int, step: int, expected: str) -> None:
         """Raises for a number of a barrier, or of threads, to which the ISA gives no meaning."""
         wrong = (values > most) | (values % step != 0)
         if wrong.any():
@@ -74,7 +74,7 @@ class Barriers:
                 "WF722", block.last.ins, self.machine, int(lanes.numbers[at]), problem=problem
             )
 
-    def _join(self, number: int, lanes: Lanes, block: Block, count: Array | None) -> None:
+    def _join(self, number: int, lanes: Threads, block: Block, count: Array | None) -> None:
         ctas = self.machine.count
         arrived = self.arrived.setdefault(number, np.zeros(ctas, np.int64))
         expected = self.expected.setdefault(number, np.zeros(ctas, np.int64))
@@ -112,8 +112,8 @@ class Barriers:
             done = (arrived + self._absent(number) >= need) & (arrived > 0)
         if not done.any():
             return
-        freed: list[tuple[Lanes, Block]] = []
-        kept: list[tuple[Lanes, Block]] = []
+        freed: list[tuple[Threads, Block]] = []
+        kept: list[tuple[Threads, Block]] = []
         for lanes, block in self.held.get(number, []):
             free = done[lanes.ctas]
             if free.all():
@@ -137,14 +137,14 @@ class Barriers:
         for lanes, block in freed:
             self.machine.go(block.next, lanes)
 
-    def _vote(self, lanes: Lanes, predicate: Array) -> None:
+    def _vote(self, lanes: Threads, predicate: Array) -> None:
         if not self.votes.size:
             total = self.machine.total
             self.votes = np.zeros(total, bool)
             self.popc, self.voters = np.zeros(total, np.int64), np.zeros(total, np.int64)
         self.votes[lanes.numbers] = predicate
 
-    def _tally(self, sets: list[Lanes]) -> None:
+    def _tally(self, sets: list[Threads]) -> None:
         """Counts the true predicates of the threads just released, CTA by CTA."""
         if not sets:
             return

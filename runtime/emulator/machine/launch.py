@@ -22,14 +22,14 @@ from ..ptx.module import Function, Module
 from ..ptx.origins import Origins
 from ..ptx.parser import read_module
 from ..ptx.types import STORAGE, WIDTH, Array, Instruction, Variable
-from ..tool import Tool, both
+from ..tool import Tool, in_turn
 from .address_map import POISON, align_up
-from .late import Late
 from .machine import Machine
 from .memory import Memory
 from .printing import Printed
 from .program import Program
 from .schedule import Lockstep, Schedule, Seeded
+from .store_buffer import StoreBuffer
 
 CTAS_PER_SM = 32
 SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
@@ -100,8 +100,12 @@ class Launch:
         seed: int | None = None,
     ) -> None:
         self.schedule: Schedule = Lockstep() if seed is None else Seeded(seed)
-        self.late = Late(self.schedule.random) if isinstance(self.schedule, Seeded) else None
-        self.tool = both(self.late, tool) if self.late is not None and tool is not None else self.late or tool
+        self.store_buffer = StoreBuffer(self.schedule.random) if isinstance(self.schedule, Seeded) else None
+        self.tool = (
+            in_turn(self.store_buffer, tool)
+            if self.store_buffer is not None and tool is not None
+            else self.store_buffer or tool
+        )
         self.program, self.memory = program.stepwise if self.schedule.stepwise else program, memory
         self.grid, self.block, self.cluster = shape
         self.threads, self.cluster_size = prod(self.block), prod(self.cluster)

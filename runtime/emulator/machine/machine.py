@@ -14,14 +14,14 @@ from ....compiler.lazy import lazy
 from ..ptx.types import Array, Imm, Reg
 from .address_map import POISON, align_up
 from .barriers import Barriers
-from .cluster import ClusterBarrier
-from .lanes import WARP, Lanes, union
-from .loops import loop_of
+from .block_compiler import constant, function_of
+from .cluster_barrier import ClusterBarrier
+from .loop_compiler import loop_of
 from .program import EXIT, Block, Program
 from .registers import Registers
-from .specials import special_register
-from .spin import Spin
-from .writer import constant, function_of
+from .special_registers import special_register
+from .spin_detector import SpinDetector
+from .threads import WARP, Threads, union
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -39,17 +39,17 @@ class Machine:
         self.per_cta = align_up(launch.threads, WARP)
         self.total = count * self.per_cta
         real = np.arange(self.total) % self.per_cta < launch.threads
-        self.start = Lanes(None if real.all() else np.flatnonzero(real), self.total, self.per_cta)
+        self.start = Threads(None if real.all() else np.flatnonzero(real), self.total, self.per_cta)
         self.alive = real
         self.living = self.start.n
         self.registers = Registers(self)
         self.read, self.put = self.registers.read, self.registers.put
-        self.pending: dict[int, list[Lanes]] = {0: [self.start]}
-        self.waiting: dict[int, list[Lanes]] = {}
+        self.pending: dict[int, list[Threads]] = {0: [self.start]}
+        self.waiting: dict[int, list[Threads]] = {}
         self.barriers = Barriers(self)
         self.cluster = ClusterBarrier(self)
         self.views: dict[Any, Array] = {}
-        self.spin = Spin(self)
+        self.spin = SpinDetector(self)
 
     @lazy
     def shared(self) -> Array:
@@ -68,7 +68,7 @@ class Machine:
             found = self.views[space, dtype] = (self.shared if space == "shared" else self.local).view(dtype)
         return found
 
-    def special(self, lanes: Lanes, name: str) -> Array:
+    def special(self, lanes: Threads, name: str) -> Array:
         """A special register's value for ``lanes``."""
         return self.read(lanes, self.program.special(name))
 
@@ -108,10 +108,10 @@ class Machine:
                 self.spin.turn()
             self._step(block, lanes)
         self.spin.end()
-        if self.launch.late is not None:
-            self.launch.late.let_go(self)
+        if self.launch.store_buffer is not None:
+            self.launch.store_buffer.drain(self)
 
-    def _step(self, block: Block, lanes: Lanes) -> None:
+    def _step(self, block: Block, lanes: Threads) -> None:
         stats, tool = self.launch.stats, self.launch.tool
         stats.steps += 1
         if stats.steps > self.launch.max_steps:
@@ -124,14 +124,14 @@ class Machine:
                 tool.gathered(self, block, lanes)
         self._advance(lanes, block, function_of(self.program, block)(self, lanes))
 
-    def go(self, number: int, lanes: Lanes) -> None:
+    def go(self, number: int, lanes: Threads) -> None:
         """Sends threads to block ``number``."""
         if number == EXIT:
             self._exit(lanes)
         else:
             self.pending.setdefault(number, []).append(lanes)
 
-    def _advance(self, lanes: Lanes, block: Block, result: Any) -> None:
+    def _advance(self, lanes: Threads, block: Block, result: Any) -> None:
         end = block.end
         if end == "branch" and self.launch.tool is not None:
             self.launch.tool.branch(self, block, lanes, result)
@@ -145,7 +145,7 @@ class Machine:
         else:
             self.cluster.reach(block, lanes)
 
-    def _fork(self, block: Block, lanes: Lanes, mask: Array | None, taken: int) -> None:
+    def _fork(self, block: Block, lanes: Threads, mask: Array | None, taken: int) -> None:
         """Sends the threads whose flag is set to ``taken``, the others to the next block."""
         if mask is not None:
             hits = int(np.count_nonzero(mask)) if mask.size > 1 else int(mask[0]) * lanes.n
@@ -160,7 +160,7 @@ class Machine:
             raise self.launch.located(code, block.last.ins, self, int(lanes.numbers[0]), **facts)
         self.go(taken, lanes)
 
-    def _table(self, block: Block, lanes: Lanes, index: Array) -> None:
+    def _table(self, block: Block, lanes: Threads, index: Array) -> None:
         index = np.broadcast_to(index, (lanes.n,))
         count = len(block.targets)
         if int(index.max()) >= count:
@@ -170,7 +170,7 @@ class Machine:
         for value in np.unique(index):
             self.go(block.targets[int(value)], lanes.select(index == value))
 
-    def _exit(self, lanes: Lanes) -> None:
+    def _exit(self, lanes: Threads) -> None:
         if self.launch.tool is not None:
             self.launch.tool.exit(self, lanes)
         self.alive[lanes.numbers] = False
@@ -181,7 +181,7 @@ class Machine:
         self.barriers.exited()
         self.cluster.exited()
 
-    def _gathered(self, block: Block, lanes: Lanes) -> Lanes | None:
+    def _gathered(self, block: Block, lanes: Threads) -> Threads | None:
         """The threads at a warp-wide instruction whose whole membermask is there; the rest wait."""
         lanes = union([lanes, *self.waiting.pop(block.number, [])], self.start)
         member = block.items[0].op.member
@@ -197,7 +197,7 @@ class Machine:
         self.waiting[block.number] = [lanes.select(~ready)]
         return lanes.select(ready)
 
-    def _missing(self, block: Block, lanes: Lanes) -> Array:
+    def _missing(self, block: Block, lanes: Threads) -> Array:
         """For each thread the lanes of its membermask that live and are not here, as bits."""
         member = block.items[0].op.member
         if isinstance(member, Reg):
@@ -224,7 +224,7 @@ class Machine:
         self.cluster.explain_deadlock()
         return False
 
-    def _budget(self, block: Block, lanes: Lanes) -> Exception:
+    def _budget(self, block: Block, lanes: Threads) -> Exception:
         facts = {"budget": self.launch.max_steps, "active": lanes.n}
         ins = block.items[0].ins
         return self.launch.located("WF716", ins, self, int(lanes.numbers[0]), **facts)

@@ -8,9 +8,9 @@ from typing import Any
 
 from ....compiler.errors import error
 from ....compiler.lazy import lazy
-from ..instructions.isa import build
-from ..instructions.moves import TICKING
+from ..instructions.move import TICKING
 from ..instructions.op import Op
+from ..instructions.table import build
 from ..ptx.inline import Flat
 from ..ptx.module import Function, Module
 from ..ptx.types import WIDTH, Imm, Instruction, Not, Operand, Reg, Sink, Special, Sym

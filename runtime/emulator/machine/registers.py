@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..ptx.types import Array
-from .lanes import Lanes
+from .threads import Threads
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -25,11 +25,11 @@ class Registers:
         self.machine = machine
         self.whole: dict[int, Array] = {}
         self.owned: set[int] = set()
-        self.lanes: Lanes | None = None
+        self.lanes: Threads | None = None
         self.compact: dict[int, Array] = {}
         self.dirty: set[int] = set()
 
-    def enter(self, lanes: Lanes) -> None:
+    def enter(self, lanes: Threads) -> None:
         """Makes ``lanes`` the threads whose registers ``read`` and ``put`` mean."""
         if lanes is self.lanes:
             return
@@ -38,7 +38,7 @@ class Registers:
         self.compact = {}
         self.lanes = lanes
 
-    def read(self, lanes: Lanes, index: int) -> Array:
+    def read(self, lanes: Threads, index: int) -> Array:
         """A register of the threads entered: one element for all, or one for each."""
         if lanes.index is None:
             return self._whole(index)
@@ -48,7 +48,7 @@ class Registers:
             found = self.compact[index] = value if value.size == 1 else value[lanes.index]
         return found
 
-    def put(self, lanes: Lanes, values: dict[int, Array], dead: tuple[int, ...]) -> None:
+    def put(self, lanes: Threads, values: dict[int, Array], dead: tuple[int, ...]) -> None:
         """Sets registers of the threads entered; those in ``dead`` will not be read again by them."""
         if lanes.index is None:
             self.whole.update(values)

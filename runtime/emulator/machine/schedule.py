@@ -13,11 +13,11 @@ import numpy as np
 
 from ....compiler.errors import error
 from ..ptx.types import Array
-from .lanes import WARP, Lanes, union
+from .threads import WARP, Threads, union
 
 if TYPE_CHECKING:
     from .launch import Launch
-    from .loops import Loop
+    from .loop_compiler import Loop
     from .machine import Machine
 
 _FAIR = 64
@@ -35,7 +35,7 @@ class Schedule(ABC):
         return np.arange(first, first + count)
 
     @abstractmethod
-    def next(self, machine: Machine) -> tuple[int, Lanes]:
+    def next(self, machine: Machine) -> tuple[int, Threads]:
         """Takes out of ``machine.pending`` the block that runs next, and the threads that run it."""
 
     def until(self, _machine: Machine, _loop: Loop) -> int:
@@ -50,7 +50,7 @@ class Schedule(ABC):
 class Lockstep(Schedule):
     """Threads that diverged meet again where structured code joins."""
 
-    def next(self, machine: Machine) -> tuple[int, Lanes]:
+    def next(self, machine: Machine) -> tuple[int, Threads]:
         """The least place; now and then the one that has waited longest, so that who spins lets the others go on."""
         pending = machine.pending
         fair = machine.launch.stats.steps % _FAIR == _FAIR - 1
@@ -99,7 +99,7 @@ class Seeded(Schedule):
         result: Array = (taken[:, None] * size + np.arange(size)).reshape(-1)
         return result
 
-    def next(self, machine: Machine) -> tuple[int, Lanes]:
+    def next(self, machine: Machine) -> tuple[int, Threads]:
         """Those who are awake at one place."""
         self.left -= 1
         if machine is not self.machine or self.left < 0:
@@ -117,7 +117,7 @@ class Seeded(Schedule):
         """Any order."""
         return self.random.permutation(count)
 
-    def _taken(self, machine: Machine, number: int) -> Lanes | None:
+    def _taken(self, machine: Machine, number: int) -> Threads | None:
         """Those who are awake among the threads at a place, taken out of it."""
         lanes = union(machine.pending[number], machine.start)
         awake = self.awake[lanes.numbers]
@@ -126,8 +126,8 @@ class Seeded(Schedule):
         del machine.pending[number]
         if awake.all():
             return lanes
-        machine.pending[number] = [Lanes(lanes.numbers[~awake], lanes.total, lanes.per_cta)]
-        return Lanes(lanes.numbers[awake], lanes.total, lanes.per_cta)
+        machine.pending[number] = [Threads(lanes.numbers[~awake], lanes.total, lanes.per_cta)]
+        return Threads(lanes.numbers[awake], lanes.total, lanes.per_cta)
 
     def _draw(self, machine: Machine) -> None:
         """Who is awake, for how many steps, and whether the least place comes first; one who can run is awake."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from ....compiler.errors import error
-from ..instructions import lacking
+from ..instructions import unsupported
 from ..machine.address_map import RESERVED
 from .cursor import Cursor, variables
 from .limits import short
@@ -182,7 +182,7 @@ class Body:
             guard = found
         opcode, *mods = cursor.kind("id").text.split(".")
         operands: list[Operand] = []
-        self.lacks = lacking.what(opcode, mods)
+        self.lacks = unsupported.what(opcode, mods)
         if self.lacks:
             cursor.skip_statement()
         else:
@@ -262,7 +262,7 @@ class Body:
             return Label(name, self.path)
         if opcode == "call":
             return Name(name)
-        self.lacks = lacking.POINTERS if name in self.module.functions else lacking.special(name)
+        self.lacks = unsupported.POINTERS if name in self.module.functions else unsupported.special(name)
         if self.lacks:
             return Imm(0)
         line = self.cursor.tokens[self.cursor.at - 1].line

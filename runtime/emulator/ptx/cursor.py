@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ....compiler.errors import WarpfoldError, error
-from ..instructions import lacking
+from ..instructions import unsupported
 from .limits import ALIGN, ARRAY, NESTED, short
 from .text import Source, Token, float_of, literal, tokenize
 from .types import DTYPE, WIDTH, Imm, Variable, nbytes
@@ -153,7 +153,7 @@ def variables(cursor: Cursor, space: str) -> list[Variable]:
             cursor.skip_parentheses()
     if cursor.token.text in (".v2", ".v4"):
         lanes = int(cursor.take().text[2:])
-    lacks = lacking.OPAQUE.get(cursor.token.text, "")
+    lacks = unsupported.OPAQUE.get(cursor.token.text, "")
     if lacks:
         cursor.take()
     type_ = "b64" if lacks else cursor.type_()
@@ -204,11 +204,11 @@ def _initial(cursor: Cursor, type_: str) -> tuple[bytes, str]:
         return b"".join(part for part, _ in found), next((lacks for _, lacks in found if lacks), "")
     if cursor.token.kind == "id":
         _address(cursor)
-        return bytes(nbytes(type_)), lacking.ADDRESSES
+        return bytes(nbytes(type_)), unsupported.ADDRESSES
     imm = cursor.number()
     if cursor.token.text == "(":  # a byte of an address: 0xFF00(name)
         cursor.skip_parentheses()
-        return bytes(nbytes(type_)), lacking.ADDRESSES
+        return bytes(nbytes(type_)), unsupported.ADDRESSES
     if type_ == "f32":
         return struct.pack("<f", np.float32(float_of(imm))) if imm.width != 32 else struct.pack("<I", imm.value), ""
     if type_ == "f64":

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ....compiler.errors import error
-from ..instructions import lacking
+from ..instructions import unsupported
 from ..machine.address_map import Region
 from .limits import CALLS, COPIED, COPIES, short
 from .module import Function, Module
@@ -100,7 +100,7 @@ class Flat:
         name = operands.pop(0) if operands else None
         values = operands.pop(0).items if operands and isinstance(operands[0], Args) else ()  # type: ignore[union-attr]
         if not isinstance(name, Name) or operands:
-            self._refuse(frame, ins, lacking.POINTERS)
+            self._refuse(frame, ins, unsupported.POINTERS)
             return
         callee = self.module.functions.get(name.name)
         if callee is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..instructions import lacking, system
+from ..instructions import driver_functions, unsupported
 from .body import Body
 from .cursor import Cursor, variables
 from .module import Function, Module
@@ -26,7 +26,7 @@ def read_module(text: str) -> Module:
     module = Module(cursor.source)
     while cursor.token.kind != "end":
         _item(cursor, module)
-    system.define(module)
+    driver_functions.define(module)
     return module
 
 
@@ -67,7 +67,7 @@ def _linked(cursor: Cursor, module: Module, external: bool) -> None:
         if word == ".tex":  # the old way to declare a texture
             found = [replace(v, lacks="textures") for v in found]
         if external and word != ".shared":
-            found = [replace(v, lacks=v.lacks or lacking.ELSEWHERE) for v in found]
+            found = [replace(v, lacks=v.lacks or unsupported.ELSEWHERE) for v in found]
         module.variables += found
         cursor.expect(";")
     else:

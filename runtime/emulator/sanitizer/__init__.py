@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .findings import Finding, Place
-from .grouped import grouped
+from .findings import Finding, Site
+from .race_groups import grouped
 from .sanitizer import Sanitizer, sanitize
 
-__all__ = ["Finding", "Place", "Sanitizer", "grouped", "sanitize"]
+__all__ = ["Finding", "Sanitizer", "Site", "grouped", "sanitize"]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .places import Places
-from .strength import Strength, strength, verb_of
+from .memory_model import Strength, strength, verb_of
+from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
+    from ..machine.address_resolution import Access, Piece
     from ..machine.memory import Allocation
-    from ..machine.spaces import Access, Piece
     from ..ptx.types import Array
     from ..tool import Touch
 
@@ -59,11 +59,11 @@ class Event:
         result: Array = values[some // self.wide] == values[last[cell[some]] // self.wide]
         return result
 
-    def where(self, places: Places, k: int) -> str:
+    def where(self, symbols: Symbolizer, k: int) -> str:
         """The array and element that entry ``k`` touches."""
         base = self.home.address % 32 if self.home is not None else 0
         byte = int(self.cells[k - k % self.wide]) * (self.access.size // self.wide)
-        return places.where(self.access, byte - base, self.home)
+        return symbols.where(self.access, byte - base, self.home)
 
 
 def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: int, cell: int) -> Event:

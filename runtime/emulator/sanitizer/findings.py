@@ -12,7 +12,7 @@ Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line.
 
     ``source`` is the line of CUDA or Python that the PTX line comes from, where the PTX says it.
@@ -45,7 +45,7 @@ class Finding:
     kind: str
     line: int
     text: str
-    threads: tuple[Place, ...]
+    threads: tuple[Site, ...]
     where: str
     words: str
     count: int = 1
@@ -61,7 +61,7 @@ class Findings:
         self,
         kind: str,
         ins: Instruction,
-        threads: tuple[Place, ...],
+        threads: tuple[Site, ...],
         where: str,
         words: str,
         count: int = 1,

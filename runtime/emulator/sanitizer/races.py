@@ -8,18 +8,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .cells import Cells, stamp, thread_of, time_of
+from .access_history import AccessHistory, stamp, thread_of, time_of
 from .events import Event, event_of
 from .findings import Findings
-from .lifetime import Lifetime
-from .order import Order
-from .places import Places
-from .strength import ATOMIC, GPU, VOLATILE, Strength, strength, verb_of
+from .happens_before import HappensBefore
+from .memory_model import ATOMIC, GPU, VOLATILE, Strength, strength, verb_of
+from .shared_lifetime import SharedLifetime
+from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
+    from ..machine.address_resolution import Piece
     from ..machine.machine import Machine
     from ..machine.memory import Allocation
-    from ..machine.spaces import Piece
     from ..ptx.types import Array, Instruction
     from ..tool import Touch
 
@@ -31,18 +31,18 @@ class Races:
     each event.
     """
 
-    def __init__(self, findings: Findings, places: Places, order: Order) -> None:
-        self.findings, self.places, self.order = findings, places, order
+    def __init__(self, findings: Findings, symbols: Symbolizer, order: HappensBefore) -> None:
+        self.findings, self.symbols, self.order = findings, symbols, order
         self.told: dict[int, tuple[Instruction, Strength]] = {}
-        self.cells: WeakKeyDictionary[Allocation, Cells] = WeakKeyDictionary()
+        self.cells: WeakKeyDictionary[Allocation, AccessHistory] = WeakKeyDictionary()
         self.deferred: WeakKeyDictionary[Allocation, list[tuple[Touch, Piece, int, Array]]] = WeakKeyDictionary()
 
     def batch(self, machine: Machine) -> None:
         """Shared memory that nobody touched."""
         self.machine = machine
-        self.shared: Cells | None = None
+        self.shared: AccessHistory | None = None
         self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
-        self.lifetime = Lifetime(self.findings, self.places, self.order, machine)
+        self.lifetime = SharedLifetime(self.findings, self.symbols, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
         """Compares an access with those before it."""
@@ -53,12 +53,12 @@ class Races:
         threads = touch.threads if isinstance(piece.where, slice) else touch.threads[piece.where]
         if home is not None and home not in self.cells:
             if verb == "read":
-                self.deferred.setdefault(home, []).append((touch, piece, time, self.places.numbers(threads)))
+                self.deferred.setdefault(home, []).append((touch, piece, time, self.symbols.numbers(threads)))
                 return
             self._begin(home)
-        event = self._event(touch, piece, threads, self.places.numbers(threads), time)
+        event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         if home is None:
-            self.order.ended.touches(threads, time)
+            self.order.exited.touches(threads, time)
         self._look(event, self.cells_of(home, touch.access.size))
         key = ("shared", 0) if home is None else ("global", home.address)
         if strong.level or (verb != "read" and key in self.order.homes):
@@ -88,22 +88,22 @@ class Races:
             return
         self.told[time] = ins, strength(ins, "written")
         threads = touch.threads[piece.where]
-        event = self._event(touch, piece, threads, self.places.numbers(threads), time)
+        event = self._event(touch, piece, threads, self.symbols.numbers(threads), time)
         self._compare_all(event, self.cells_of(home, touch.access.size))
 
     def _begin(self, home: Allocation) -> None:
         """The first write to an allocation: now the reads before it matter."""
-        self.cells[home] = Cells(home.size + home.address % 32)
+        self.cells[home] = AccessHistory(home.size + home.address % 32)
         for touch, piece, time, numbers in self.deferred.pop(home, []):
             event = self._event(touch, piece, np.full(numbers.shape, -1), numbers, time)
             self._remember_reads(event, self.cells_of(home, touch.access.size))
 
-    def cells_of(self, home: Allocation | None, size: int) -> Cells:
+    def cells_of(self, home: Allocation | None, size: int) -> AccessHistory:
         """The cells of an allocation or of shared memory, none of them wider than ``size`` bytes."""
         if home is not None:
             found = self.cells[home]
         elif self.shared is None:
-            found = self.shared = Cells(self.machine.shared.size)
+            found = self.shared = AccessHistory(self.machine.shared.size)
         else:
             found = self.shared
         if size < found.size:
@@ -114,7 +114,7 @@ class Races:
         cells = self.cells_of(piece.home, touch.access.size)
         return event_of(touch, piece, threads, numbers, time, cells.size)
 
-    def _look(self, event: Event, cells: Cells) -> None:
+    def _look(self, event: Event, cells: AccessHistory) -> None:
         if event.verb == "read":
             if event.strong.cached and cells.write[event.cells].any():
                 self._cached(event, cells)
@@ -149,7 +149,7 @@ class Races:
             gone = gone[self.order.knows(event.threads, thread_of(before), time_of(before))]
         reads[gone] = 0
 
-    def _hide(self, event: Event, cells: Cells) -> None:
+    def _hide(self, event: Event, cells: AccessHistory) -> None:
         """A strong write takes the place of others: of some that it is not ordered with, of some that are weaker."""
         before = cells.write[event.cells]
         some = np.flatnonzero(before)
@@ -169,14 +169,14 @@ class Races:
         """Whether all that was done up to ``latest`` is known to everybody, as in shared memory after a barrier."""
         return event.home is None and self.order.size == 1 and latest <= self.order.floor
 
-    def _compare_all(self, event: Event, cells: Cells) -> None:
+    def _compare_all(self, event: Event, cells: AccessHistory) -> None:
         """Compares a write with the last write and the reads since."""
         if not self._all_known(event, cells.wrote):
             self._compare(event, *cells.writes, observers=cells)
         if cells.read and not self._all_known(event, cells.read):
             self._compare(event, *cells.reads, reads=True)
 
-    def _remember_reads(self, event: Event, cells: Cells) -> None:
+    def _remember_reads(self, event: Event, cells: AccessHistory) -> None:
         first, at, own = cells.first, event.cells, stamp(event.time, event.numbers)
         if self._all_known(event, cells.read):
             first[at] = own
@@ -194,7 +194,7 @@ class Races:
         if others.any():
             self._second(cells, at[others], own[others])
 
-    def _second(self, cells: Cells, at: Array, own: Array) -> None:
+    def _second(self, cells: AccessHistory, at: Array, own: Array) -> None:
         """Reads beside the first: of another warp rather than of the same."""
         if cells.second is None:
             cells.second = np.zeros_like(cells.first)
@@ -202,7 +202,9 @@ class Races:
         put = (warp != thread_of(cells.first[at]) >> 5) | (before == 0) | (warp == thread_of(before) >> 5)
         cells.second[at[put]] = own[put]
 
-    def _compare(self, event: Event, *records: Array, observers: Cells | None = None, reads: bool = False) -> None:
+    def _compare(
+        self, event: Event, *records: Array, observers: AccessHistory | None = None, reads: bool = False
+    ) -> None:
         """Reports the accesses in ``records`` that conflict with the event and are not known to its threads.
 
         Who knows of an access that observed a write comes after that write.
@@ -252,7 +254,7 @@ class Races:
         result: Array = both
         return result
 
-    def _among_themselves(self, event: Event, cells: Cells, some: Array) -> None:
+    def _among_themselves(self, event: Event, cells: AccessHistory, some: Array) -> None:
         """Lanes of one instruction that write one cell: harmless in a warp if they write the same, or atomically."""
         winners = thread_of(cells.write[event.cells[some]])
         if event.verb == "updated":
@@ -272,18 +274,18 @@ class Races:
     def _report(self, event: Event, k: int, other: int, there: Instruction, count: int, reads: bool) -> None:
         ins, number = event.access.ins, int(event.numbers[k])
         kind = self._kind(event.home, number, other)
-        places = self.places.place(number, ins.line), self.places.place(other, there.line)
+        sites = self.symbols.site(number, ins.line), self.symbols.site(other, there.line)
         did = "read" if reads else "write"
-        words = f"nothing orders the {did} at line {there.line} by CTA {places[1].cta}, thread {places[1].thread} and "
+        words = f"nothing orders the {did} at line {there.line} by CTA {sites[1].cta}, thread {sites[1].thread} and "
         words += f"this {_noun(ins, event.verb)} at line {ins.line}: {self._missing(kind, number, other, ins, there)}"
-        self.findings.add(kind, ins, places, event.where(self.places, k), words, count)
+        self.findings.add(kind, ins, sites, event.where(self.symbols, k), words, count)
 
     def _kind(self, home: Allocation | None, number: int, other: int) -> str:
         if number >> 5 == other >> 5:
             return "warp-synchrony"
         if home is not None:
             return "global-race"
-        return "shared-race" if number // self.places.per_cta == other // self.places.per_cta else "cluster-race"
+        return "shared-race" if number // self.symbols.per_cta == other // self.symbols.per_cta else "cluster-race"
 
     def _missing(self, kind: str, number: int, other: int, ins: Instruction, there: Instruction) -> str:
         """The synchronisation that would order the two."""
@@ -295,8 +297,8 @@ class Races:
             return f"lanes of a warp need not run in step: a warp barrier (bar.warp.sync) {between} is missing"
         if kind == "cluster-race":
             return f"a barrier of the cluster (barrier.cluster.arrive.release, wait.acquire) {between} is missing"
-        if number // self.places.per_cta == other // self.places.per_cta:
-            if self.order.ended.early(other):
+        if number // self.symbols.per_cta == other // self.symbols.per_cta:
+            if self.order.exited.early(other):
                 return f"the thread of line {there.line} ended and met no barrier {between}"
             return f"a barrier (bar.sync) {between} is missing"
         strong = [s for s in (strength(x, _VERB.get(x.opcode, "read")) for x in (ins, there)) if s.level]
@@ -307,19 +309,19 @@ class Races:
             "an acquire of the other (an atomic or strong load, then fence.acq_rel.gpu) reads is missing, or an atomic"
         )
 
-    def _cached(self, event: Event, cells: Cells) -> None:
+    def _cached(self, event: Event, cells: AccessHistory) -> None:
         k = int(np.flatnonzero(cells.write[event.cells])[0])
         ins, last = event.access.ins, cells.write[event.cells[k : k + 1]]
         there, _ = self.told[int(time_of(last)[0])]
-        places = (
-            self.places.place(int(event.numbers[k]), ins.line),
-            self.places.place(int(thread_of(last)[0]), there.line),
+        sites = (
+            self.symbols.site(int(event.numbers[k]), ins.line),
+            self.symbols.site(int(thread_of(last)[0]), there.line),
         )
         words = (
             f"the array is written at line {there.line} in the same launch, and a load of .nc may see what was there "
         )
         words += "before, whatever orders the two: load without .nc"
-        self.findings.add("global-race", ins, places, event.where(self.places, k), words, event.cells.size)
+        self.findings.add("global-race", ins, sites, event.where(self.symbols, k), words, event.cells.size)
 
 
 def _noun(ins: Instruction, verb: str) -> str:

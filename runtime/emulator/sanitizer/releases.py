@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..ptx.types import Array
-from .strength import CLUSTER, CTA, GPU
+from .memory_model import CLUSTER, CTA, GPU
 
 
 class Release(NamedTuple):

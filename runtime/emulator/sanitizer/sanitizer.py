@@ -9,23 +9,23 @@ from ....compiler.errors import WarpfoldError
 from ..machine.launch import Argument, launch, parse
 from ..ptx.module import Module
 from ..tool import Tool, Touch, numbers
-from .barriers import Barriers
+from .barrier_divergence import BarrierDivergence
+from .copy_races import CopyRaces
 from .findings import Finding, Findings
-from .flights import Flights
-from .located import of_error
-from .order import Order
-from .places import Places
+from .happens_before import HappensBefore
+from .initialised_bytes import InitialisedBytes
+from .launch_errors import of_error
+from .membermasks import Membermasks
+from .memory_model import level_of
 from .races import Races
-from .shadow import Shadow
-from .strength import level_of
-from .warps import Warps
+from .symbolizer import Symbolizer
 
 if TYPE_CHECKING:
-    from ..machine.lanes import Lanes
     from ..machine.launch import Launch
     from ..machine.machine import Machine
     from ..machine.memory import Memory
     from ..machine.program import Block
+    from ..machine.threads import Threads
     from ..ptx.types import Array, Instruction
 
 
@@ -43,18 +43,18 @@ class Sanitizer(Tool):
         """Nothing of what came before a launch is unordered with it."""
         self.launches += 1
         self.threads += launch.stats.threads
-        self.places = Places(launch)
-        self.order = Order(launch)
-        self.shadow = Shadow(self.findings, self.places)
-        self.races = Races(self.findings, self.places, self.order)
-        self.warps = Warps(self.findings, self.places, self.order)
-        self.barriers = Barriers(self.findings, self.places)
-        self.flights = Flights(self.findings, self.places)
+        self.symbols = Symbolizer(launch)
+        self.order = HappensBefore(launch)
+        self.initialised = InitialisedBytes(self.findings, self.symbols)
+        self.races = Races(self.findings, self.symbols, self.order)
+        self.warps = Membermasks(self.findings, self.symbols, self.order)
+        self.barriers = BarrierDivergence(self.findings, self.symbols)
+        self.copies = CopyRaces(self.findings, self.symbols)
 
     def batch(self, machine: Machine) -> None:
         """New CTAs: shared and local memory that nobody wrote, threads that know nothing."""
-        self.places.batch(machine)
-        for part in (self.order, self.shadow, self.races, self.barriers, self.flights):
+        self.symbols.batch(machine)
+        for part in (self.order, self.initialised, self.races, self.barriers, self.copies):
             part.batch(machine)
 
     def touch(self, touch: Touch) -> None:
@@ -67,9 +67,9 @@ class Sanitizer(Tool):
             home = piece.home
             if home is not None and (home.read_only or home.constant) and home.initialised:
                 continue
-            if self.flights.touch(touch, piece) and touch.access.verb == "read":
+            if self.copies.touch(touch, piece) and touch.access.verb == "read":
                 continue
-            self.shadow.touch(touch, piece)
+            self.initialised.touch(touch, piece)
             if touch.access.space != "local":
                 self.races.touch(touch, piece)
         if touch.access.space != "local" and touch.access.verb != "read":
@@ -82,48 +82,48 @@ class Sanitizer(Tool):
     def issue(self, touch: Touch) -> None:
         """A copy is under way."""
         for piece in touch.pieces:
-            self.flights.issue(touch, piece)
+            self.copies.issue(touch, piece)
             self.races.issue(touch, piece)
 
-    def step(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+    def step(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
         """Threads get on."""
         self.barriers.step(block, lanes)
 
-    def fence(self, machine: Machine, ins: Instruction, lanes: Lanes, mask: Array | None) -> None:  # noqa: ARG002
+    def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:  # noqa: ARG002
         """A fence: releases what comes before, acquires for what comes after."""
         threads = numbers(lanes, mask)
         if threads.size:
             self.order.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
 
-    def gathered(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """A warp-wide instruction begins."""
         self.warps.gathered(machine, block, lanes)
 
-    def shuffle(self, machine: Machine, ins: Instruction, lanes: Lanes, source: Array, inside: Array) -> None:  # noqa: ARG002
+    def shuffle(self, machine: Machine, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:  # noqa: ARG002
         """A shuffle reads the registers of other lanes."""
         self.warps.shuffle(ins, lanes, source, inside)
 
-    def arrive(self, machine: Machine, block: Block, lanes: Lanes, number: int) -> None:
+    def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
         """Threads come to a barrier."""
         self.barriers.arrive(machine, block, lanes, number)
         self.order.arrive(block, lanes, number)
 
-    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Lanes, Block]]) -> None:
+    def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
         """A barrier lets threads go."""
         self.barriers.release(machine, number, ctas)
         self.order.release(number, ctas, sets)
 
-    def cluster_arrive(self, machine: Machine, block: Block, lanes: Lanes) -> None:
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Threads come to the barrier of their cluster."""
         self.barriers.cluster_arrive(machine, block, lanes)
         self.order.cluster_arrive(block, lanes)
 
-    def cluster_release(self, machine: Machine, block: Block, lanes: Lanes) -> None:  # noqa: ARG002
+    def cluster_release(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
         """It lets them go."""
         self.barriers.cluster_release(machine, lanes)
         self.order.cluster_release(lanes)
 
-    def exit(self, machine: Machine, lanes: Lanes) -> None:
+    def exit(self, machine: Machine, lanes: Threads) -> None:
         """Threads end, and with the last of a CTA its shared memory."""
         self.barriers.exit(lanes)
         self.order.exit(lanes)

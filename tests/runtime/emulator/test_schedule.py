@@ -19,8 +19,8 @@ from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import emulator
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.backends.emulator_backend import emulator as backend
-from warpfold.runtime.emulator.machine.late import Late
 from warpfold.runtime.emulator.machine.schedule import Seeded
+from warpfold.runtime.emulator.machine.store_buffer import StoreBuffer
 
 SEEDS = range(6)
 SHARED = ".shared .align 4 .b8 buf[1024];"
@@ -259,12 +259,12 @@ def test_who_waits_long_is_not_taken_for_stuck(seed: int | None) -> None:
 
 
 def test_nobody_waits_for_ever_for_a_store_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Latest(Late):
+    class Latest(StoreBuffer):
         def __init__(self, random: np.random.Generator) -> None:
             super().__init__(random)
             self.odds = 0.0
 
-    monkeypatch.setattr(importlib.import_module("warpfold.runtime.emulator.machine.launch"), "Late", Latest)
+    monkeypatch.setattr(importlib.import_module("warpfold.runtime.emulator.machine.launch"), "StoreBuffer", Latest)
     weak = MESSAGE.format(sync="membar.gl;").replace("st.volatile", "st")
     assert run(weak, threads=1, ctas=2, size=65, seed=0)[1] == 42
 

@@ -1,0 +1,1 @@
+"""Instructions on matrices that the lanes of a warp hold together."""

@@ -1,0 +1,61 @@
+"""The instruction table: one opcode, one builder. A new instruction is one entry in its family's ``TABLE``."""
+
+from __future__ import annotations
+
+from ....compiler.errors import error
+from ..ptx.types import Instruction
+from . import (
+    approximate,
+    arithmetic,
+    async_copy,
+    atomics,
+    bits,
+    compare,
+    control,
+    conversion,
+    driver_functions,
+    floating,
+    integer,
+    load_store,
+    mbarrier,
+    move,
+    unsupported,
+    video,
+    warp,
+)
+from .matrices import ldmatrix, mma, wmma
+from .op import Builder, Form, Op
+
+TABLE: dict[str, Builder] = {}
+for _family in (
+    arithmetic,
+    integer,
+    bits,
+    floating,
+    approximate,
+    conversion,
+    compare,
+    move,
+    load_store,
+    atomics,
+    warp,
+    ldmatrix,
+    mma,
+    wmma,
+    async_copy,
+    mbarrier,
+    video,
+    control,
+):
+    TABLE.update(_family.TABLE)
+
+SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
+
+
+def build(ins: Instruction) -> list[Op]:
+    """The ops of one instruction, or the error that names its line."""
+    builder = unsupported.refusal if ins.lacks else TABLE.get(ins.opcode) or driver_functions.TABLE.get(ins.opcode)
+    if builder is None:
+        raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))
+    ops = builder(Form(ins))
+    return ops if isinstance(ops, list) else [ops]

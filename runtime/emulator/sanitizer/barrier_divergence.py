@@ -1,0 +1,164 @@
+"""Barrier divergence: a barrier of the CTA or the cluster that the threads of a warp do not reach together.
+
+Judged when the barrier is complete, so that it does not depend on the schedule. A thread that ends before it did
+anything need not come: ``if (i >= n) return;`` in front of all work is no fault. One that has written to memory, met a
+barrier before, or gone around this one and on, and then ends, leaves its warp behind at an aligned barrier.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .findings import Findings
+from .symbolizer import Symbolizer
+
+if TYPE_CHECKING:
+    from ..machine.machine import Machine
+    from ..machine.program import Block
+    from ..machine.threads import Threads
+    from ..ptx.types import Array
+    from ..tool import Touch
+
+_CLUSTER = (-1, -2)
+_WENT_ON, _WROTE, _MET = 1, 2, 3
+_DID = {
+    _WENT_ON: "for it went around it and on",
+    _WROTE: "after it had written to memory",
+    _MET: "after it had met a barrier",
+}
+"""What a thread had done when it ended."""
+
+
+class BarrierDivergence:
+    """``at`` holds for each barrier number the block at which each thread of the batch stands; -1: it does not.
+
+    The barrier of the cluster has the numbers ``_CLUSTER`` in turn, since lanes may arrive at the next one while others
+    of their warp have not gone on from the last; ``turn`` says which is a thread's. ``did`` is the most that each
+    thread did of ``_DID``, 0 for nothing; ``ended`` are those that have exited since the last barrier of their warp;
+    ``behind`` the blocks that threads come to from a barrier.
+    """
+
+    def __init__(self, findings: Findings, symbols: Symbolizer) -> None:
+        self.findings, self.symbols = findings, symbols
+
+    def batch(self, machine: Machine) -> None:
+        """No thread stands at a barrier."""
+        self.machine = machine
+        self.at: dict[int, Array] = {}
+        blocks = machine.program.blocks
+        ends = [b for b in blocks if b.end in ("barrier", "arrive", "cluster_wait")]
+        self.behind = {b.next for b in ends if len(b.items) == 1 or not _only_ends(blocks[b.next])}
+        self.counts = bool(ends)
+        size = machine.total if self.counts else 0
+        self.did, self.exited = np.zeros(size, np.int8), np.zeros(size, bool)
+        self.some_ended = False
+        self.turn = np.zeros(size, np.int8)
+
+    def step(self, block: Block, lanes: Threads) -> None:
+        """Threads run a block: one behind a barrier, which they may have gone around."""
+        if block.number in self.behind:
+            self._note(lanes.index, _WENT_ON)
+
+    def wrote(self, touch: Touch) -> None:
+        """Threads write to memory that others see."""
+        if self.counts:
+            self._note(None if touch.chosen is None and touch.lanes.index is None else touch.threads, _WROTE)
+
+    def exit(self, lanes: Threads) -> None:
+        """Threads end."""
+        if self.counts:
+            self.exited[lanes.numbers] = True
+            self.some_ended = True
+
+    def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
+        """Notes where the threads are."""
+        self._note(lanes.index, _MET)
+        if lanes.n == machine.living and not self.at and not self.some_ended:
+            return
+        at = self.at.get(number)
+        if at is None:
+            at = self.at[number] = np.full(machine.total, -1)
+        at[lanes.numbers] = block.number
+
+    def release(self, machine: Machine, number: int, ctas: Array) -> None:
+        """Compares the places of the threads of each warp, now that the barrier is complete."""
+        at = self.at.get(number)
+        if at is None:
+            return
+        warps = machine.count, -1, 32
+        rows = at.reshape(warps)[ctas]
+        alive = machine.alive.reshape(warps)[ctas]
+        most = rows.max(axis=2, keepdims=True)
+        apart = alive & (rows != most) & (most >= 0)
+        if self.some_ended:
+            apart |= self._left_behind(ctas, rows, most, warps)
+        if apart.any():
+            self._report(ctas, number, rows, apart)
+        at.reshape(machine.count, -1)[ctas] = -1
+        if not (at >= 0).any():
+            del self.at[number]
+
+    def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
+        """Notes where the threads come to the barrier of their cluster."""
+        if not self.counts:
+            return
+        threads = lanes.numbers
+        self.turn[threads] ^= 1
+        for turn in np.unique(self.turn[threads]):
+            self.arrive(machine, block, lanes.select(self.turn[threads] == turn), _CLUSTER[turn])
+
+    def cluster_release(self, machine: Machine, lanes: Threads) -> None:
+        """All threads of the cluster have arrived: judged with the first of a CTA that go on."""
+        if not self.counts:
+            return
+        turns = self.turn[lanes.numbers]
+        for turn in np.unique(turns):
+            self.release(machine, _CLUSTER[turn], np.unique(lanes.ctas[turns == turn]))
+
+    def _note(self, threads: Array | None, what: int) -> None:
+        where = slice(None) if threads is None else threads
+        self.did[where] = np.maximum(self.did[where], what)
+
+    def _left_behind(self, ctas: Array, rows: Array, most: Array, warps: tuple[int, int, int]) -> Array:
+        """Threads that ended, but not before all work, in warps of which others came to the barrier."""
+        ended = self.exited.reshape(warps)[ctas]
+        judged: Array = ended & (rows < 0) & (most >= 0)
+        self.exited.reshape(warps)[ctas] = ended & ~judged
+        self.some_ended = bool(self.exited.any())
+        result: Array = judged & (self.did.reshape(warps)[ctas] > 0)
+        return result
+
+    def _report(self, ctas: Array, number: int, rows: Array, apart: Array) -> None:
+        """``rows`` (ctas, warps, 32) are the blocks where threads stand; ``apart``: away from others of their warp."""
+        blocks = self.machine.program.blocks
+        cta, warp, lane = (int(v[0]) for v in np.nonzero(apart))
+        row = rows[cta, warp]
+        here = int(np.argmax(row == row.max()))
+        item = blocks[int(row.max())].last
+        if "aligned" not in item.ins.mods and item.ins.opcode == "barrier":
+            return
+        base = int(self.symbols.first[int(ctas[cta])]) + 32 * warp
+        elsewhere = int(row[lane])
+        line = blocks[elsewhere].last.ins.line if elsewhere >= 0 else 0
+        threads = self.symbols.site(base + here, item.ins.line), self.symbols.site(base + lane, line)
+        thread = 32 * warp + lane + int(ctas[cta]) * self.symbols.per_cta
+        what = f"stands at the one in line {line}" if line else self._without(thread)
+        name = f"barrier {number}" if number >= 0 else "the barrier of the cluster"
+        words = (
+            f"{name} is reached by a part of a warp only: lane {here} is here, lane {lane} {what}; all "
+            "threads of a warp must reach the same barrier instruction, unless they return before all work: "
+            "move it out of the branch or the loop"
+        )
+        self.findings.add("barrier-divergence", item.ins, threads, "", words, int(apart.any(axis=2).sum()))
+
+    def _without(self, thread: int) -> str:
+        """What a thread of the batch does that is at no barrier."""
+        if self.machine.alive[thread]:
+            return "went around it"
+        return f"ended without it, {_DID[int(self.did[thread])]}"
+
+
+def _only_ends(block: Block) -> bool:
+    return len(block.items) == 1 and block.end == "exit"

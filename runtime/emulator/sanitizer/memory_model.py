@@ -1,0 +1,64 @@
+"""How strong an access is in the PTX memory model: weak, or strong with a scope; whether it releases or acquires.
+
+PTX ISA, chapter "Memory Consistency Model": volatile is relaxed at system scope, an atom or red without more is relaxed
+at the scope of the GPU. Scopes are numbers: 1 the CTA, 2 the cluster, 3 the GPU and beyond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..ptx.types import Instruction
+
+if TYPE_CHECKING:
+    from ..machine.address_resolution import Access
+
+CTA, CLUSTER, GPU = 1, 2, 3
+_LEVELS = {"cta": CTA, "cluster": CLUSTER, "gpu": GPU, "gl": GPU, "sys": GPU}
+ATOMIC, VOLATILE = 4, 8
+LEVEL = 3
+
+
+@dataclass(frozen=True)
+class Strength:
+    """``code`` is the scope (0: weak) plus ``ATOMIC`` and ``VOLATILE``; ``cached`` says that the path is read-only."""
+
+    code: int
+    acquires: bool
+    releases: bool
+    cached: bool
+
+    @property
+    def level(self) -> int:
+        """The scope, 0 for a weak access."""
+        return self.code & LEVEL
+
+
+def level_of(mods: tuple[str, ...], default: int) -> int:
+    """The scope that is named."""
+    return next((_LEVELS[m] for m in mods if m in _LEVELS), default)
+
+
+def verb_of(access: Access) -> str:
+    """What an access does: mbarrier.init and .inval do not care what was there before."""
+    return "written" if access.ins.opcode == "mbarrier" and {"init", "inval"} & set(access.ins.mods) else access.verb
+
+
+@lru_cache(maxsize=4096)
+def strength(ins: Instruction, verb: str) -> Strength:
+    """The strength of the access that ``ins`` makes: read, written or updated."""
+    mods = set(ins.mods)
+    if ins.opcode == "mbarrier" and verb != "written":
+        waits = "test_wait" in mods or "try_wait" in mods
+        return Strength(ATOMIC + GPU, waits and "relaxed" not in mods, "arrive" in mods or "arrive_drop" in mods, False)
+    if ins.opcode == "cp" and verb == "updated":  # bytes that have come arrive at their mbarrier
+        return Strength(ATOMIC + GPU, False, True, False)
+    acquires, releases = bool(mods & {"acquire", "acq_rel"}), bool(mods & {"release", "acq_rel"})
+    if verb == "updated":
+        return Strength(ATOMIC + level_of(ins.mods, GPU), acquires, releases, False)
+    if "volatile" in mods or "mmio" in mods:
+        return Strength(VOLATILE + GPU, False, False, False)
+    strong = ins.opcode in ("ld", "st") and ("relaxed" in mods or acquires or releases)
+    return Strength(level_of(ins.mods, GPU) if strong else 0, acquires, releases, "nc" in mods)
