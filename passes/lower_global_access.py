@@ -102,7 +102,7 @@ from ..compiler.ir.dialect.base import integer as attribute
 from ..compiler.ir.mlir import arith, ir, llvm
 from .access.address import Window, clamped, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 from .access.blocks import lower_load as lower_block_load
-from .access.steps import apart, short
+from .access.thread_loop import apart, short
 
 
 def _run(module: Any) -> None:

@@ -140,7 +140,7 @@ from ..compiler.ir.dialect.base import element
 from ..compiler.ir.dialect.base import integer as attribute
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 from ..compiler.plan.plan import ROWS_A_ROUND
-from .access.steps import short
+from .access.thread_loop import short
 
 
 def _run(module: Any) -> None:

@@ -1,18 +1,23 @@
-"""The register stage: a thread's own elements, combined in a loop; in a branch, where there is one step at most.
+"""Lowers the register stage: each thread combines its own elements, in a loop or, for one step, in a branch.
 
 Each step runs the body ``unroll`` times, so that all its loads are in flight, combines the fragments as a tree, and
-folds the tree's root into the running state; with ``chain`` it folds one fragment after another into it. With ``once``
-the step is a branch, taken if the walk has one, and else the state stays as it is. A scalar result folds the state's
-vector at the end, neighbours first. Bytes are added as words (``words/packed_bytes.py``), narrow elements compared two
-at a time (``words/extremes.py``), and of numbered ones the first of the least is found among words of two
-(``words/ranked.py``). Where states have sums that are seen from an anchor, all of a step come together at once
-(``compiler/program/analysis/anchors.py``), those of one result under one anchor (``words/anchored.py``). Blocks that
-lie side by side in a thread's registers need no loop (``access/blocks.py``).
+folds the root of the tree into the running state. With ``chain`` the step folds one fragment after another into the
+state instead. With ``once`` the step is a branch: a thread without a step keeps its state. If the result is a scalar,
+the elements of the state's vector are combined at the end, neighbours first.
 
-A value of the state that is the same for all elements of the vector, since nothing that differs between them has a part
-in it, is a scalar in the loop: Welford's count, and with it the division by it.
+Some combines have a faster form, which other files recognise and write:
 
-Two accesses in flight, of two elements each:
+- sums of bytes and truth values, four in a word (``words/byte_reductions.py``);
+- extremes of narrow elements, two in a register (``words/extremes.py``);
+- the first of the least elements, argmin (``words/narrow_argmin.py``);
+- states with sums relative to an anchor (``compiler/program/analysis/anchors.py``): the states of a step are joined at
+  once, and the elements of one result share an anchor (``words/shared_anchor.py``);
+- short rows that a thread holds in its registers, which need no loop (``access/blocks.py``).
+
+A value of the state that is equal in all elements of the vector is a scalar in the loop. Welford's count is one, and so
+is the division by it.
+
+Two accesses in flight, each of two elements:
 
 ```mlir before
 func.func @thread(%begin: i32, %end: i32, %x: vector<2xf32>) -> f32 {
@@ -59,11 +64,11 @@ from ..compiler.ir.build import before, find, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
 from ..compiler.ir.uniform import independent, uniform
 from .access.blocks import lower_reduce
-from .access.steps import walked
-from .words.anchored import OneAnchor, shares
+from .access.thread_loop import walked
+from .words.byte_reductions import lower as lower_bytes
 from .words.extremes import lower as lower_extremes
-from .words.packed_bytes import lower as lower_bytes
-from .words.ranked import lower as lower_ranked
+from .words.narrow_argmin import lower as lower_argmin
+from .words.shared_anchor import SharedAnchor, shares
 
 
 def _run(module: Any) -> None:
@@ -78,19 +83,19 @@ def _lower(op: Any) -> None:
     body, region = op.regions
     with before(op):
         lanes, even = width(unpack(init)[0].type), _even(op)
-        if state := lower_bytes(op) or lower_extremes(op) or lower_ranked(op):
+        if state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op):
             return replace(op, state)
         found = anchored(region)
-        one = OneAnchor(op, found) if found and found.linear and shares(op) else None
-        join = one.join if one else partial(_joined, found, region)
+        shared = SharedAnchor(op, found) if found and found.linear and shares(op) else None
+        join = shared.join if shared else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             fragments = [_scalars(clone_block(body.blocks[0], [start], 1), even) for start in starts]
             return reduce(join, [[f] for f in fragments] if "chain" in op.attributes else [fragments], state)
 
-        state = walked(op, one.first() if one else _scalars(unpack(init), even), step)
-        if one:
-            state = one.last(state)
+        state = walked(op, shared.first() if shared else _scalars(unpack(init), even), step)
+        if shared:
+            state = shared.last(state)
         elif op.results[0].type != init.type:
             state = horizontal(region, state, lanes)
         else:
@@ -99,14 +104,14 @@ def _lower(op: Any) -> None:
 
 
 def _joined(found: Anchored | None, region: Any, state: list[Any], fragments: list[list[Any]]) -> list[Any]:
-    """The state with some fragments, element by element."""
+    """The state combined with some fragments, element by element."""
     if found:
         return found.joined([state, *fragments])
     return combine(region, state, tree(region, [partial(list, f) for f in fragments]))
 
 
 def _even(op: Any) -> set[int]:
-    """Which values of the state are equal in all elements of the fragments, and stay so."""
+    """The indices of the values of the state that are equal in all elements of the fragments, and stay so."""
     body, region = op.regions
     values = [x for v in list(body.blocks[0].operations)[-1].operands for x in unpack(v)]
     pairs = zip(unpack(op.operands[2]), values, strict=True)
@@ -114,7 +119,7 @@ def _even(op: Any) -> set[int]:
 
 
 def _scalars(state: list[Any], even: set[int]) -> list[Any]:
-    """The state with one scalar in place of each of the ``even`` values."""
+    """The state with a scalar in place of each value whose index is in ``even``."""
     makers = [uniform(v) if k in even else None for k, v in enumerate(state)]
     return [v if make is None else make() for v, make in zip(state, makers, strict=True)]
 

@@ -152,7 +152,7 @@ def in_words(task: Task) -> bool:
 def ranked(task: Task, axis: str) -> bool:
     """Whether the least word is wanted that elements make with their numbers, by lanes along ``axis``.
 
-    One of a step alone is made then, if the numbers go up along the walk, or down (``passes/words/ranked.py``).
+    One of a step alone is made then, if the numbers go up along the walk, or down (``passes/words/narrow_argmin.py``).
     """
     asked = task.program.uses_index and operation(task.monoid) == "min"
     many = axis == "reduced" or task.geometry.n_reduced >= KEYED.get(task.itemsize, math.inf)

@@ -12,8 +12,8 @@ from ...compiler.ir.dialect.base import boolean, element, string
 from ...compiler.ir.dialect.base import integer as attribute
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.plan import IN_TILE
-from .funnel import copied, unaligned
 from .pairs import store_in_pairs
+from .unaligned import copied, unaligned
 
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
 """The loads whose elements lie side by side along the axis of a vector, so that its stride is known."""

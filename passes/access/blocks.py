@@ -19,8 +19,8 @@ from ...compiler.ir.combine import elements, fragment, pack, single_op, unpack, 
 from ...compiler.ir.dialect.base import element, values
 from ...compiler.ir.dialect.base import integer as attribute
 from ...compiler.ir.mlir import arith, ir, llvm, scf, vector
-from ..words.packed_bytes import BYTES, HIGH, as_bytes, is_set, lift_of, write_truths
-from .funnel import ALIGNED, WORDS
+from ..words.byte_reductions import BYTES, HIGH, as_bytes, is_set, lift_of, write_truths
+from .unaligned import ALIGNED, WORDS
 
 
 # --- the accesses --------------------------------------------------------------------------------------------------

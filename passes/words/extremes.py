@@ -23,8 +23,8 @@ from ...compiler.ir.build import bytes_of, i32, word_type
 from ...compiler.ir.combine import clone_block, single_op, width
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
-from ..access.steps import walked
-from .packed_bytes import BYTES, as_words, chosen, is_a, is_number, mask_words, permuted, yielded
+from ..access.thread_loop import walked
+from .byte_reductions import BYTES, as_words, chosen, is_a, is_number, mask_words, permuted, yielded
 
 WORD, HALF, BYTE = 32, 16, 8
 INFINITIES = {"bf16": 0x7F80, "f16": 0x7C00}

@@ -15,15 +15,15 @@ from ...compiler.ir.build import i32, word_type
 from ...compiler.ir.combine import constant, elements, halved
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir
-from ..access.steps import walked
-from .first_elements import Walk
-from .packed_bytes import folds
+from ..access.thread_loop import walked
+from .argmin_walk import ArgminWalk
+from .byte_reductions import folds
 
 LEAST = 8
 """Elements of a step from which on it is worth it."""
 
 
-class Greatest(Walk):
+class FloatArgmax(ArgminWalk):
     """A walk over floats of one result, all of which count."""
 
     def serves(self) -> bool:

@@ -23,12 +23,12 @@ from typing import Any
 from ...compiler.ir.build import i32, word_type
 from ...compiler.ir.combine import elements, fragment, horizontal, single_op, splat, width
 from ...compiler.ir.mlir import arith, ir, llvm
-from ..access.steps import walked
-from .first_elements import Walk
-from .greatest import LEAST, Greatest
-from .keys import WORD
-from .packed_bytes import BYTES, chosen, folds, is_a, mask_words, mixed, yielded
-from .ranks import Word, word_of
+from ..access.thread_loop import walked
+from .argmin_walk import ArgminWalk
+from .argmin_words import Word, word_of
+from .byte_reductions import BYTES, chosen, folds, is_a, mask_words, mixed, yielded
+from .float_argmax import LEAST, FloatArgmax
+from .order_keys import WORD
 
 LEAST_APART = 2
 """Elements of a step of each of several results from which on it is worth it."""
@@ -53,14 +53,14 @@ def lower(op: Any) -> list[Any] | None:
     word = word_of(yielded(op), narrow="places" in op.attributes)
     if word is None:
         return None
-    walk = (Greatest if word.key.bits == WORD else _Together if folds(op) else _Apart)(op, word)
+    walk = (FloatArgmax if word.key.bits == WORD else _Together if folds(op) else _Apart)(op, word)
     if not walk.serves():
         return None
     state = [walk.run()]
     return state if op.results[0].type == init.type else horizontal(op.regions[1], state, walk.lanes)
 
 
-class _Noted(Walk):
+class _Noted(ArgminWalk):
     """A walk that notes keys and places.
 
     Attributes:

@@ -16,7 +16,7 @@ from ...compiler.ir.combine import halved, splat, unpack, width
 from ...compiler.ir.uniform import uniform
 
 
-class OneAnchor:
+class SharedAnchor:
     """A walk of a ``fold.thread_reduce`` with one anchor for all elements of a fragment."""
 
     def __init__(self, op: Any, found: Anchored) -> None:

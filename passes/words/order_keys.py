@@ -15,8 +15,8 @@ from ...compiler.ir.build import i32
 from ...compiler.ir.combine import constant, splat, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, math
-from .formulas import Bits
-from .packed_bytes import as_words, high_bits, permuted, tested_bytes
+from .byte_reductions import as_words, high_bits, permuted, tested_bytes
+from .word_formulas import Bits
 
 WORD = 32
 BITS = {"i1": 8, "i8": 8, "i16": 16, "bf16": 16, "f16": 16}

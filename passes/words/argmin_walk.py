@@ -15,13 +15,13 @@ from ...compiler.ir.combine import clone_block, splat, width
 from ...compiler.ir.dialect.base import integer as attribute
 from ...compiler.ir.dialect.base import string
 from ...compiler.ir.mlir import arith, vector
-from ..access.steps import apart
-from .ranks import Word
+from ..access.thread_loop import apart
+from .argmin_words import Word
 
 UP, DOWN = "up", "down"
 
 
-class Walk(ABC):
+class ArgminWalk(ABC):
     """A ``fold.thread_reduce`` that takes the least word.
 
     Attributes:

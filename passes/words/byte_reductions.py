@@ -24,7 +24,7 @@ from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, 
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 from ...compiler.postorder import postorder
-from ..access.steps import walked
+from ..access.thread_loop import walked
 
 BYTES = 4
 _LOW, HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
