@@ -96,8 +96,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
 from ..compiler.ir.combine import pack, unpack
-from ..compiler.ir.dialect.base import boolean, element
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lanes import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
 
@@ -116,15 +115,15 @@ class _Cluster:
     """The warps of a cluster around the buffers of its first CTA."""
 
     def __init__(self, op: Any) -> None:
-        self.region, self.ordered = op.regions[0], boolean(op, "ordered")
+        self.region, self.ordered = op.regions[0], bool_attr(op, "ordered")
         rank, row, self.lane, self.slot, self.on, state = op.operands
-        self.slots, self.stride = attribute(op, "slots"), attribute(op, "stride")
+        self.slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
         self.index, self.own = row.type, unpack(state)
-        warps = attribute(op, "ctas") * attribute(op, "rows")
-        self.groups = min(warps, attribute(op, "lanes"))
+        warps = int_attr(op, "ctas") * int_attr(op, "rows")
+        self.groups = min(warps, int_attr(op, "lanes"))
         self.each = warps // self.groups
         self.buffers = [shared_buffer(op, "gathered", warps * self.slots, element(v.type)) for v in self.own]
-        self.number_of_warp = arith.addi(arith.muli(rank, self.number(attribute(op, "rows"))), row)
+        self.number_of_warp = arith.addi(arith.muli(rank, self.number(int_attr(op, "rows"))), row)
 
     def run(self) -> list[Any]:
         """The combined state, in the first warps of the first CTA; others keep their own."""

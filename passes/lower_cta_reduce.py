@@ -86,8 +86,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, barrier, before, find, i32, integer, load, replace, shared_buffer, store
 from ..compiler.ir.combine import combine, pack, unpack
-from ..compiler.ir.dialect.base import boolean, element, string
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.stages import METHODS
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
 
@@ -105,8 +104,8 @@ class _Meeting:
     """The threads of a CTA around one buffer of states."""
 
     def __init__(self, op: Any) -> None:
-        self.region, self.method = op.regions[0], string(op, "method", METHODS)
-        self.rows, self.lanes, self.slots = (attribute(op, name) for name in ("rows", "lanes", "slots"))
+        self.region, self.method = op.regions[0], str_attr(op, "method", METHODS)
+        self.rows, self.lanes, self.slots = (int_attr(op, name) for name in ("rows", "lanes", "slots"))
         self.position, self.slot, state, *scratch = op.operands
         self.own, self.index = unpack(state), self.position.type
         self.types = [v.type for v in self.own]
@@ -115,7 +114,7 @@ class _Meeting:
             self.buffers = [_slice(p, cells, t) for p, t in zip(scratch, scalars, strict=True)]
         else:
             self.buffers = [shared_buffer(op, "states", cells, t) for t in scalars]
-        self.reverses = boolean(op, "ordered") and self.method not in ("serial", "interleaved")
+        self.reverses = bool_attr(op, "ordered") and self.method not in ("serial", "interleaved")
 
     def run(self) -> list[Any]:
         """The combined state, in the threads of position 0 at least."""

@@ -97,8 +97,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, before, bytes_of, find, integer, memory_type, replace
 from ..compiler.ir.combine import width
 from ..compiler.ir.dialect.access import ACCESS
-from ..compiler.ir.dialect.base import element, string
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import element, int_attr, str_attr
 from ..compiler.ir.mlir import arith, ir, llvm
 from .access.address import Window, clamped, lower_body, lower_live, lower_load, lower_position, lower_store, offset
 from .access.blocks import lower_load as lower_block_load
@@ -128,7 +127,7 @@ def _peel(op: Any) -> None:
     live = next((o for o in body if o.name == "fold.live"), None)
     loads: dict[str, list[Any]] = {}
     for o in (o for o in body if o.name == "fold.load"):
-        loads.setdefault(string(o, "access", ACCESS), []).append(o)
+        loads.setdefault(str_attr(o, "access", ACCESS), []).append(o)
     begin, end, state = list(op.operands)[:3]
     with before(op):
         pieces = _Pieces(op, state, live)
@@ -198,7 +197,7 @@ class _Pieces:
         self.op, self.state, self.live = op, state, live
         self.last: Any = None
         self.lanes = width(live.results[0].type) if live else 1
-        self.step, self.unroll = attribute(op, "step"), attribute(op, "unroll")
+        self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
         self.together = short(op.regions[1])
         self.few = "once" in op.attributes and self.together and live is not None
 
@@ -275,7 +274,7 @@ class _Pieces:
         t = begin.type
         zero, one = integer(t, 0), integer(t, 1)
         final = arith.subi(_n_reduced(loads[0]), one)
-        staggered = string(loads[0], "access", ACCESS) == "staggered"
+        staggered = str_attr(loads[0], "access", ACCESS) == "staggered"
         low, high = (None if staggered else _inside(loads, r) for r in (zero, final))
         first = arith.cmpi(arith.CmpIPredicate.eq, begin, zero)
         self.alone(begin, arith.minsi(arith.select(first, one, begin), end), low)
@@ -335,9 +334,9 @@ def _after(begin: Any, limit: Any, step: int) -> Any:
 def _lower_lead(op: Any) -> None:
     with before(op):
         base, kept = op.operands[0], op.operands[1]
-        scalar = ir.IntegerType.get_signless(8 * attribute(op, "bytes"))
+        scalar = ir.IntegerType.get_signless(8 * int_attr(op, "bytes"))
         start = address(base, offset(op, kept, kept, 2), scalar)
-        replace(op, [_past(start, scalar, attribute(op, "lanes"), kept.type)])
+        replace(op, [_past(start, scalar, int_attr(op, "lanes"), kept.type)])
 
 
 def _lead(op: Any, lanes: int, t: Any) -> Any:

@@ -54,7 +54,7 @@ from ..compiler.ir.build import (
     word_type,
 )
 from ..compiler.ir.combine import elements, single_op, unpack
-from ..compiler.ir.dialect.base import string
+from ..compiler.ir.dialect.base import str_attr
 from ..compiler.ir.dialect.stages import GRID_FINISHES
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, scf
 
@@ -74,7 +74,7 @@ def _run(module: Any) -> None:
 
 def _lower(op: Any) -> None:
     part, parts, kept, n_kept, on, state, *pointers = op.operands
-    finish = string(op, "finish", GRID_FINISHES)
+    finish = str_attr(op, "finish", GRID_FINISHES)
     with before(op):
         values = unpack(state)
         branch = scf.IfOp(on)

@@ -55,8 +55,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, find, integer, load, replace
 from ..compiler.ir.combine import pack
-from ..compiler.ir.dialect.base import boolean, values
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lanes import butterfly
 from ..compiler.ir.mlir import arith
 
@@ -68,7 +67,7 @@ def _run(module: Any) -> None:
 
 def _lower(op: Any) -> None:
     lane, slot, *buffers = op.operands
-    rows, lanes, t = attribute(op, "rows"), attribute(op, "lanes"), lane.type
+    rows, lanes, t = int_attr(op, "rows"), int_attr(op, "lanes"), lane.type
     groups = min(rows, lanes)
     each = rows // groups
     types = values(op.results[0].type)
@@ -76,12 +75,12 @@ def _lower(op: Any) -> None:
         own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
 
         def row(i: int) -> list[Any]:
-            start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, attribute(op, "slots"))), slot)
+            start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, int_attr(op, "slots"))), slot)
             return [load(b, start, v) for b, v in zip(buffers, types, strict=True)]
 
         state = joined(op.regions[0], [partial(row, i) for i in range(each)])
-        stride = attribute(op, "stride")
-        replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=boolean(op, "ordered")))])
+        stride = int_attr(op, "stride")
+        replace(op, [pack(butterfly(op.regions[0], state, groups, stride, ordered=bool_attr(op, "ordered")))])
 
 
 PASS = Pass("lower-interwarp-accumulate", _run, ("fold.interwarp_accumulate",), "combine the states of a CTA's warps")

@@ -136,8 +136,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import met
 from ..compiler.ir.build import barrier, before, enclosing, find, integer, load, replace, shared_buffer, store
 from ..compiler.ir.combine import pack, unpack, width
-from ..compiler.ir.dialect.base import element
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 from ..compiler.plan.plan import ROWS_A_ROUND
 from .access.thread_loop import short
@@ -154,7 +153,7 @@ class _Meeting:
     """The threads of a CTA around the states of a period; ``buffers`` are those that kernels have."""
 
     def __init__(self, op: Any, buffers: dict[Any, list[Any]]) -> None:
-        self.region, self.threads = op.regions[0], attribute(op, "threads")
+        self.region, self.threads = op.regions[0], int_attr(op, "threads")
         self.thread, self.on, state, self.rows, self.columns, self.lead = op.operands
         self.own = unpack(state)
         self.types = [element(v.type) for v in self.own]

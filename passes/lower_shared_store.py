@@ -41,8 +41,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import barrier, before, find, integer, replace, shared_buffer, store
 from ..compiler.ir.combine import elements, unpack
-from ..compiler.ir.dialect.base import element
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, scf
 
 
@@ -53,7 +52,7 @@ def _run(module: Any) -> None:
 
 def _lower(op: Any) -> None:
     row, slot, on, state = op.operands
-    rows, slots, t = attribute(op, "rows"), attribute(op, "slots"), row.type
+    rows, slots, t = int_attr(op, "rows"), int_attr(op, "slots"), row.type
     with before(op):
         values = unpack(state)
         buffers = [shared_buffer(op, "partials", rows * slots, element(v.type)) for v in values]

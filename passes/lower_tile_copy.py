@@ -116,7 +116,7 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import address, before, find, integer, load, replace, shared_buffer, store, word_type
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 ACCESS = 16
@@ -136,11 +136,11 @@ class _Copy:
 
     def __init__(self, op: Any) -> None:
         self.base, self.begin, length, self.extent, self.thread = op.operands
-        self.item, self.threads, self.index = attribute(op, "item"), attribute(op, "threads"), self.begin.type
+        self.item, self.threads, self.index = int_attr(op, "item"), int_attr(op, "threads"), self.begin.type
         self.element = ir.IntegerType.get_signless(8 * self.item)
-        self.each, size = ACCESS // self.item, attribute(op, "bytes")
+        self.each, size = ACCESS // self.item, int_attr(op, "bytes")
         self.in_flight = min(IN_FLIGHT, -(-size // (ACCESS * self.threads)))
-        self.beyond = attribute(op, "beyond") if "beyond" in op.attributes else 0
+        self.beyond = int_attr(op, "beyond") if "beyond" in op.attributes else 0
         self.end = arith.minsi(arith.addi(self.begin, length), self.extent)
         self.origin = arith.subi(self.begin, self._lead())
         word = word_type()

@@ -39,8 +39,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, find, i32, kernel_module, replace
 from ..compiler.ir.combine import elements, fragment, pack, single_op, unpack
-from ..compiler.ir.dialect.base import boolean, element
-from ..compiler.ir.dialect.base import integer as attribute
+from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lanes import butterfly, lane_id
 from ..compiler.ir.mlir import arith, nvvm
 from ..compiler.target import WARP
@@ -61,7 +60,7 @@ def _run(module: Any) -> None:
 
 def _lower(op: Any) -> None:
     region, state = op.regions[0], op.operands[0]
-    lanes, stride = attribute(op, "lanes"), attribute(op, "stride")
+    lanes, stride = int_attr(op, "lanes"), int_attr(op, "stride")
     kind, scalar = single_op(region), str(element(state.type))
     with before(op):
         if kind in PREDICATES and scalar == "i1":
@@ -69,7 +68,7 @@ def _lower(op: Any) -> None:
         elif kind in REDUX and scalar == "i32" and lanes == WARP and target_of(kernel_module(op)).has_redux:
             result = fragment([_redux(x, REDUX[kind]) for x in elements(state)])
         else:
-            result = pack(butterfly(region, unpack(state), lanes, stride, ordered=boolean(op, "ordered")))
+            result = pack(butterfly(region, unpack(state), lanes, stride, ordered=bool_attr(op, "ordered")))
         replace(op, [result])
 
 

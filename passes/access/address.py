@@ -8,8 +8,7 @@ from typing import Any
 from ...compiler.ir.build import address, before, integer, load, replace, store
 from ...compiler.ir.combine import elements, fragment, splat, width
 from ...compiler.ir.dialect.access import ACCESS
-from ...compiler.ir.dialect.base import boolean, element, string
-from ...compiler.ir.dialect.base import integer as attribute
+from ...compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.plan import IN_TILE
 from .pairs import store_in_pairs
@@ -84,14 +83,14 @@ def _reciprocal(size: Any) -> Any:
 
 def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     """The offset in elements of (kept, reduced) by the layout operands of ``op``, which follow ``fixed`` others."""
-    kept_rank, reduced_rank = attribute(op, "kept_rank"), attribute(op, "reduced_rank")
+    kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
     layout = list(op.operands)[fixed:]
     sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
     places = _coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += _coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name == "fold.load" and string(op, "access", ACCESS) in SIDE_BY_SIDE:
-        inner = kept_rank if string(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
+    if op.name == "fold.load" and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
+        inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # vectors are read where neighbours lie side by side
     zero = integer(kept.type, 0)
     total = arith.subi(zero, layout[-1]) if is_of_tile(op) else zero  # first, since it is the same in all steps
@@ -102,13 +101,13 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
 
 def is_of_tile(op: Any) -> bool:
     """Whether a load reads a copy in shared memory, whose origin is its last operand."""
-    return op.name == "fold.load" and string(op, "access", ACCESS) in IN_TILE
+    return op.name == "fold.load" and str_attr(op, "access", ACCESS) in IN_TILE
 
 
 def lower_load(op: Any, window: Window | None) -> None:
     """One vector load, two of which the wanted bytes are taken, or one load an element; as ``window`` says."""
     base, kept, reduced = list(op.operands)[:3]
-    access, t = string(op, "access", ACCESS), op.results[0].type
+    access, t = str_attr(op, "access", ACCESS), op.results[0].type
     scalar, lanes = element(t), width(t)
     apart, coherent = window is not None and window.last is None, access == "coherent"
     with before(op):
@@ -124,7 +123,7 @@ def lower_load(op: Any, window: Window | None) -> None:
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
             value = unaligned(first, last, t)
         else:
-            along = string(op, "axis", ("kept", "reduced"))
+            along = str_attr(op, "axis", ("kept", "reduced"))
             places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
             where = [offset(op, *p, 3) for p in places]
             value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
@@ -156,15 +155,15 @@ def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window 
 
 def _reaches_beyond(op: Any) -> bool:
     """Whether a load's accesses may reach beyond the kept axis."""
-    return string(op, "access", ACCESS) in ("unaligned", "staggered")
+    return str_attr(op, "access", ACCESS) in ("unaligned", "staggered")
 
 
 def lower_position(op: Any) -> None:
     """base + the sum of coordinate times index stride, for each element."""
     reduced, base = op.operands[0], op.operands[1]
-    rank, layout = attribute(op, "reduced_rank"), list(op.operands)[2:]
+    rank, layout = int_attr(op, "reduced_rank"), list(op.operands)[2:]
     t = op.results[0].type
-    along = string(op, "axis", ("kept", "reduced"))
+    along = str_attr(op, "axis", ("kept", "reduced"))
     with before(op):
         total = _number(base, reduced, rank, layout)
         found = [_resized(total, element(t))]
@@ -232,7 +231,7 @@ def lower_store(op: Any) -> None:
 
 def _store(op: Any, value: Any, base: Any, kept: Any) -> None:
     """The stores of a thread."""
-    if not boolean(op, "vector"):
+    if not bool_attr(op, "vector"):
         return _store_elements(op, value, base, kept)
     if "bounded" not in op.attributes:
         return store(value, base, offset(op, kept, kept, 4))
@@ -261,7 +260,7 @@ def _is_kept(op: Any, j: int) -> Any:
 
 def _store_elements(op: Any, value: Any, base: Any, kept: Any) -> None:
     """A store an element; of those beyond the kept axis none, where there may be some."""
-    rank, bounded = attribute(op, "kept_rank"), "bounded" in op.attributes
+    rank, bounded = int_attr(op, "kept_rank"), "bounded" in op.attributes
     first, inner = offset(op, kept, kept, 4), op.operands[4 + 2 * rank - 2]
     for j, x in enumerate(elements(value)):
         along = arith.muli(integer(kept.type, j), inner) if j else None

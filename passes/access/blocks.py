@@ -16,8 +16,7 @@ from typing import Any
 from ...compiler.ir.anchored import joined
 from ...compiler.ir.build import address, before, from_memory, i32, integer, load, memory_type, replace, word_type
 from ...compiler.ir.combine import elements, fragment, pack, single_op, unpack, width, with_shape
-from ...compiler.ir.dialect.base import element, values
-from ...compiler.ir.dialect.base import integer as attribute
+from ...compiler.ir.dialect.base import element, int_attr, values
 from ...compiler.ir.mlir import arith, ir, llvm, scf, vector
 from ..words.byte_reductions import BYTES, HIGH, as_bytes, is_set, lift_of, write_truths
 from .unaligned import ALIGNED, WORDS
@@ -71,7 +70,7 @@ def lower_reduce(op: Any) -> None:
 
 def _numbers(op: Any) -> list[list[int]]:
     """For each result the numbers of its elements, counted through all accesses."""
-    count, columns = attribute(op, "elements"), attribute(op, "columns")
+    count, columns = int_attr(op, "elements"), int_attr(op, "columns")
     results = width(values(op.results[0].type)[0])
     firsts = [k // columns * count * columns + k % columns for k in range(results)]
     return [[first + r * columns for r in range(count)] for first in firsts]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...compiler.ir.build import integer
-from ...compiler.ir.dialect.base import integer as attribute
+from ...compiler.ir.dialect.base import int_attr
 from ...compiler.ir.mlir import arith, ir, scf
 
 HEAVY = 12
@@ -27,14 +27,14 @@ def apart(op: Any, count: int) -> Any:
 
     A number, or so many times the period that the kernel is told.
     """
-    distance = integer(op.operands[0].type, count * attribute(op, "step"))
+    distance = integer(op.operands[0].type, count * int_attr(op, "step"))
     return arith.muli(op.operands[3], distance) if len(op.operands) > 3 else distance
 
 
 def walked(op: Any, first: list[Any], step: Step) -> list[Any]:
     """The state after the walk of a ``fold.thread_reduce`` that begins with ``first``."""
     begin, end = list(op.operands)[:2]
-    unroll = attribute(op, "unroll")
+    unroll = int_attr(op, "unroll")
 
     def made(state: list[Any], r: Any) -> None:
         scf.YieldOp(step(state, [arith.addi(r, apart(op, u)) if u else r for u in range(unroll)]))

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...compiler.ir.build import i32
 from ...compiler.ir.combine import clone_block, splat, width
-from ...compiler.ir.dialect.base import integer as attribute
-from ...compiler.ir.dialect.base import string
+from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, vector
 from ..access.thread_loop import apart
 from .argmin_words import Word
@@ -32,8 +31,8 @@ class ArgminWalk(ABC):
 
     def __init__(self, op: Any, word: Word) -> None:
         self.op, self.word, self.body, self.init = op, word, op.regions[0].blocks[0], op.operands[2]
-        self.lanes, self.unroll = width(self.init.type), attribute(op, "unroll")
-        self.down = string(op, "numbers", (UP, DOWN)) == DOWN
+        self.lanes, self.unroll = width(self.init.type), int_attr(op, "unroll")
+        self.down = str_attr(op, "numbers", (UP, DOWN)) == DOWN
 
     @abstractmethod
     def serves(self) -> bool:

@@ -15,16 +15,16 @@ from .base import (
     GLOBAL,
     SHARED,
     Fold,
-    boolean,
+    bool_attr,
     check_fragment,
     check_index,
     check_pointer,
     coded,
     element,
     expect,
-    integer,
+    int_attr,
     power_of_two,
-    string,
+    str_attr,
 )
 
 ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
@@ -37,7 +37,7 @@ AXES = ("kept", "reduced")
 
 def _layout(op: Any, fixed: int, strides: int) -> None:
     """Checks the count of the trailing layout operands: sizes of all but the outermost dims, then strides."""
-    kept, reduced = integer(op, "kept_rank"), integer(op, "reduced_rank")
+    kept, reduced = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
     wanted = max(0, kept - 1) + max(0, reduced - 1) + strides * (kept + reduced)
     found = len(op.operands) - fixed
     expect(found == wanted, op, f"{wanted} layout operands for ranks {kept} and {reduced}", found)
@@ -71,11 +71,11 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        access = string(op, "access", ACCESS)
+        access = str_attr(op, "access", ACCESS)
         check_pointer(op, 0, SHARED if access in IN_TILE else GLOBAL)
         check_index(op, 1, 2)
         _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
-        string(op, "axis", AXES)
+        str_attr(op, "axis", AXES)
         check_fragment(op, op.results[0].type)
 
 
@@ -135,12 +135,12 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
         found = [str(r.type) for r in op.results]
         expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
         power_of_two(op, "item", 16)
-        size = integer(op, "bytes")
+        size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
         power_of_two(op, "threads", 1024)
         if "beyond" in op.attributes:
-            beyond = integer(op, "beyond")
-            most = min(size - 16, 16 * integer(op, "threads"))
+            beyond = int_attr(op, "beyond")
+            most = min(size - 16, 16 * int_attr(op, "threads"))
             expect(0 < beyond <= most and beyond % 16 == 0, op, f"a multiple of 16 up to {most} beyond", beyond)
 
 
@@ -161,10 +161,10 @@ class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_index(op, 0, 1)
-        rank = integer(op, "reduced_rank")
+        rank = int_attr(op, "reduced_rank")
         wanted = max(0, rank - 1) + rank
         expect(len(op.operands) == 2 + wanted, op, f"{wanted} layout operands for rank {rank}", len(op.operands) - 2)
-        string(op, "axis", AXES)
+        str_attr(op, "axis", AXES)
         found = op.results[0].type
         expect(isinstance(element(found), ir.IntegerType), op, "an integer fragment", str(found))
 
@@ -235,5 +235,5 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
         check_index(op, 2)
         expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
         _layout(op, 4 + ("bounded" in op.attributes), 1)
-        boolean(op, "vector")
+        bool_attr(op, "vector")
         check_fragment(op, op.operands[0].type)

@@ -64,7 +64,7 @@ def expect(holds: bool, op: Any, expected: str, found: object) -> None:
         raise error("WF310", op=op.name, expected=expected, found=found)
 
 
-def integer(op: Any, name: str) -> int:
+def int_attr(op: Any, name: str) -> int:
     """The value of the integer attribute ``name``; WF311 when it is missing or no integer."""
     try:
         return int(ir.IntegerAttr(op.attributes[name]).value)
@@ -72,7 +72,7 @@ def integer(op: Any, name: str) -> int:
         raise error("WF311", op=op.name, attribute=name, expected="an integer") from None
 
 
-def boolean(op: Any, name: str) -> bool:
+def bool_attr(op: Any, name: str) -> bool:
     """The value of the bool attribute ``name``; WF311 when it is missing or no bool."""
     try:
         return bool(ir.BoolAttr(op.attributes[name]).value)
@@ -80,7 +80,7 @@ def boolean(op: Any, name: str) -> bool:
         raise error("WF311", op=op.name, attribute=name, expected="true or false") from None
 
 
-def string(op: Any, name: str, choices: Sequence[str]) -> str:
+def str_attr(op: Any, name: str, choices: Sequence[str]) -> str:
     """The value of the string attribute ``name``, one of ``choices``; WF311 otherwise."""
     try:
         value = str(ir.StringAttr(op.attributes[name]).value)
@@ -93,7 +93,7 @@ def string(op: Any, name: str, choices: Sequence[str]) -> str:
 
 def power_of_two(op: Any, name: str, limit: int) -> int:
     """An integer attribute that is a power of two and at most ``limit``; WF311 otherwise."""
-    value = integer(op, name)
+    value = int_attr(op, name)
     if value < 1 or value & (value - 1) or value > limit:
         raise error("WF311", op=op.name, attribute=name, expected=f"a power of two up to {limit}, got {value}")
     return value

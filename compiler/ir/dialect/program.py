@@ -8,7 +8,18 @@ from typing import Any
 
 from ...errors import error
 from ..mlir import ext, ir
-from .base import Fold, boolean, check_combine, check_isolated, check_yield, coded, element, expect, state_type, values
+from .base import (
+    Fold,
+    bool_attr,
+    check_combine,
+    check_isolated,
+    check_yield,
+    coded,
+    element,
+    expect,
+    state_type,
+    values,
+)
 
 
 class YieldOp(Fold.Operation, name="yield", traits=[ir.IsTerminatorTrait]):  # type: ignore[misc]
@@ -36,7 +47,7 @@ class ReduceOp(Fold.Operation, name="reduce"):  # type: ignore[misc]
         types, results = values(op.operands[0].type), values(op.results[0].type)
         tensors = all(isinstance(t, ir.RankedTensorType) for t in types)
         expect(tensors, op, "a ranked tensor or a tuple of them", str(op.operands[0].type))
-        boolean(op, "commutative")
+        bool_attr(op, "commutative")
         rank = types[0].rank
         dims = _dims(op, rank)
         expect(all(t.rank == rank for t in types), op, f"inputs of rank {rank}", str(op.operands[0].type))

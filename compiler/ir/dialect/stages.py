@@ -14,7 +14,7 @@ from .base import (
     GLOBAL,
     SHARED,
     Fold,
-    boolean,
+    bool_attr,
     check_combine,
     check_fragment,
     check_index,
@@ -24,10 +24,10 @@ from .base import (
     coded,
     element,
     expect,
-    integer,
+    int_attr,
     power_of_two,
     state_type,
-    string,
+    str_attr,
     values,
 )
 
@@ -99,7 +99,7 @@ class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
 
     @coded
     def verify_invariants(op: Any) -> None:  # noqa: N805
-        each, columns = integer(op, "elements"), power_of_two(op, "columns", 16)
+        each, columns = int_attr(op, "elements"), power_of_two(op, "columns", 16)
         expect(each > 0, op, "one element of a result at least", each)
         result = op.results[0].type
         wanted = ", ".join(str(element(t)) for t in values(result))
@@ -134,7 +134,7 @@ class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
         expect(state == result, op, f"a result of type {state}", str(result))
         lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
         expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
-        boolean(op, "ordered")
+        bool_attr(op, "ordered")
 
     verify_region_invariants = one_combine
 
@@ -160,7 +160,7 @@ class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
         check_index(op, 0, 1)
         expect(str(op.operands[2].type) == "i1", op, "an i1 as operand 2", str(op.operands[2].type))
         power_of_two(op, "rows", 32)
-        integer(op, "slots")
+        int_attr(op, "slots")
         for t in values(op.operands[3].type):
             check_fragment(op, t)
         wanted = [SHARED] * len(values(op.operands[3].type))
@@ -197,8 +197,8 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
         power_of_two(op, "rows", 32)
         power_of_two(op, "lanes", 32)
         power_of_two(op, "stride", 32)
-        integer(op, "slots")
-        boolean(op, "ordered")
+        int_attr(op, "slots")
+        bool_attr(op, "ordered")
 
     verify_region_invariants = one_combine
 
@@ -234,11 +234,11 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
         expect(found in (0, wanted), op, f"no scratch, or {wanted} pointer(s)", found)
         for p in range(3, 3 + found):
             check_pointer(op, p, GLOBAL)
-        string(op, "method", METHODS)
+        str_attr(op, "method", METHODS)
         rows, lanes = power_of_two(op, "rows", 1024), power_of_two(op, "lanes", 32)
         expect(1 < rows >= lanes, op, "more than one row, and no fewer than lanes", f"{rows} for {lanes} lane(s)")
-        integer(op, "slots")
-        boolean(op, "ordered")
+        int_attr(op, "slots")
+        bool_attr(op, "ordered")
 
     verify_region_invariants = one_combine
 
@@ -308,10 +308,10 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
         ctas = power_of_two(op, "ctas", LARGEST_CLUSTER)
         expect(ctas > 1, op, "a cluster of more than one CTA", ctas)
         power_of_two(op, "rows", 32)
-        integer(op, "slots")
+        int_attr(op, "slots")
         lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
         expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
-        boolean(op, "ordered")
+        bool_attr(op, "ordered")
 
     verify_region_invariants = one_combine
 
@@ -341,7 +341,7 @@ class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_index(op, 0, 1, 2, 3)
         expect(str(op.operands[4].type) == "i1", op, "an i1 as operand 4", str(op.operands[4].type))
-        finish = string(op, "finish", GRID_FINISHES)
+        finish = str_attr(op, "finish", GRID_FINISHES)
         wanted = len(values(op.operands[5].type)) + (finish == "last_block")
         found = len(op.operands) - 6
         expect(found == wanted, op, f"{wanted} pointer(s) for finish={finish}", found)
