@@ -1,4 +1,4 @@
-"""The steps of a thread's walk: how far apart its accesses lie, and the loop, or the branch, around them."""
+"""The loop of a thread over its accesses: the distance between them, and the loop or the branch around a step."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from ...compiler.ir.dialect.base import int_attr
 from ...compiler.ir.mlir import arith, ir, scf
 
 HEAVY = 12
-"""Operations of a combine from which on it goes by a loop where it is done several times: its code would take longer to
-compile than it saves time."""
+"""A combine of this many operations or more is not unrolled: its copies would take longer to compile than they save."""
 Step = Callable[[list[Any], list[Any]], list[Any]]
-"""What a step makes of a state and of where its accesses begin: the next state."""
+"""A function from the state and the indices of a step's accesses to the next state."""
 
 
 def short(combine: Any) -> bool:
-    """Whether a combine takes so few operations that several copies of it do no harm."""
+    """Whether a combine has so few operations that it may be unrolled."""
     ops = [o.operation.name for o in combine.blocks[0].operations]
     return len(ops) < HEAVY and not any(name.startswith("math.exp") for name in ops)
 
 
 def apart(op: Any, count: int) -> Any:
-    """The distance of ``count`` accesses of a ``fold.thread_reduce``, at the insertion point.
+    """The distance of ``count`` accesses of a ``fold.thread_reduce``, in elements, as a value at the insertion point.
 
-    A number, or so many times the period that the kernel is told.
+    It is a constant, or a multiple of the period, which is an argument of the kernel.
     """
     distance = integer(op.operands[0].type, count * int_attr(op, "step"))
     return arith.muli(op.operands[3], distance) if len(op.operands) > 3 else distance
 
 
 def walked(op: Any, first: list[Any], step: Step) -> list[Any]:
-    """The state after the walk of a ``fold.thread_reduce`` that begins with ``first``."""
+    """The state after the loop of a ``fold.thread_reduce`` that begins with the state ``first``."""
     begin, end = list(op.operands)[:2]
     unroll = int_attr(op, "unroll")
 

@@ -1,8 +1,8 @@
-"""Vectors that begin anywhere: of 4 to 16 bytes from the two aligned ones that hold them, of a copy from its words.
+"""Vectors at any address: 4 to 16 bytes taken out of the aligned words that hold them.
 
-The bytes are taken out of these words by their place in the first: two words at a time, then one, then by a funnel
-shift (``shf``) where elements are narrower than a word. Of a copy one word more is read than the bytes fill, and the
-funnel shift alone takes them out.
+In global memory two aligned vectors are loaded. The address selects the words: two at a time, then one, then, where
+elements are narrower than a word, a funnel shift (``shf``) selects the bytes. From a copy in shared memory one word
+more is loaded than the vector fills, and the funnel shift alone selects the bytes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
 
 ALIGNED = 16
-"""Bytes of an access, and what its address is a multiple of."""
+"""The size and the alignment of an aligned access, in bytes."""
 WORDS = ALIGNED // 4
 
 
 def unaligned(first: Any, last: Any, t: Any) -> Any:
-    """The fragment of type ``t``, of 4 to 16 bytes, whose first element lies at ``first``.
+    """The fragment of type ``t``, 4 to 16 bytes long, whose first element is at the address ``first``.
 
-    ``last`` is the address of the last element that is wanted: elements after it may be anything.
+    ``last`` is the address of the last element that counts: elements after it may have any value.
     """
     scalar = memory_type(element(t))
     i64 = ir.IntegerType.get_signless(64)
@@ -40,9 +40,9 @@ def unaligned(first: Any, last: Any, t: Any) -> Any:
 
 
 def copied(base: Any, place: Any, t: Any) -> Any:
-    """The fragment of type ``t``, of 4 to 16 bytes, from element ``place`` on of a copy in shared memory.
+    """The fragment of type ``t``, 4 to 16 bytes long, that begins with element ``place`` of a copy in shared memory.
 
-    A copy begins at a boundary, and can be read a word beyond the last element that is wanted.
+    The copy begins at a boundary, and one word beyond its last element can be read.
     """
     scalar, wanted = memory_type(element(t)), width(t) * bytes_of(memory_type(element(t))) // 4
     place = place if place.type.width == 32 else arith.trunci(word_type(), place)
@@ -53,26 +53,26 @@ def copied(base: Any, place: Any, t: Any) -> Any:
 
 
 def _shifted(words: list[Any], place: Any) -> list[Any]:
-    """The words from the byte ``place`` of the first one on, of which one fewer are whole."""
+    """The words that begin at byte ``place`` of the first of ``words``; one fewer than these."""
     bits = arith.shli(place, i32(3))  # the funnel shift takes it modulo 32
     return [llvm.intr_fshr(high, low, bits) for low, high in pairwise(words)]
 
 
 def _fragment(words: list[Any], scalar: Any, t: Any) -> Any:
-    """The fragment of type ``t`` whose elements, in memory of type ``scalar``, fill these words."""
+    """The fragment of type ``t`` that ``words`` hold as elements of the memory type ``scalar``."""
     whole = vector.from_elements(ir.VectorType.get([len(words)], word_type()), words)
     return from_memory(vector.bitcast(with_shape(scalar, width(t)), whole), t)
 
 
 def _words(at: Any, pointer: Any, count: int) -> list[Any]:
-    """The ``count`` words around the address ``at``, which begin at a multiple of their bytes."""
+    """The ``count`` words around the address ``at``, from a boundary of their total size on."""
     boundary = llvm.inttoptr(pointer, arith.andi(at, integer(at.type, -4 * count)))
     words = llvm.load(with_shape(word_type(), count), boundary, alignment=4 * count, invariant=True)
     return [vector.extract(words, [], [k]) for k in range(count)] if count > 1 else [words]
 
 
 def _from(words: list[Any], place: Any, bit: int, distance: int, count: int) -> list[Any]:
-    """The first ``count`` words, or those ``distance`` further on, where ``bit`` of the place is set."""
+    """The first ``count`` words, or, if ``bit`` of ``place`` is set, those ``distance`` words later."""
     moved = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(place, i32(bit)), i32(0))
     pairs = [(words[k], words[min(k + distance, len(words) - 1)]) for k in range(count)]
     return [arith.select(moved, there, here) for here, there in pairs]

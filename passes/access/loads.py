@@ -1,0 +1,143 @@
+"""Single loads of a fragment, the mask of the elements that count, and the positions of the elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...compiler.ir.build import address, before, integer, load, replace
+from ...compiler.ir.combine import fragment, splat, width
+from ...compiler.ir.dialect.access import ACCESS
+from ...compiler.ir.dialect.base import element, int_attr, str_attr
+from ...compiler.ir.mlir import arith, ir
+from .offsets import clamped, coordinates, is_of_tile, offset
+from .unaligned import copied, unaligned
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which elements the accesses of a masked loop count, and how they are read.
+
+    Attributes:
+        first, end: indices outside this range do not count. Without ``first`` no access begins before the range.
+        last: an access that would begin after this index begins here instead and does not count, so that it reads
+            existing memory. None: the elements are read one by one, at indices clamped to the window, unless they lie
+            in a copy in shared memory, which can be read beyond its end.
+        whole: whether all elements of an access count, if it begins before ``end``, or none.
+    """
+
+    first: Any
+    end: Any
+    last: Any = None
+    whole: bool = False
+
+
+def lower_body(block: Any, window: Window | None) -> None:
+    """Lowers the access ops in the body of one loop."""
+    for o in [o.operation for o in block.operations]:
+        if o.name == "fold.load":
+            lower_load(o, window)
+        elif o.name == "fold.live":
+            lower_live(o, window)
+        elif o.name == "fold.position":
+            lower_position(o)
+
+
+def lower_load(op: Any, window: Window | None) -> None:
+    """Lowers a load to one vector load, to two from which the bytes are taken, or to one load an element.
+
+    ``window`` and the load's access method decide which.
+    """
+    base, kept, reduced = list(op.operands)[:3]
+    access, t = str_attr(op, "access", ACCESS), op.results[0].type
+    scalar, lanes = element(t), width(t)
+    apart, coherent = window is not None and window.last is None, access == "coherent"
+    with before(op):
+        if window is not None and window.last is not None:
+            reduced = arith.minsi(reduced, window.last)
+        if is_of_tile(op):
+            place = offset(op, kept, reduced, 3)
+            value = load(base, place, t) if lanes == 1 else copied(base, place, t)
+        elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
+            value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
+        elif access == "unaligned" and not apart:
+            last = clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
+            first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))
+            value = unaligned(first, last, t)
+        else:
+            along = str_attr(op, "axis", ("kept", "reduced"))
+            places = [_moved(op, kept, reduced, along, j, window if apart else None) for j in range(lanes)]
+            where = [offset(op, *p, 3) for p in places]
+            value = fragment([load(base, w, scalar, volatile=coherent, invariant=not coherent) for w in where])
+        replace(op, [value])
+
+
+def _moved(op: Any, kept: Any, reduced: Any, along: str, j: int, window: Window | None) -> tuple[Any, Any]:
+    """The (kept, reduced) indices of element ``j`` of a fragment, clamped to ``window`` or to the kept axis."""
+    t = kept.type
+    if along == "kept":
+        moved = arith.addi(kept, integer(t, j)) if j else kept
+        return (clamped(op, moved) if op.name == "fold.load" and _reaches_beyond(op) else moved), reduced
+    moved = arith.addi(reduced, integer(t, j)) if j else reduced
+    if window is not None:
+        moved = moved if window.first is None else arith.maxsi(moved, window.first)
+        moved = arith.minsi(moved, arith.subi(window.end, integer(t, 1)))  # last: a CTA may own nothing of the row
+    return kept, moved
+
+
+def _reaches_beyond(op: Any) -> bool:
+    """Whether the accesses of a load may reach beyond the kept axis."""
+    return str_attr(op, "access", ACCESS) in ("unaligned", "staggered")
+
+
+def lower_position(op: Any) -> None:
+    """Lowers ``fold.position``: for each element, base plus the sum of coordinate times index stride."""
+    reduced, base = op.operands[0], op.operands[1]
+    rank, layout = int_attr(op, "reduced_rank"), list(op.operands)[2:]
+    t = op.results[0].type
+    along = str_attr(op, "axis", ("kept", "reduced"))
+    with before(op):
+        total = _number(base, reduced, rank, layout)
+        found = [_resized(total, element(t))]
+        for j in range(1, width(t)):
+            if along == "reduced" and rank == 1:  # j times the stride is loop invariant
+                other = arith.addi(total, arith.muli(integer(base.type, j), layout[0]))
+            else:
+                other = _number(base, _moved(op, reduced, reduced, along, j, None)[1], rank, layout)
+            found.append(_resized(other, element(t)))
+        replace(op, [fragment(found)])
+
+
+def _number(base: Any, flat: Any, rank: int, layout: list[Any]) -> Any:
+    """The number of the element at the flat index ``flat`` of the reduced axis."""
+    places = coordinates(flat, layout[: rank - 1], rank)
+    for place, stride in zip(places, layout[max(0, rank - 1) :], strict=True):
+        base = arith.addi(base, arith.muli(place, stride))
+    return base
+
+
+def _resized(x: Any, t: Any) -> Any:
+    """An integer converted to type ``t``; positions are never negative."""
+    if x.type.width == t.width:
+        return x
+    return (arith.extsi if t.width > x.type.width else arith.trunci)(t, x)
+
+
+def lower_live(op: Any, window: Window | None) -> None:
+    """Lowers ``fold.live`` to comparisons with the window; without a window every element counts."""
+    t, reduced = op.results[0].type, op.operands[0]
+    lanes = width(t)
+    with before(op):
+        if window is None:
+            one = ir.BoolAttr.get(True)
+            value = arith.constant(t, one if lanes == 1 else ir.DenseElementsAttr.get_splat(t, one))
+        elif window.whole:
+            value = splat(arith.cmpi(arith.CmpIPredicate.slt, reduced, window.end), lanes)
+        else:
+            # The lanes are constants on one side, so that each access computes one difference.
+            at = fragment([integer(reduced.type, j) for j in range(lanes)])
+            value = arith.cmpi(arith.CmpIPredicate.slt, at, splat(arith.subi(window.end, reduced), lanes))
+            if window.first is not None:
+                low = splat(arith.subi(window.first, reduced), lanes)
+                value = arith.andi(arith.cmpi(arith.CmpIPredicate.sge, at, low), value)
+        replace(op, [value])

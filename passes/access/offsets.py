@@ -1,0 +1,81 @@
+"""Offsets of elements in an array, from the indices of an access along the kept and the reduced axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...compiler.ir.build import integer
+from ...compiler.ir.dialect.access import ACCESS
+from ...compiler.ir.dialect.base import int_attr, str_attr
+from ...compiler.ir.mlir import arith, ir
+from ...compiler.plan.plan import IN_TILE
+
+SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
+"""Access methods of loads whose vectors are contiguous in memory: the stride along the vector's axis is 1."""
+
+
+def coordinates(flat: Any, sizes: list[Any], rank: int) -> list[Any]:
+    """The coordinates of a flat index over ``rank`` dims whose sizes, without the outermost, are ``sizes``."""
+    found: list[Any] = []
+    for size in reversed(sizes):
+        flat, rest = _divided(flat, size)
+        found.insert(0, rest)
+    return [flat, *found] if rank else []
+
+
+def _divided(flat: Any, size: Any) -> tuple[Any, Any]:
+    """Quotient and remainder by a size.
+
+    In 32 bits it multiplies by the reciprocal ``m = floor((2^32 - 1) / size)``, which the kernel computes once. For a
+    flat index x below 2^31, ``x / size - x * m / 2^32`` is between 0 and 1/2: the guess is at most 1 too low.
+    """
+    t = flat.type
+    if t.width != 32:
+        quotient = arith.divui(flat, size)
+        return quotient, arith.subi(flat, arith.muli(quotient, size))
+    _, guess = arith.mului_extended(flat, _reciprocal(size))
+    rest = arith.subi(flat, arith.muli(guess, size))
+    low = arith.cmpi(arith.CmpIPredicate.uge, rest, size)
+    quotient = arith.select(low, arith.addi(guess, integer(t, 1)), guess)
+    return quotient, arith.select(low, arith.subi(rest, size), rest)
+
+
+def _reciprocal(size: Any) -> Any:
+    """``floor((2^32 - 1) / size)``, computed where ``size`` is defined, outside all loops. An empty axis has size 0."""
+    t, owner = size.type, size.owner
+    where = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
+    with where:
+        return arith.divui(integer(t, -1), arith.maxui(size, integer(t, 1)))
+
+
+def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
+    """The offset, in elements, of (kept, reduced) by the layout operands of ``op``, which follow ``fixed`` others."""
+    kept_rank, reduced_rank = int_attr(op, "kept_rank"), int_attr(op, "reduced_rank")
+    layout = list(op.operands)[fixed:]
+    sizes = max(0, kept_rank - 1) + max(0, reduced_rank - 1)
+    places = coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
+    places += coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
+    strides = layout[sizes : sizes + kept_rank + reduced_rank]
+    if op.name == "fold.load" and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
+        inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
+        strides[inner - 1] = None  # contiguous: the stride is 1
+    zero = integer(kept.type, 0)
+    total = arith.subi(zero, layout[-1]) if is_of_tile(op) else zero  # first, since it is the same in all steps
+    for place, stride in zip(places, strides, strict=True):
+        total = arith.addi(total, place if stride is None else arith.muli(place, stride))
+    return total
+
+
+def is_of_tile(op: Any) -> bool:
+    """Whether a load reads a copy in shared memory, whose origin is its last operand."""
+    return op.name == "fold.load" and str_attr(op, "access", ACCESS) in IN_TILE
+
+
+def clamped(op: Any, kept: Any, *, whole: bool = False) -> Any:
+    """The index on the kept axis that is nearest to ``kept``, which may lie beyond either end of the axis.
+
+    The last index of a ``whole`` access is never before the axis, so its lower bound needs no check.
+    """
+    n_kept = op.operands[len(op.operands) - 2]
+    found = arith.minsi(kept, arith.subi(n_kept, integer(kept.type, 1)))
+    return found if whole else arith.maxsi(found, integer(kept.type, 0))

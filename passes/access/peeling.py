@@ -1,0 +1,196 @@
+"""Peels a thread's walk into a chain of loops, each of which knows more about its accesses than the whole walk does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...compiler.ir.build import before, integer, replace
+from ...compiler.ir.combine import width
+from ...compiler.ir.dialect.access import ACCESS
+from ...compiler.ir.dialect.base import int_attr, str_attr
+from ...compiler.ir.mlir import arith, ir
+from .loads import Window, lower_body
+from .row_ends import RowEnds, accesses_inside
+from .thread_loop import apart, short
+
+
+def peel(op: Any) -> None:
+    """Replaces a ``fold.thread_reduce`` by a chain of simpler ones whose accesses are lowered."""
+    body = [o.operation for o in op.regions[0].blocks[0].operations]
+    live = next((o for o in body if o.name == "fold.live"), None)
+    loads: dict[str, list[Any]] = {}
+    for o in (o for o in body if o.name == "fold.load"):
+        loads.setdefault(str_attr(o, "access", ACCESS), []).append(o)
+    begin, end, state = list(op.operands)[:3]
+    with before(op):
+        chain = LoopChain(op, state, live)
+        if live and len(op.operands) > 3:
+            chain.period(begin, end)
+        elif live and "shifted" in loads:
+            chain.shifted(begin, end, *loads["shifted"])
+        elif live and (columns := loads.get("unaligned", loads.get("staggered"))):
+            chain.columns(begin, end, columns)
+        else:
+            chain.walk(begin, end)
+        replace(op, chain.close(op.results[0].type))
+
+
+class LoopChain:
+    """A growing chain of ``fold.thread_reduce`` ops, each of which starts from the state that the one before left.
+
+    Attributes:
+        op: the walk that is peeled; the loops are copies of it.
+        state: the state after the last loop.
+        live: the ``fold.live`` of the body, or None.
+        lanes: elements of an access along the reduced axis.
+        step, unroll: elements between a thread's accesses, and accesses in flight.
+        together: whether the combine is short enough to unroll the accesses that are left after the full groups.
+        single_group: whether no thread makes more than ``unroll`` accesses.
+    """
+
+    def __init__(self, op: Any, state: Any, live: Any) -> None:
+        self.op, self.state, self.live = op, state, live
+        self.last: Any = None
+        self.lanes = width(live.results[0].type) if live else 1
+        self.step, self.unroll = int_attr(op, "step"), int_attr(op, "unroll")
+        self.together = short(op.regions[1])
+        self.single_group = "once" in op.attributes and self.together and live is not None
+
+    def add(self, begin: Any, end: Any, unroll: int, window: Window | None = None, *, once: bool = False) -> None:
+        """Appends the loop from ``begin`` to ``end``; ``once`` says that it makes one step at most.
+
+        Accesses that a window may cut are combined one after another: a tree would keep all their masks in registers.
+        """
+        loop = self.op.clone()
+        loop.operands[0], loop.operands[1], loop.operands[2] = begin, end, self.state
+        loop.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), unroll)
+        if window and not window.whole and unroll > 1:
+            loop.attributes["chain"] = ir.BoolAttr.get(True)
+        if once:
+            loop.attributes["once"] = ir.BoolAttr.get(True)
+        elif "once" in loop.attributes:
+            del loop.attributes["once"]
+        loop.results[0].set_type(self.state.type)
+        lower_body(loop.regions[0].blocks[0], window)
+        self.last, self.state = loop, loop.results[0]
+
+    def groups(self, begin: Any, end: Any) -> Any:
+        """Appends the full groups of ``unroll`` accesses before ``end``; returns the index after the last one."""
+        t, (step, unroll) = begin.type, (self.step, self.unroll)
+        limit = arith.subi(end, integer(t, (unroll - 1) * step + self.lanes - 1))
+        self.add(begin, limit, unroll)
+        return _after(begin, limit, unroll * step)
+
+    def walk(self, begin: Any, end: Any, *, staggered: bool = False) -> None:
+        """Appends the full groups, the whole accesses that are left, and the access that the end cuts.
+
+        The accesses that are left form one more group. Those of them beyond the end read the last access of the row
+        again, so that all lanes of a warp ask for one address, which another lane reads anyway. The rows of
+        ``staggered`` warps begin at different addresses: there a thread reads its own last access again.
+        """
+        t, lanes = begin.type, self.lanes
+        if self.unroll > 1 and not self.single_group:
+            begin = self.groups(begin, end)
+        limit = arith.subi(end, integer(t, lanes - 1)) if lanes > 1 else end
+        if self.unroll > 1 and self.live and self.together:
+            last = self.final(begin, limit) if staggered else _final(limit, lanes)
+            self.add(begin, limit, self.unroll, Window(None, limit, last, whole=True), once=True)
+        else:
+            self.add(begin, limit, 1)
+        if lanes > 1:
+            self.add(_after(begin, limit, self.step), end, 1, Window(None, end), once=True)
+
+    def final(self, begin: Any, limit: Any) -> Any:
+        """The index of the last access of a walk from ``begin`` that starts before ``limit``."""
+        t = begin.type
+        rest = arith.subi(arith.subi(limit, integer(t, 1)), begin)
+        return arith.addi(begin, arith.andi(rest, integer(t, -self.step)))
+
+    def shifted(self, begin: Any, end: Any, load: Any) -> None:
+        """Appends the loops of a row that begins and ends anywhere: the first and last accesses may be cut."""
+        ends = RowEnds(load, self.live.operands[1], end, self.lanes)
+        begin = self.edge(arith.subi(begin, ends.lead), ends)
+        self.edge(self.groups(begin, end), ends)
+
+    def edge(self, begin: Any, ends: RowEnds) -> Any:
+        """Appends up to ``unroll`` accesses in which a row may begin or end; returns the index after them.
+
+        They are whole accesses where these lie in the array's memory; else their elements are read one by one.
+        """
+        window = ends.window
+        after = arith.addi(begin, integer(begin.type, self.unroll * self.step))
+        self.add(begin, arith.select(ends.inside, window.end, begin), self.unroll, window, once=True)
+        apart = arith.select(ends.inside, begin, arith.minsi(after, window.end))
+        self.add(begin, apart, 1, Window(window.first, window.end))
+        return after
+
+    def columns(self, begin: Any, end: Any, loads: Sequence[Any]) -> None:
+        """Appends the loops of vectors along the kept axis that begin anywhere.
+
+        The first and the last element of the reduced axis have loops of their own: only there may an access leave the
+        array's memory.
+        """
+        t = begin.type
+        zero, one = integer(t, 0), integer(t, 1)
+        final = arith.subi(_n_reduced(loads[0]), one)
+        staggered = str_attr(loads[0], "access", ACCESS) == "staggered"
+        low, high = (None if staggered else accesses_inside(loads, r) for r in (zero, final))
+        first = arith.cmpi(arith.CmpIPredicate.eq, begin, zero)
+        self.alone(begin, arith.minsi(arith.select(first, one, begin), end), low)
+        begin = arith.select(first, arith.addi(begin, integer(t, self.step)), begin)
+        bound = arith.minsi(end, final)
+        self.walk(begin, bound, staggered=staggered)
+        self.alone(_after(begin, bound, self.step), end, high)
+
+    def alone(self, begin: Any, end: Any, inside: Any) -> None:
+        """Appends the access at ``begin``, if it is before ``end``: whole where ``inside`` holds, else by elements."""
+        window = Window(self.live.operands[1], end)
+        if inside is not None:
+            self.add(begin, arith.select(inside, end, begin), 1, once=True)
+            end = arith.select(inside, begin, end)
+        self.add(begin, end, 1, window, once=True)
+
+    def period(self, begin: Any, end: Any) -> None:
+        """Appends the loops of rows that are read as one, by accesses a period apart; either end may cut an access."""
+        t, first, lanes = begin.type, self.live.operands[1], self.lanes
+        zero, one, step = integer(t, 0), integer(t, 1), apart(self.op, 1)
+        window = Window(first, end)
+        self.add(begin, arith.minsi(first, end), 1, window, once=True)
+        cut = arith.cmpi(arith.CmpIPredicate.slt, begin, first)
+        begin = arith.select(cut, arith.addi(begin, step), begin)
+        rest = arith.subi(arith.subi(end, integer(t, lanes - 1)), begin)
+        whole = arith.divui(arith.addi(arith.maxsi(rest, zero), arith.subi(step, one)), step)
+        grouped = arith.andi(whole, integer(t, -self.unroll))
+        middle, after = (arith.addi(begin, arith.muli(count, step)) for count in (grouped, whole))
+        self.add(begin, middle, self.unroll)
+        if self.together:
+            last = arith.subi(after, step)
+            self.add(middle, after, self.unroll, Window(None, after, last, whole=True), once=True)
+        else:
+            self.add(middle, after, 1)
+        self.add(after, end, 1, window, once=True)
+
+    def close(self, t: Any) -> list[Any]:
+        """The result of the chain, as type ``t``."""
+        self.last.results[0].set_type(t)
+        return list(self.last.results)
+
+
+def _final(limit: Any, lanes: int) -> Any:
+    """The index of the row's last access of ``lanes`` elements that starts before ``limit``."""
+    t = limit.type
+    return arith.andi(arith.subi(limit, integer(t, 1)), integer(t, -lanes))
+
+
+def _after(begin: Any, limit: Any, step: int) -> Any:
+    """The index at which a walk from ``begin`` by ``step`` (a power of two) reaches ``limit``."""
+    t = begin.type
+    rest = arith.maxsi(arith.subi(limit, begin), integer(t, 0))
+    whole = arith.andi(arith.addi(rest, integer(t, step - 1)), integer(t, -step))
+    return arith.addi(begin, whole)
+
+
+def _n_reduced(load: Any) -> Any:
+    """The size of the reduced axis, which is the last operand of loads along the kept axis that begin anywhere."""
+    return load.operands[len(load.operands) - 1]
