@@ -1,9 +1,9 @@
 """Replaces the math functions that no instruction computes accurately by arithmetic that does.
 
-Functions on f32 and f64 become range reduction and a polynomial in fused multiply-adds: within 2 ulp, the same bits on
-every machine. Nothing is left that would become a call of a library that is not linked. The methods and their sources
-are in the files beside this one (``math/exponential.py`` and so on). Short code takes the place of the op; long code
-becomes a function of the module, which is called for each element.
+Functions on f32 and f64 become range reduction and a polynomial in fused multiply-adds: within 2 ulp, and with the same
+bits on every machine. No op is left that would become a call of a library that is not linked. The folder ``math`` holds
+the methods, with their sources. Short code takes the place of the op; long code becomes a function of the module, which
+is called for each element.
 
 An op on f32 with ``fastmath<afn>`` becomes the instruction that approximates it; on f64 there is none.
 
@@ -107,27 +107,28 @@ _LONG: dict[str, Expand] = {
     "math.sinh": sinh, "math.cosh": cosh, "math.log10": log10,
     "math.powf": power, "math.ipowi": integer_power, "arith.remf": remainder,
 }  # fmt: skip
-"""Functions of scalars, that are called."""
+"""Functions that are too long to inline: they are called for each scalar."""
 _INTRINSICS = {
     "math.absf": "llvm.fabs", "math.sqrt": "llvm.sqrt", "math.fma": "llvm.fma",
     "math.floor": "llvm.floor", "math.ceil": "llvm.ceil", "math.trunc": "llvm.trunc",
     "math.roundeven": "llvm.rint",
     "arith.minimumf": "llvm.minimum", "arith.maximumf": "llvm.maximum",
 }  # fmt: skip
-"""Functions that one instruction computes exactly. Named here, since upstream's conversion for NVIDIA GPUs would turn
-them into calls of a library that nothing links, and its expansion of minimumf takes -0 and +0 for equal."""
+"""Functions that one instruction computes exactly. They are lowered here, since upstream's conversion for NVIDIA GPUs
+would turn them into calls of a library that nothing links, and upstream's expansion of minimumf takes -0 and +0 as
+equal."""
 _FAST = {
     "math.exp2": "llvm.nvvm.ex2.approx", "math.log2": "llvm.nvvm.lg2.approx.f", "math.sin": "llvm.nvvm.sin.approx.f",
     "math.cos": "llvm.nvvm.cos.approx.f", "math.rsqrt": "llvm.nvvm.rsqrt.approx.f",
     "math.sqrt": "llvm.nvvm.sqrt.approx.f", "math.exp": "llvm.nvvm.ex2.approx", "math.log": "llvm.nvvm.lg2.approx.f",
     "math.tanh": "llvm.tanh",
 }  # fmt: skip
-"""Instructions that approximate a function of f32. LLVM has no name for that of tanh, and takes it when afn is set."""
+"""Instructions that approximate a function of f32. LLVM has no name for the one of tanh: it uses it when afn is set."""
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
 
 
 def _ops(module: Any, names: Sequence[str]) -> list[Any]:
-    """Every op with one of these names, inner ones first."""
+    """All ops with one of these names, inner ones first."""
     wanted, found = set(names), []
 
     def visit(op: Any) -> Any:
@@ -153,7 +154,7 @@ def _has_tanh(op: Any) -> bool:
 
 
 def _approximated(op: Any) -> Any:
-    """The approximation of ``op``, element by element: exp and log through those to base two."""
+    """The approximation of ``op``, element by element; exp and log use the instructions for base two."""
     flags = ir.Attribute.parse("#llvm.fastmath<afn>")
 
     def one(x: Any) -> Any:
@@ -166,7 +167,7 @@ def _approximated(op: Any) -> Any:
 
 
 def _expanded(op: Any) -> Any:
-    """What ``op`` becomes."""
+    """The value that replaces ``op``."""
     operands, scalar = list(op.operands), element(op.operands[0].type)
     if scalar.width not in (32, 64):
         raise error("WF321", stage="expand-math", op=op.name, dtype=str(scalar))
@@ -178,7 +179,7 @@ def _expanded(op: Any) -> Any:
 
 
 def _intrinsic(op: Any) -> Any:
-    """The one instruction for ``op``; or two, where those are more."""
+    """The instruction for ``op``, or two instructions where it takes so many."""
     t, operands = op.results[0].type, list(op.operands)
     if op.name == "math.fma" and "contract" in str(op.attributes["fastmath"]):
         operands = _contracted(*operands)
@@ -191,12 +192,12 @@ def _intrinsic(op: Any) -> Any:
 
 
 _PREDICATE = {"arith.maximumf": arith.CmpFPredicate.UGT, "arith.minimumf": arith.CmpFPredicate.ULT}
-"""When the first operand is the result, if the other is a number that is not zero: so it takes a comparison, where for
-f64 LLVM asks for NaN and for the signs of zeros."""
+"""Comparisons for which the first operand is the result, if the second is a constant other than zero. One comparison
+then suffices, where LLVM also checks for NaN and, in f64, for the signs of zeros."""
 
 
 def _contracted(a: Any, b: Any, c: Any) -> list[Any]:
-    """What to multiply and add for a * b + c: where one factor is one and the other a product, the factors of that."""
+    """The operands (a, b, c) of a * b + c; if one factor is 1 and the other a product, the factors of that product."""
     if 1.0 not in (known(a), known(b)):
         return [a, b, c]
     product = b if known(a) == 1.0 else a
@@ -205,7 +206,10 @@ def _contracted(a: Any, b: Any, c: Any) -> list[Any]:
 
 
 def _widened(op: Any) -> None:
-    """What was read as bf16, two to a word, as f32: each is the upper half of one, taken from its word at once."""
+    """The f32 values of bf16 elements that were loaded two to a word, each taken straight from its word.
+
+    A bf16 is the upper half of the f32 with the same value.
+    """
     (x,), t = op.operands, op.results[0].type
     words = _words(x) if str(element(x.type)) == "bf16" and str(element(t)) == "f32" else None
     if words is None:
@@ -217,7 +221,7 @@ def _widened(op: Any) -> None:
 
 
 def _words(x: Any) -> Any:
-    """The words that the elements of ``x``, of 16 bits each, were read in; none where they were not."""
+    """The 32-bit words from which the 16-bit elements of ``x`` were loaded; none if they were not loaded as words."""
     lanes = width(x.type)
     if lanes % 2 or isinstance(x, ir.BlockArgument):
         return None

@@ -1,15 +1,15 @@
-"""The cluster stage: the warps of all CTAs of a cluster leave their states in the first CTA, whose lanes combine them.
+"""Lowers the cluster stage: all warps of a cluster leave their states in its first CTA, whose lanes combine them.
 
-A CTA of a cluster can write to another's shared memory. So warps do not meet in their own CTA first: each leaves its
-state in one buffer per value of the state in the CTA of rank 0, and one round there joins them all. It is that of
-``lower-interwarp-accumulate``: lane l takes n = ctas * rows / lanes states from l * n on, and a butterfly follows.
-State r lies in row r / n + lanes * (r mod n), so that lanes find what they take at a time in neighbouring rows.
+A CTA of a cluster can write to the shared memory of another. So the warps do not first combine within their own CTA:
+each leaves its state in a buffer of the CTA of rank 0 (one buffer for each value of the state), and one round there
+combines them all, as in ``lower-interwarp-accumulate``: lane l takes n = ctas * rows / lanes states from l * n on, and
+a butterfly follows. State r lies in row r / n + lanes * (r mod n), so that lanes read neighbouring rows at a time.
 
-The barrier of the cluster is passed twice. The first time says that the first CTA runs, without which its memory is not
-there: all arrive as the kernel begins, and wait only before they write, when that has long been so. The second time the
-states have arrived.
+The kernel passes the cluster barrier twice. The first pass says that the CTA of rank 0 runs, since its memory does not
+exist before. All threads arrive at it when the kernel begins and wait only before they write, when it is long complete.
+The second pass says that all states have arrived.
 
-Two warps of each of two CTAs, of which two lanes take two states each:
+Two CTAs of two warps each; two lanes take two states each:
 
 ```mlir before
 gpu.module @device {
@@ -94,11 +94,12 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, enclosing, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store
 from ..compiler.ir.combine import pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lanes import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
+from .access.state_buffers import StateBuffers
 
 FUNCTIONS = ("gpu.func", "func.func")
 
@@ -112,21 +113,22 @@ def _run(module: Any) -> None:
 
 
 class _Cluster:
-    """The warps of a cluster around the buffers of its first CTA."""
+    """The states of a cluster's warps in buffers of its first CTA, and the round that combines them."""
 
     def __init__(self, op: Any) -> None:
         self.region, self.ordered = op.regions[0], bool_attr(op, "ordered")
-        rank, row, self.lane, self.slot, self.on, state = op.operands
-        self.slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
+        rank, row, self.lane, slot, self.on, state = op.operands
+        slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
         self.index, self.own = row.type, unpack(state)
         warps = int_attr(op, "ctas") * int_attr(op, "rows")
         self.groups = min(warps, int_attr(op, "lanes"))
         self.each = warps // self.groups
-        self.buffers = [shared_buffer(op, "gathered", warps * self.slots, element(v.type)) for v in self.own]
+        buffers = [shared_buffer(op, "gathered", warps * slots, element(v.type)) for v in self.own]
+        self.states = StateBuffers(buffers, [v.type for v in self.own], slots, slot)
         self.number_of_warp = arith.addi(arith.muli(rank, self.number(int_attr(op, "rows"))), row)
 
     def run(self) -> list[Any]:
-        """The combined state, in the first warps of the first CTA; others keep their own."""
+        """The combined state, in the first warps of the first CTA; other warps keep their own."""
         nvvm.cluster_wait(aligned=True)
         branch = scf.IfOp(self.on)
         with ir.InsertionPoint(branch.then_block):
@@ -143,14 +145,14 @@ class _Cluster:
         return list(branch.results)
 
     def leave(self) -> None:
-        """Writes the own state to the first CTA."""
+        """Writes this warp's state to the first CTA."""
         row = self.number_of_warp
         if self.each > 1:
             step = arith.andi(row, self.number(self.each - 1))
             group = arith.shrui(row, self.number(self.each.bit_length() - 1))
             row = arith.addi(arith.muli(step, self.number(self.groups)), group)
-        start, remote = self.start(row), ir.Type.parse("!llvm.ptr<7>")
-        for buffer, v in zip(self.buffers, self.own, strict=True):
+        start, remote = self.states.start(row), ir.Type.parse("!llvm.ptr<7>")
+        for buffer, v in zip(self.states.buffers, self.own, strict=True):
             store(v, nvvm.mapa(remote, buffer, i32(0)), start)
 
     def gather(self) -> list[Any]:
@@ -158,14 +160,10 @@ class _Cluster:
         group = arith.andi(self.lane, self.number(self.groups - 1))
 
         def state(i: int) -> list[Any]:
-            start = self.start(arith.addi(group, self.number(i * self.groups)))
-            return [load(b, start, v.type) for b, v in zip(self.buffers, self.own, strict=True)]
+            return self.states.load(arith.addi(group, self.number(i * self.groups)))
 
         mine = joined(self.region, [partial(state, i) for i in range(self.each)])
         return butterfly(self.region, mine, self.groups, self.stride, ordered=self.ordered)
-
-    def start(self, row: Any) -> Any:
-        return arith.addi(arith.muli(row, self.number(self.slots)), self.slot)
 
     def number(self, value: int) -> Any:
         return integer(self.index, value)

@@ -1,17 +1,18 @@
-"""The CTA stage where lanes do not shuffle: all positions leave their states in one buffer, and combine them there.
+"""Lowers the CTA stage without shuffles: all positions leave their states in a buffer, where rounds combine them.
 
-The buffer, [rows][slots] with a row a position and one array per value of the state, lies in shared memory, or in
-global memory where the op has scratch. Every round is a branch that the threads at work take, and a barrier. Which of
-them work, and how far apart, is the method:
+The buffer has the shape [rows][slots], with a row for each position, and there is one buffer for each value of the
+state. It lies in shared memory, or in global memory if the op has scratch operands. In every round the working threads
+take a branch, and a barrier follows. The method says which threads work, and at which distance:
 
-- ``serial``: position 0 takes row after row.
-- ``interleaved``: distances 1, 2, 4, ...; positions that are multiples of twice the distance.
-- ``sequential``: distances rows/2, rows/4, ..., 1; positions below the distance. Where order counts, a position leaves
-  its state in the row that its number gives with its bits reversed, so that rows that meet hold neighbours.
-- ``warp_sync``: the same, but once all positions left lie in one warp, only that warp goes on, and waits for itself.
-- ``unrolled``: the same with distances that are known when it is compiled.
+- ``serial``: position 0 combines one row after another.
+- ``interleaved``: distances 1, 2, 4, ...; positions that are multiples of twice the distance work.
+- ``sequential``: distances rows/2, rows/4, ..., 1; positions below the distance work. If order counts, a position
+  leaves its state in the row whose number is its own with the bits reversed, so that rows that meet hold neighbours.
+- ``warp_sync``: as ``sequential``, until the remaining positions lie in one warp. Then only that warp goes on, with
+  warp barriers.
+- ``unrolled``: as ``warp_sync``, with distances that are compile-time constants.
 
-One thread takes what four left:
+Thread 0 combines the states of four threads:
 
 ```mlir before
 gpu.module @device {
@@ -80,45 +81,47 @@ gpu.module @device {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
-from ..compiler.ir.build import address, barrier, before, find, i32, integer, load, replace, shared_buffer, store
+from ..compiler.ir.build import address, barrier, before, find, i32, integer, replace, shared_buffer
 from ..compiler.ir.combine import combine, pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr, str_attr
 from ..compiler.ir.dialect.stages import METHODS
 from ..compiler.ir.mlir import arith, gpu, ir, llvm, nvvm, scf
+from .access.state_buffers import StateBuffers
 
 IN_ONE_WARP = ("warp_sync", "unrolled")
-"""Methods whose last rounds are one warp's own."""
+"""Methods whose last rounds one warp does alone."""
 
 
 def _run(module: Any) -> None:
     for op in find(module, "fold.cta_reduce"):
         with before(op):
-            replace(op, [pack(_Meeting(op).run())])
+            replace(op, [pack(_CtaReduction(op).run())])
 
 
-class _Meeting:
-    """The threads of a CTA around one buffer of states."""
+class _CtaReduction:
+    """The states of a CTA's positions in memory, and the rounds that combine them."""
 
     def __init__(self, op: Any) -> None:
         self.region, self.method = op.regions[0], str_attr(op, "method", METHODS)
-        self.rows, self.lanes, self.slots = (int_attr(op, name) for name in ("rows", "lanes", "slots"))
-        self.position, self.slot, state, *scratch = op.operands
+        self.rows, self.lanes, slots = (int_attr(op, name) for name in ("rows", "lanes", "slots"))
+        self.position, slot, state, *scratch = op.operands
         self.own, self.index = unpack(state), self.position.type
         self.types = [v.type for v in self.own]
-        cells, scalars = self.rows * self.slots, [element(t) for t in self.types]
+        cells, scalars = self.rows * slots, [element(t) for t in self.types]
         if scratch:
-            self.buffers = [_slice(p, cells, t) for p, t in zip(scratch, scalars, strict=True)]
+            buffers = [_slice(p, cells, t) for p, t in zip(scratch, scalars, strict=True)]
         else:
-            self.buffers = [shared_buffer(op, "states", cells, t) for t in scalars]
+            buffers = [shared_buffer(op, "states", cells, t) for t in scalars]
+        self.states = StateBuffers(buffers, self.types, slots, slot)
         self.reverses = bool_attr(op, "ordered") and self.method not in ("serial", "interleaved")
 
     def run(self) -> list[Any]:
         """The combined state, in the threads of position 0 at least."""
-        self.store(self.reversed(self.position) if self.reverses else self.position, self.own)
+        self.states.store(self.reversed(self.position) if self.reverses else self.position, self.own)
         barrier()
         if self.method == "serial":
             self.serial()
@@ -129,17 +132,17 @@ class _Meeting:
             self.halving(self.rows, last, barrier)
             if last > 1:
                 return self.one_warp(last)
-        return self.load(self.number(0))
+        return self.states.load(self.number(0))
 
     # --- the methods ------------------------------------------------------------------------------------------------
     def serial(self) -> None:
         branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, self.position, self.number(0)))
         with ir.InsertionPoint(branch.then_block):
-            first = self.load(self.number(0))
+            first = self.states.load(self.number(0))
             loop = scf.ForOp(self.number(1), self.number(self.rows), self.number(1), first)
             with ir.InsertionPoint(loop.body):
-                scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
-            self.store(self.number(0), list(loop.results))
+                scf.YieldOp(combine(self.region, list(loop.inner_iter_args), self.states.load(loop.induction_variable)))
+            self.states.store(self.number(0), list(loop.results))
             scf.YieldOp([])
         barrier()
 
@@ -154,7 +157,7 @@ class _Meeting:
         self.loop(self.rows, round_)
 
     def halving(self, rows: int, last: int, wait: Callable[[], None]) -> None:
-        """The rounds that leave ``last`` of ``rows`` states."""
+        """The rounds that reduce ``rows`` states to ``last``."""
 
         def round_(distance: Any) -> None:
             self.take(distance, arith.cmpi(arith.CmpIPredicate.ult, self.position, distance))
@@ -169,55 +172,43 @@ class _Meeting:
         return None
 
     def one_warp(self, rows: int) -> list[Any]:
-        """The rounds among the positions of the first warp; other warps are done, and keep what they have."""
+        """The rounds of the first warp; other warps are done, and keep their states."""
         first = arith.cmpi(arith.CmpIPredicate.ult, self.position, self.number(rows))
         branch = scf.IfOp(first, self.types, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             self.halving(rows, 1, _wait_for_warp)
-            scf.YieldOp(self.load(self.number(0)))
+            scf.YieldOp(self.states.load(self.number(0)))
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp(self.own)
         return list(branch.results)
 
     def take(self, distance: Any, on: Any) -> None:
-        """Threads that are ``on`` combine their row with that at ``distance``."""
+        """Threads whose flag ``on`` is set combine their row with the row at ``distance``."""
         branch = scf.IfOp(on)
         with ir.InsertionPoint(branch.then_block):
-            left, right = self.load(self.position), self.load(arith.addi(self.position, distance))
-            self.store(self.position, combine(self.region, left, right))
+            left, right = self.states.load(self.position), self.states.load(arith.addi(self.position, distance))
+            self.states.store(self.position, combine(self.region, left, right))
             scf.YieldOp([])
 
     # --- building -----------------------------------------------------------------------------------------------------
     def loop(self, rows: int, round_: Callable[[Any], None]) -> None:
-        """A loop over the rounds that leave one of ``rows`` states; each gets its number."""
+        """A loop over the rounds that reduce ``rows`` states to one; ``round_`` gets the number of the round."""
         loop = scf.ForOp(self.number(0), self.number(rows.bit_length() - 1), self.number(1))
         with ir.InsertionPoint(loop.body):
             round_(loop.induction_variable)
             scf.YieldOp([])
 
     def reversed(self, row: Any) -> Any:
-        """The number of a row with its bits in reverse."""
+        """The number of a row with its bits reversed."""
         bits = self.rows.bit_length() - 1
         return arith.shrui(llvm.intr_bitreverse(row), self.number(self.index.width - bits))
 
     def number(self, value: int) -> Any:
         return integer(self.index, value)
 
-    def start(self, row: Any) -> Any:
-        return arith.addi(arith.muli(row, self.number(self.slots)), self.slot)
-
-    def load(self, row: Any) -> list[Any]:
-        start = self.start(row)
-        return [load(b, start, t) for b, t in zip(self.buffers, self.types, strict=True)]
-
-    def store(self, row: Any, state: Sequence[Any]) -> None:
-        start = self.start(row)
-        for buffer, v in zip(self.buffers, state, strict=True):
-            store(v, buffer, start)
-
 
 def _slice(scratch: Any, cells: int, t: Any) -> Any:
-    """Where the own part of this CTA begins in ``scratch``, which has ``cells`` elements for each."""
+    """The address of this CTA's part of ``scratch``, which has ``cells`` elements for each CTA."""
     wide = ir.IntegerType.get_signless(64)
     x, y, width = gpu.block_id(gpu.Dimension.x), gpu.block_id(gpu.Dimension.y), gpu.grid_dim(gpu.Dimension.x)
     cta = arith.addi(arith.muli(arith.index_cast(wide, y), arith.index_cast(wide, width)), arith.index_cast(wide, x))

@@ -1,10 +1,10 @@
-"""The grid stage: the CTAs that share results bring their states together.
+"""Lowers the grid stage: the CTAs that share results combine their states.
 
-``two_kernels`` and ``last_block`` leave states in [parts][n_kept] partials. For ``last_block`` every CTA then takes a
-ticket from a counter per tile; ``atom.inc`` wraps to zero with the last one, so the counter is ready for the next
-launch. The barriers around the ticket and its order (acquire and release) make all partials visible to the CTA that
-came last: no thread needs a fence of its own.
-``atomic`` combines into [n_kept] cells, which the launch set to the identity.
+``two_kernels`` and ``last_block`` store states in the array [parts][n_kept] of partials. With ``last_block`` every CTA
+then takes a ticket from the counter of its tile. ``atom.inc`` wraps to zero at the last ticket, so the counter is ready
+for the next launch. The barriers around the ticket and its memory order (acquire and release) make all partials visible
+to the last CTA: no thread needs a fence of its own.
+``atomic`` combines into [n_kept] cells, which the launch has set to the identity.
 
 The shortest of the three, ``atomic``:
 
@@ -62,8 +62,8 @@ ATOMICS = {
     "arith.addi": "add", "arith.andi": "_and", "arith.ori": "_or", "arith.xori": "_xor",
     "arith.addf": "fadd", "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "umax", "arith.minui": "umin",
 }  # fmt: skip
-"""Combines for which the hardware has an atomic. Only float sums depend on its order: the planner lets those have it
-that need no fixed bits."""
+"""Combines for which the hardware has an atomic. The result of a float sum depends on their order: the planner chooses
+``atomic`` for it only if its bits need not be fixed."""
 DEVICE = "device"
 
 

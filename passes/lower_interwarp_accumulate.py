@@ -1,9 +1,9 @@
-"""The second half of the warp stage: lanes pick up the states that warps left, and combine them.
+"""Lowers the second half of the warp stage: lanes load the states that warps left in shared memory, and combine them.
 
-Lane l takes rows l*n to l*n + n - 1 (n = rows / lanes, at least 1), combines them as a tree, and a butterfly joins the
-lanes. With more lanes than rows, every group of ``rows`` lanes does the same work, so all threads have the result.
+Lane l takes the n = max(rows / lanes, 1) rows from l * n on, combines them as a tree, and a butterfly combines the
+lanes. With more lanes than rows every group of ``rows`` lanes does the same work, so all threads have the result.
 
-Four rows for two lanes: each combines two, one shuffle joins them.
+Four rows for two lanes: each lane combines two rows, and one shuffle combines the lanes.
 
 ```mlir before
 func.func @join(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
@@ -53,11 +53,12 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, find, integer, load, replace
+from ..compiler.ir.build import before, find, integer, replace
 from ..compiler.ir.combine import pack
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
 from ..compiler.ir.lanes import butterfly
 from ..compiler.ir.mlir import arith
+from .access.state_buffers import StateBuffers
 
 
 def _run(module: Any) -> None:
@@ -70,13 +71,12 @@ def _lower(op: Any) -> None:
     rows, lanes, t = int_attr(op, "rows"), int_attr(op, "lanes"), lane.type
     groups = min(rows, lanes)
     each = rows // groups
-    types = values(op.results[0].type)
+    states = StateBuffers(buffers, values(op.results[0].type), int_attr(op, "slots"), slot)
     with before(op):
         own = arith.muli(arith.andi(lane, integer(t, groups - 1)), integer(t, each))
 
         def row(i: int) -> list[Any]:
-            start = arith.addi(arith.muli(arith.addi(own, integer(t, i)), integer(t, int_attr(op, "slots"))), slot)
-            return [load(b, start, v) for b, v in zip(buffers, types, strict=True)]
+            return states.load(arith.addi(own, integer(t, i)))
 
         state = joined(op.regions[0], [partial(row, i) for i in range(each)])
         stride = int_attr(op, "stride")

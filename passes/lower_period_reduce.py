@@ -1,15 +1,16 @@
-"""Where a period ends: the threads of a CTA leave the states of its places in shared memory, and its rows meet there.
+"""Lowers the end of a period: the threads of a CTA leave their states in shared memory, where rows are combined.
 
-In rounds: of so many rows an eighth is left after each, rounded up. A thread takes a place of one of these, and
-combines with its state those of the places that lie so many rows on, again and again; the next row on the right. No
-other thread reads or writes these places in that round, and a barrier ends it. All that a thread takes up in a round it
-reads at once, and leaves out what lies beyond the last row; where a combine is long, one after another. In the end one
-row is left, in which the first column lies ``lead`` places on, and the columns before it follow the last one.
+The states are an array of rows, each with one state a column. A round leaves an eighth of the rows, rounded up. In a
+round each thread takes a state of one of the rows that stay, and combines with it the states of the same column in the
+rows that go, at multiples of the number of rows that stay; the later row is the right operand. No other thread reads or
+writes these states in the round, and a barrier ends it. A thread reads all states of a round at once and masks those
+beyond the last row; where the combine is long, it reads one after another. At the end one row is left. Its first column
+lies ``lead`` states on, and the columns before it follow the last one.
 
-The last CTA of a grid meets twice, the second time over the states of all of them. The barriers of the grid stage lie
-between, so both use the same memory.
+The last CTA of a grid does this twice, the second time with the states of all CTAs. The barriers of the grid stage lie
+between the two, so both use the same memory.
 
-Two places a thread, in a CTA of 64:
+Two states a thread, in a CTA of 64 threads:
 
 ```mlir before
 gpu.module @device {
@@ -134,11 +135,12 @@ from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import met
-from ..compiler.ir.build import barrier, before, enclosing, find, integer, load, replace, shared_buffer, store
+from ..compiler.ir.build import barrier, before, enclosing, find, integer, replace, shared_buffer
 from ..compiler.ir.combine import pack, unpack, width
 from ..compiler.ir.dialect.base import element, int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 from ..compiler.plan.plan import ROWS_A_ROUND
+from .access.state_buffers import StateBuffers
 from .access.thread_loop import short
 
 
@@ -146,40 +148,43 @@ def _run(module: Any) -> None:
     buffers: dict[Any, list[Any]] = {}
     for op in find(module, "fold.period_reduce"):
         with before(op):
-            replace(op, [pack(_Meeting(op, buffers).run())])
+            replace(op, [pack(_PeriodReduction(op, buffers).run())])
 
 
-class _Meeting:
-    """The threads of a CTA around the states of a period; ``buffers`` are those that kernels have."""
+class _PeriodReduction:
+    """The states of a period in shared memory, and the rounds that combine its rows.
+
+    ``buffers`` holds the names of the buffers that a kernel has already, by kernel.
+    """
 
     def __init__(self, op: Any, buffers: dict[Any, list[Any]]) -> None:
         self.region, self.threads = op.regions[0], int_attr(op, "threads")
         self.thread, self.on, state, self.rows, self.columns, self.lead = op.operands
         self.own = unpack(state)
-        self.types = [element(v.type) for v in self.own]
+        types = [element(v.type) for v in self.own]
         self.lanes, self.index = width(self.own[0].type), self.thread.type
-        self.buffers = _buffers(op, self.threads * self.lanes, self.types, buffers)
+        self.states = StateBuffers(_buffers(op, self.threads * self.lanes, types, buffers), types)
 
     def run(self) -> list[Any]:
         """The state of the thread's column."""
         branch = scf.IfOp(self.on)
         with ir.InsertionPoint(branch.then_block):
-            self.store(arith.muli(self.thread, self.number(self.lanes)), self.own)
+            self.states.store(arith.muli(self.thread, self.number(self.lanes)), self.own)
             scf.YieldOp([])
         barrier()
         self.rounds()
         first = arith.remui(self.lead, self.columns)
         last = arith.subi(self.columns, self.number(1))
-        place = arith.addi(first, arith.minsi(self.thread, last))
-        beyond = arith.cmpi(arith.CmpIPredicate.sgt, place, last)
-        return self.load(arith.select(beyond, arith.subi(place, self.columns), place))
+        at = arith.addi(first, arith.minsi(self.thread, last))
+        beyond = arith.cmpi(arith.CmpIPredicate.sgt, at, last)
+        return self.states.load(arith.select(beyond, arith.subi(at, self.columns), at))
 
     def rounds(self) -> None:
-        """As long as there is more than one row."""
+        """A loop that does rounds until one row is left."""
         loop = scf.WhileOp([self.index], [self.rows])
-        asked = loop.before.blocks.append(self.index)
-        with ir.InsertionPoint(asked):
-            (rows,) = asked.arguments
+        condition = loop.before.blocks.append(self.index)
+        with ir.InsertionPoint(condition):
+            (rows,) = condition.arguments
             scf.ConditionOp(arith.cmpi(arith.CmpIPredicate.sgt, rows, self.number(1)), [rows])
         body = loop.after.blocks.append(self.index)
         with ir.InsertionPoint(body):
@@ -190,53 +195,45 @@ class _Meeting:
             barrier()
             scf.YieldOp([left])
 
-    def round(self, left: Any, places: Any) -> None:
-        """The first ``left`` of so many places take what lies a multiple of ``left`` on."""
+    def round(self, left: Any, count: Any) -> None:
+        """Combines ``count`` states to the first ``left``: each with those at multiples of ``left`` after it."""
         loop = scf.ForOp(self.thread, left, self.number(self.threads))
         with ir.InsertionPoint(loop.body):
-            place = loop.induction_variable
-            self.store(
-                place, self.at_once(place, left, places) if short(self.region) else self.taken(place, left, places)
-            )
+            at = loop.induction_variable
+            combined = self.at_once if short(self.region) else self.one_by_one
+            self.states.store(at, combined(at, left, count))
             scf.YieldOp([])
 
-    def at_once(self, place: Any, left: Any, places: Any) -> list[Any]:
-        """The state of a place with what lies a multiple of ``left`` on, read all together."""
-        state, others, at = self.load(place), [], place
+    def at_once(self, at: Any, left: Any, count: Any) -> list[Any]:
+        """State ``at`` combined with those at multiples of ``left`` after it, all of which are read at once."""
+        state, others, other = self.states.load(at), [], at
         for _ in range(ROWS_A_ROUND - 1):
-            at = arith.addi(at, left)
-            there = arith.cmpi(arith.CmpIPredicate.slt, at, places)
-            others.append((there, self.load(arith.select(there, at, place))))
-        for there, other in others:
-            both = met(self.region, state, other)
-            state = [arith.select(there, b, s) for b, s in zip(both, state, strict=True)]
+            other = arith.addi(other, left)
+            there = arith.cmpi(arith.CmpIPredicate.slt, other, count)
+            others.append((there, self.states.load(arith.select(there, other, at))))
+        for there, right in others:
+            combined = met(self.region, state, right)
+            state = [arith.select(there, new, old) for new, old in zip(combined, state, strict=True)]
         return state
 
-    def taken(self, place: Any, left: Any, places: Any) -> list[Any]:
-        """The same, one after another."""
-        loop = scf.ForOp(arith.addi(place, left), places, left, self.load(place))
+    def one_by_one(self, at: Any, left: Any, count: Any) -> list[Any]:
+        """State ``at`` combined with those at multiples of ``left`` after it, read one after another."""
+        loop = scf.ForOp(arith.addi(at, left), count, left, self.states.load(at))
         with ir.InsertionPoint(loop.body):
-            scf.YieldOp(met(self.region, list(loop.inner_iter_args), self.load(loop.induction_variable)))
+            scf.YieldOp(met(self.region, list(loop.inner_iter_args), self.states.load(loop.induction_variable)))
         return list(loop.results)
 
     # --- building -----------------------------------------------------------------------------------------------------
     def number(self, value: int) -> Any:
         return integer(self.index, value)
 
-    def load(self, place: Any) -> list[Any]:
-        return [load(b, place, t) for b, t in zip(self.buffers, self.types, strict=True)]
 
-    def store(self, place: Any, state: Sequence[Any]) -> None:
-        for buffer, v in zip(self.buffers, state, strict=True):
-            store(v, buffer, place)
-
-
-def _buffers(op: Any, places: int, types: Sequence[Any], known: dict[Any, list[Any]]) -> list[Any]:
-    """A shared array for each value of the state, or those that the kernel has already."""
+def _buffers(op: Any, count: int, types: Sequence[Any], known: dict[Any, list[Any]]) -> list[Any]:
+    """A shared array for each value of the state; the kernel's existing ones if it has some."""
     kernel = enclosing(op, "gpu.func")
     if kernel in known:
         return [llvm.AddressOfOp(ir.Type.parse("!llvm.ptr<3>"), name).result for name in known[kernel]]
-    made = [shared_buffer(op, "rows", places, t) for t in types]
+    made = [shared_buffer(op, "rows", count, t) for t in types]
     known[kernel] = [buffer.owner.attributes["global_name"] for buffer in made]
     return made
 

@@ -1,7 +1,8 @@
-"""The first half of the warp stage: one lane of each group leaves its warp's state in shared memory.
+"""Lowers the first half of the warp stage: one lane of each group stores the state of its warp in shared memory.
 
-A buffer per value of the state, [rows][slots], so that neighbouring results lie in neighbouring banks; a barrier
-makes the states visible to the whole CTA. Fragments are stored as they are, or, with ``{apart}``, element by element.
+There is one buffer [rows][slots] for each value of the state, so that neighbouring results lie in neighbouring banks. A
+barrier makes the states visible to the whole CTA. Fragments are stored as vectors, or, with ``{apart}``, element by
+element.
 
 Eight warps, two results a CTA:
 
@@ -67,7 +68,7 @@ def _lower(op: Any) -> None:
 
 
 def _leave(v: Any, buffer: Any, start: Any, *, apart: bool) -> None:
-    """Stores a state side by side; its elements apart where ``start`` may be no multiple of their number."""
+    """Stores a value as a vector; with ``apart`` by elements, since ``start`` may be no multiple of their number."""
     if not apart:
         store(v, buffer, start)
         return

@@ -64,11 +64,11 @@ from ..compiler.ir.build import before, find, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
 from ..compiler.ir.uniform import independent, uniform
 from .access.blocks import lower_reduce
-from .access.thread_loop import walked
+from .access.thread_loop import combines_lanes, walked
 from .words.byte_reductions import lower as lower_bytes
 from .words.extremes import lower as lower_extremes
 from .words.narrow_argmin import lower as lower_argmin
-from .words.shared_anchor import SharedAnchor, shares
+from .words.shared_anchor import SharedAnchor
 
 
 def _run(module: Any) -> None:
@@ -86,7 +86,7 @@ def _lower(op: Any) -> None:
         if state := lower_bytes(op) or lower_extremes(op) or lower_argmin(op):
             return replace(op, state)
         found = anchored(region)
-        shared = SharedAnchor(op, found) if found and found.linear and shares(op) else None
+        shared = SharedAnchor(op, found) if found and found.linear and combines_lanes(op) else None
         join = shared.join if shared else partial(_joined, found, region)
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:

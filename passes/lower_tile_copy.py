@@ -1,11 +1,12 @@
-"""The way into shared memory: a CTA copies the run of memory that holds the elements of its results.
+"""Lowers the copy of a CTA's tile: the run of memory with the elements of its results goes to shared memory.
 
-The copy is made of aligned accesses of 16 bytes, up to four of them in flight a thread, from the boundary before the
-run to the one after it. Those that would leave the array's memory, at most one at each of its ends, are copied element
-by element. A run of no elements is not touched, wherever it begins. Zeros follow where there may be read ``beyond`` it.
+The copy consists of aligned accesses of 16 bytes, up to four of them in flight a thread, from the boundary before the
+run to the boundary after it. An access that would leave the array's memory is copied element by element; there is at
+most one at each end. A run of no elements is not touched, wherever it begins. If the copy is read ``beyond`` its end,
+zeros follow it.
 
-Threads find elements by a number, not by the copy's address: that is an origin as of an array which begins where shared
-memory does.
+Threads find an element by its index in the array. The op returns address 0 of shared memory and the origin, which is
+the index of the element that would lie there: element i lies (i - origin) elements behind it.
 
 256 threads copy up to 4 KiB of f32, which is one access each:
 
@@ -120,9 +121,9 @@ from ..compiler.ir.dialect.base import int_attr
 from ..compiler.ir.mlir import arith, ir, llvm, scf
 
 ACCESS = 16
-"""Bytes of an access, and what its address is a multiple of."""
+"""The size and the alignment of an access, in bytes."""
 IN_FLIGHT = 4
-"""Accesses in flight a thread at most: 256 threads copy 16 KiB in one go."""
+"""At most this many accesses are in flight a thread: 256 threads copy 16 KiB at a time."""
 
 
 def _run(module: Any) -> None:
@@ -132,7 +133,7 @@ def _run(module: Any) -> None:
 
 
 class _Copy:
-    """One copy. Indices count elements, and accesses from the one that holds the first element."""
+    """One copy. Elements are counted in the array, accesses from the one that holds the first element of the run."""
 
     def __init__(self, op: Any) -> None:
         self.base, self.begin, length, self.extent, self.thread = op.operands
@@ -152,17 +153,17 @@ class _Copy:
         return integer(self.index, value)
 
     def _lead(self) -> Any:
-        """How many elements the run begins after a boundary of ``ACCESS`` bytes; none in a run of no elements."""
+        """Elements from the boundary of ``ACCESS`` bytes before the run to the run; 0 for a run of no elements."""
         i64 = ir.IntegerType.get_signless(64)
         start = llvm.ptrtoint(i64, address(self.base, self.begin, self.element))
-        place = arith.trunci(word_type(), start)
-        within = arith.andi(place, integer(place.type, ACCESS - 1))
-        lead = arith.shrui(within, integer(place.type, self.item.bit_length() - 1))
+        low = arith.trunci(word_type(), start)
+        within = arith.andi(low, integer(low.type, ACCESS - 1))
+        lead = arith.shrui(within, integer(low.type, self.item.bit_length() - 1))
         lead = lead if self.index.width == 32 else arith.extui(self.index, lead)
         return arith.select(arith.cmpi(arith.CmpIPredicate.slt, self.begin, self.end), lead, self.number(0))
 
     def run(self) -> list[Any]:
-        """The copy and its origin."""
+        """The buffer and the origin of the copy."""
         log = self.number(self.each.bit_length() - 1)
         span = arith.subi(self.end, self.origin)
         count = arith.shrui(arith.addi(span, self.number(self.each - 1)), log)
@@ -174,49 +175,52 @@ class _Copy:
             self.zeros(count)
         self.elements(early, self.origin)
         self.elements(late, arith.subi(after, self.number(self.each)))
-        return self.known()
+        return self.result()
 
-    def known(self) -> list[Any]:
-        """Shared memory, and the origin of the copy in it: a number, which a thread keeps.
+    def result(self) -> list[Any]:
+        """Address 0 of shared memory, and the index of the element that would lie there.
 
-        ptxas would make the address of the copy anew for every result.
+        The origin is a number that a thread keeps. ptxas would compute the address of the copy anew for every result.
         """
         shared = self.copy.type
-        place = arith.shrui(llvm.ptrtoint(self.index, self.copy), self.number(self.item.bit_length() - 1))
-        return [llvm.mlir_zero(shared), arith.subi(self.origin, place)]
+        before_copy = arith.shrui(llvm.ptrtoint(self.index, self.copy), self.number(self.item.bit_length() - 1))
+        return [llvm.mlir_zero(shared), arith.subi(self.origin, before_copy)]
 
     def accesses(self, first: Any, last: Any) -> None:
-        """Copies the accesses from ``first`` to ``last``; all loads of a step come before its stores."""
+        """Copies the accesses from ``first`` up to ``last``; all loads of a step come before its stores."""
         source = address(self.base, self.origin, self.element)
         greatest = arith.subi(last, self.number(1))
         loop = scf.ForOp(arith.addi(first, self.thread), last, self.number(self.threads * self.in_flight))
         with ir.InsertionPoint(loop.body):
             v = loop.induction_variable
-            places = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
-            read = [self.access(source, arith.minsi(p, greatest)) for p in places]
-            for p, x in zip(places, read, strict=True):
+            numbers = [arith.addi(v, self.number(u * self.threads)) if u else v for u in range(self.in_flight)]
+            read = [self.access(source, arith.minsi(p, greatest)) for p in numbers]
+            for p, x in zip(numbers, read, strict=True):
                 there = scf.IfOp(arith.cmpi(arith.CmpIPredicate.slt, p, last))
                 with ir.InsertionPoint(there.then_block):
                     llvm.store(x, address(self.copy, p, self.vector), alignment=ACCESS)
                     scf.YieldOp([])
             scf.YieldOp([])
 
-    def access(self, source: Any, place: Any) -> Any:
-        """The access ``place`` of the run that begins at ``source``."""
-        return llvm.load(self.vector, address(source, place, self.vector), alignment=ACCESS, invariant=True)
+    def access(self, source: Any, index: Any) -> Any:
+        """The access number ``index`` of the run that begins at ``source``."""
+        return llvm.load(self.vector, address(source, index, self.vector), alignment=ACCESS, invariant=True)
 
     def zeros(self, first: Any) -> None:
-        """Writes zeros to the accesses from ``first`` on, a thread each."""
+        """Writes zeros to the accesses from ``first`` on, one access a thread."""
         few = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.beyond // ACCESS))
         branch = scf.IfOp(few)
         with ir.InsertionPoint(branch.then_block):
-            place = address(self.copy, arith.addi(first, self.thread), self.vector)
+            at = address(self.copy, arith.addi(first, self.thread), self.vector)
             zero = ir.DenseElementsAttr.get_splat(self.vector, ir.IntegerAttr.get(self.vector.element_type, 0))
-            llvm.store(arith.constant(self.vector, zero), place, alignment=ACCESS)
+            llvm.store(arith.constant(self.vector, zero), at, alignment=ACCESS)
             scf.YieldOp([])
 
     def elements(self, on: Any, start: Any) -> None:
-        """Copies the elements of the access that begins at ``start``, a thread each; in place of others the nearest."""
+        """Copies the elements of the access that begins at ``start``, one a thread.
+
+        Elements outside the run are replaced by the nearest one of the run.
+        """
         one_of_them = arith.cmpi(arith.CmpIPredicate.slt, self.thread, self.number(self.each))
         branch = scf.IfOp(arith.andi(on, one_of_them))
         with ir.InsertionPoint(branch.then_block):

@@ -1,7 +1,7 @@
-"""The lane stage: lanes of a warp exchange their states by ``shfl.sync`` and combine, in log2 steps.
+"""Lowers the lane stage: lanes of a warp exchange states by ``shfl.sync`` and combine them, in log2(lanes) steps.
 
-Hardware short cuts, each one row: a predicate that is all one ``or`` or ``and`` is a ballot and a comparison, a 32-bit
-integer operation over the whole warp is one ``redux.sync`` where the target has it.
+Two combines have a hardware short cut. An ``or`` or ``and`` of single bits is a ballot and a comparison. An operation
+on 32-bit integers over the whole warp is one ``redux.sync``, where the target has it.
 
 Four lanes in two steps:
 
@@ -77,7 +77,7 @@ def _redux(x: Any, kind: str) -> Any:
 
 
 def _ballot(x: Any, kind: str, lanes: int, stride: int) -> Any:
-    """Whether any (or every) lane of this lane's group votes true."""
+    """Whether any lane (for ``or``) or every lane (for ``and``) of this lane's group has a true ``x``."""
     votes = nvvm.vote_sync(i32(-1), x, nvvm.VoteSyncKind.ballot)
     group = i32(sum(1 << (i * stride) for i in range(lanes)) - (1 << 32 if lanes == WARP else 0))
     if lanes < WARP:

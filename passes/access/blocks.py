@@ -18,7 +18,8 @@ from ...compiler.ir.build import address, before, from_memory, i32, integer, loa
 from ...compiler.ir.combine import elements, fragment, pack, single_op, unpack, width, with_shape
 from ...compiler.ir.dialect.base import element, int_attr, values
 from ...compiler.ir.mlir import arith, ir, llvm, scf, vector
-from ..words.byte_reductions import BYTES, HIGH, as_bytes, is_set, lift_of, write_truths
+from ..words.byte_reductions import is_set, lift_of, write_truths
+from ..words.packing import BYTES, HIGH, as_bytes
 from .unaligned import ALIGNED, WORDS
 
 

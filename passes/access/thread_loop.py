@@ -49,3 +49,16 @@ def walked(op: Any, first: list[Any], step: Step) -> list[Any]:
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp(first)
     return list(branch.results)
+
+
+def combines_lanes(op: Any) -> bool:
+    """Whether a walk ends with the elements of its accesses combined into one result.
+
+    This loop may do it, or a later one of its chain.
+    """
+    while op.results[0].type == op.operands[2].type:
+        users = [use.owner for use in op.results[0].uses]
+        if len(users) != 1 or users[0].name != "fold.thread_reduce":
+            return False
+        op = users[0]
+    return True

@@ -1,4 +1,4 @@
-"""Bounds of a float that follow from the ops just before it, such as a clamp; a NaN may be there all the same."""
+"""Bounds of a float that follow from the ops that compute it, such as a clamp; the value may still be NaN."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bounds(x: Any) -> Bounds:
 
 
 def _sources(x: Any) -> list[Any]:
-    """The values from whose bounds those of ``x`` follow."""
+    """The values whose bounds decide those of ``x``."""
     if isinstance(x, ir.BlockArgument) or x.owner.name not in _FROM:
         return []
     return list(x.owner.operands)[-2:]

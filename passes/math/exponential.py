@@ -34,11 +34,11 @@ _EXP = {
         2.762007587998348e-07, 2.510037583256132e-08,
     ],
 }  # fmt: skip
-"""P, from the constant on."""
+"""The coefficients of P, from the constant on."""
 _NORMAL = {32: (-87.0, 88.0), 64: (-708.0, 709.0)}
-"""Between these exp is a normal number."""
+"""Between these arguments exp is a normal number."""
 _EXP_RANGE = {32: (-110.0, 100.0), 64: (-760.0, 720.0)}
-"""Arguments outside have the result of the bound: zero, or infinity."""
+"""An argument outside these bounds has the result of the bound: zero or infinity."""
 _EXP2_NORMAL = {32: (-126.0, 127.0), 64: (-1022.0, 1023.0)}
 _EXP2_RANGE = {32: (-160.0, 140.0), 64: (-1100.0, 1030.0)}
 _EXPM1_RANGE = {32: (-30.0, 89.0), 64: (-60.0, 710.0)}

@@ -14,7 +14,7 @@ from ...compiler.ir.mlir import arith, math
 from .arithmetic import Builder, Pair, intrinsic
 
 _TAN = 0.41421356237309503
-"""Of pi/8."""
+"""The tangent of pi/8."""
 _ATAN = {
     32: [-0.3333333134651184, 0.19999539852142334, -0.14263926446437836, 0.10743415355682373, -0.064508818089962],
     64: [
@@ -32,7 +32,7 @@ _PI = {
 }  # fmt: skip
 """Multiples of pi/4."""
 _SCALE = {32: 2.0**64, 64: 2.0**512}
-"""From this magnitude on, and below its inverse, points are brought nearer to one by it."""
+"""Points with a coordinate of this magnitude or more, or below its inverse, are scaled by it towards one."""
 
 
 def atan(x: Any) -> Any:
@@ -87,7 +87,7 @@ def _scaled(b: Builder, small: Any, big: Any) -> Pair:
 
 
 def _sum_and_difference(b: Builder, far: Any, small: Any, big: Any) -> tuple[Pair, Pair]:
-    """What is divided by what, as double words: the coordinates, or their difference by their sum."""
+    """The dividend and the divisor, as double words: the coordinates, or their difference and their sum."""
     zero = b.number(0.0)
     minus, minus_low = b.ordered_sum(big, arith.negf(small))
     plus, plus_low = b.ordered_sum(big, small)
@@ -96,7 +96,7 @@ def _sum_and_difference(b: Builder, far: Any, small: Any, big: Any) -> tuple[Pai
 
 
 def _quotient(b: Builder, above: Pair, below: Pair) -> Pair:
-    """above / below as a double word, but where it is so small that its remainder may underflow; 0 / 0 is 0."""
+    """above / below as a double word, except where it is so small that its remainder may underflow; 0 / 0 is 0."""
     divisor = b.pick(b.test(below[0], "oeq", 0.0), 1.0, below[0])
     q = arith.divf(above[0], divisor)
     rest = arith.addf(math.fma(arith.negf(q), divisor, above[0]), math.fma(arith.negf(q), below[1], above[1]))

@@ -1,4 +1,4 @@
-"""Functions and tables that expansions put beside the code that uses them."""
+"""Functions and tables that expansions add to the module of the code that uses them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def symbol_table(op: Any) -> Any:
 
 
 def symbols(body: Any) -> set[str]:
-    """The names that are defined in a block."""
+    """The names of the symbols defined in a block."""
     operations = [o.operation for o in body.operations]
     return {ir.StringAttr(o.attributes["sym_name"]).value for o in operations if "sym_name" in o.attributes}
 

@@ -18,7 +18,7 @@ from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import ir
 from ...compiler.plan.abi import NUMBER_BITS
 from ...compiler.postorder import postorder
-from .byte_reductions import is_a, is_number
+from .matchers import is_a, is_number
 from .order_keys import BITS, WORD, Key, key_like, tested
 from .word_formulas import Formula, constant_of, formula_of, has, tried, with_sign
 

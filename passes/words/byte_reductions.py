@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ...compiler.ir.build import before, bytes_of, i32, integer, replace, word_type
+from ...compiler.ir.build import before, bytes_of, i32, replace, word_type
 from ...compiler.ir.combine import clone_block, elements, fragment, horizontal, single_op, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, llvm, vector
-from ...compiler.postorder import postorder
-from ..access.thread_loop import walked
+from ..access.thread_loop import combines_lanes, walked
+from .matchers import is_a, is_number, tested_bytes, yielded
+from .packing import BYTES, HIGH, as_bytes, as_words, high_bits, mask_words, mixed
 
-BYTES = 4
-_LOW, HIGH, _ONES = 0x7F7F7F7F, -0x7F7F7F80, 0x01010101
+_ONES = 0x01010101
 COUNT_BITS = 7
 _PAIR = 0x0101
 _BYTES_IN_TURN, _HALVES_IN_TURN = (0x5140, 0x7362), (0x5410, 0x7632)
@@ -86,12 +86,8 @@ def lower(op: Any) -> list[Any] | None:
             return [_all_of(words, combine)]
         write_truths(op.results[0], [arith.shrui(high_bits(w), i32(COUNT_BITS)) for w in words])
         return [is_set(as_bytes(words))]
-    state = _total(op) if folds(op) else _totals(op)
+    state = _total(op) if combines_lanes(op) else _totals(op)
     return horizontal(region, [state], width(init.type)) if folded else [state]
-
-
-def yielded(op: Any) -> Any:
-    return list(op.regions[0].blocks[0].operations)[-1].operands[0]
 
 
 def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[Lift]], list[Any]]) -> list[Any]:
@@ -105,16 +101,6 @@ def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any],
 
 
 # --- sums ----------------------------------------------------------------------------------------------------------
-def folds(op: Any) -> bool:
-    """Whether the elements of the state are combined, here or in a later piece of the walk."""
-    while op.results[0].type == op.operands[2].type:
-        users = [u.owner for u in op.results[0].uses]
-        if len(users) != 1 or users[0].name != "fold.thread_reduce":
-            return False
-        op = users[0]
-    return True
-
-
 def _total(op: Any) -> Any:
     """A sum of all bytes, in the first element of the state."""
     init = op.operands[2]
@@ -158,16 +144,6 @@ def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
     last = words[3] if len(words) == BYTES else i32(0)
     second = mixed(words[2], last, _BYTES_IN_TURN)
     return [(w, _ONES) for a, b in zip(first, second, strict=True) for w in mixed(a, b, _HALVES_IN_TURN)]
-
-
-def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
-    """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
-    return [permuted(a, b, s) for s in selectors]
-
-
-def permuted(a: Any, b: Any, selector: int) -> Any:
-    """The word that ``prmt`` makes of the bytes of two."""
-    return llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(selector)], [], [])
 
 
 def _counting(lift: Lift) -> list[Any]:
@@ -249,90 +225,11 @@ def is_set(source: Any) -> Any:
     return arith.cmpi(arith.CmpIPredicate.ne, source, arith.constant(source.type, zero))
 
 
-# --- words and what they are made of ---------------------------------------------------------------------------------
-def as_words(source: Any) -> list[Any]:
-    """A fragment of narrow elements as words."""
-    count = width(source.type) * bytes_of(element(source.type)) // BYTES
-    words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
-    return [vector.extract(words, [], [i]) for i in range(count)]
-
-
-def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
-    """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
-    memo: dict[Any, list[Any]] = {}
-    for m in postorder([mask], _masks):
-        if is_a(m, "vector.broadcast"):
-            memo[m] = memo[m.owner.operands[0]]
-        elif width(m.type) > 1 and is_a(m, "arith.andi"):
-            memo[m] = [arith.andi(a, b) for a, b in zip(*(memo[x] for x in m.owner.operands), strict=True)]
-        else:
-            memo[m] = _mask_words(m, count, item)
-    return memo[mask]
-
-
-def _masks(mask: Any) -> list[Any]:
-    """The masks that ``mask`` is made of."""
-    joined = is_a(mask, "vector.broadcast") or (width(mask.type) > 1 and is_a(mask, "arith.andi"))
-    return list(mask.owner.operands) if joined else []
-
-
-def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
-    """The words of a mask that is not joined of others."""
-    if width(mask.type) == 1:
-        return [arith.extsi(word_type(), mask)] * count
-    if (
-        is_a(mask, "arith.cmpi")
-        and _counts_up(mask.owner.operands[0])
-        and is_a(mask.owner.operands[1], "vector.broadcast")
-    ):
-        predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
-        each = BYTES // item
-        below = [_below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
-        if predicate == int(arith.CmpIPredicate.slt):
-            return below
-        if predicate == int(arith.CmpIPredicate.sge):
-            return [arith.xori(w, i32(-1)) for w in below]
-    narrow = ir.IntegerType.get_signless(8 * item)
-    return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
-
-
-def _counts_up(v: Any) -> bool:
-    """Whether the elements are the constants 0, 1, 2 and so on."""
-    return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
-
-
-def _below(bound: Any, first: int, each: int) -> Any:
-    """All bits of the elements of a word, ``each`` from number ``first`` on, whose number is less than ``bound``.
-
-    Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
-    """
-    t = bound.type
-    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))
-    half = 4 * BYTES // each
-    out = arith.subi(integer(t, half * (first + each)), arith.muli(count, integer(t, half)))
-    out = out if t.width == 32 else arith.trunci(word_type(), out)
-    return arith.shrui(arith.shrui(i32(-1), out), out)
-
-
-def chosen(mask: Any, a: Any, b: Any) -> Any:
-    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
-    return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
-
-
-def as_bytes(words: list[Any], count: int = 0) -> Any:
-    """The first ``count`` bytes of some words, as a fragment; without a count all."""
-    together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
-    found = vector.bitcast(ir.VectorType.get([len(words) * BYTES], ir.IntegerType.get_signless(8)), together)
-    return found if count in (0, len(words) * BYTES) else vector.shuffle(found, found, list(range(count)))
+# --- what fragments are made of --------------------------------------------------------------------------------------
 
 
 def _byte(w: Any, j: int) -> Any:
     return arith.trunci(ir.IntegerType.get_signless(8), arith.shrui(w, i32(8 * j)) if j else w)
-
-
-def high_bits(w: Any) -> Any:
-    """For each byte of a word the highest bit, set where the byte is not zero."""
-    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
 
 
 def lift_of(v: Any, combine: str) -> Any:
@@ -350,34 +247,3 @@ def lift_of(v: Any, combine: str) -> Any:
     lift = Lift(combine, [v] if tested is None else tested, masks, signed, tested is not None)
     known = all(str(element(x.type)) == "i8" for x in lift.source) and lift.lanes % BYTES == 0
     return lift if known else None
-
-
-def tested_bytes(v: Any) -> list[Any] | None:
-    """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
-    if is_a(v, "vector.from_elements"):
-        each = [tested_bytes(x) for x in v.owner.operands]
-        return [x for found in each for x in found or []] if all(each) else None
-    if not is_a(v, "arith.cmpi") or not _tests_for_zero(v.owner):
-        return None
-    v = v.owner.operands[0]
-    return [v.owner.operands[0] if is_a(v, "arith.extsi", "arith.extui") else v]
-
-
-def is_a(v: Any, *names: str) -> bool:
-    return not isinstance(v, ir.BlockArgument) and v.owner.name in names
-
-
-def _tests_for_zero(op: Any) -> bool:
-    unequal = ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ne)
-    return unequal and is_number(op.operands[1], 0)
-
-
-def is_number(v: Any, number: int) -> bool:
-    """Whether all elements of ``v`` are this constant, as it stands or widened."""
-    while is_a(v, "arith.extsi", "arith.extui", "vector.broadcast"):
-        v = v.owner.operands[0]
-    if not is_a(v, "arith.constant"):
-        return False
-    value = v.owner.attributes["value"]
-    values = list(ir.DenseIntElementsAttr(value)) if isinstance(v.type, ir.VectorType) else [value.value]
-    return all(abs(int(x)) == number for x in values)  # a true is -1 to MLIR

@@ -15,9 +15,8 @@ from ...compiler.ir.build import i32, word_type
 from ...compiler.ir.combine import constant, elements, halved
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir
-from ..access.thread_loop import walked
+from ..access.thread_loop import combines_lanes, walked
 from .argmin_walk import ArgminWalk
-from .byte_reductions import folds
 
 LEAST = 8
 """Elements of a step from which on it is worth it."""
@@ -27,7 +26,7 @@ class FloatArgmax(ArgminWalk):
     """A walk over floats of one result, all of which count."""
 
     def serves(self) -> bool:
-        return folds(self.op) and not self.word.masks and self.lanes * self.unroll >= LEAST
+        return combines_lanes(self.op) and not self.word.masks and self.lanes * self.unroll >= LEAST
 
     def run(self) -> Any:
         begin, end = list(self.op.operands)[:2]

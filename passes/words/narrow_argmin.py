@@ -23,12 +23,13 @@ from typing import Any
 from ...compiler.ir.build import i32, word_type
 from ...compiler.ir.combine import elements, fragment, horizontal, single_op, splat, width
 from ...compiler.ir.mlir import arith, ir, llvm
-from ..access.thread_loop import walked
+from ..access.thread_loop import combines_lanes, walked
 from .argmin_walk import ArgminWalk
 from .argmin_words import Word, word_of
-from .byte_reductions import BYTES, chosen, folds, is_a, mask_words, mixed, yielded
 from .float_argmax import LEAST, FloatArgmax
+from .matchers import is_a, yielded
 from .order_keys import WORD
+from .packing import BYTES, chosen, mask_words, mixed
 
 LEAST_APART = 2
 """Elements of a step of each of several results from which on it is worth it."""
@@ -53,7 +54,7 @@ def lower(op: Any) -> list[Any] | None:
     word = word_of(yielded(op), narrow="places" in op.attributes)
     if word is None:
         return None
-    walk = (FloatArgmax if word.key.bits == WORD else _Together if folds(op) else _Apart)(op, word)
+    walk = (FloatArgmax if word.key.bits == WORD else _Together if combines_lanes(op) else _Apart)(op, word)
     if not walk.serves():
         return None
     state = [walk.run()]

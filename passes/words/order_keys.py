@@ -15,7 +15,8 @@ from ...compiler.ir.build import i32
 from ...compiler.ir.combine import constant, splat, width, with_shape
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, ir, math
-from .byte_reductions import as_words, high_bits, permuted, tested_bytes
+from .matchers import tested_bytes
+from .packing import as_words, high_bits, permuted
 from .word_formulas import Bits
 
 WORD = 32

@@ -45,12 +45,3 @@ class SharedAnchor:
         if self.ends:
             return self.found.state(anchor, halved(plus, sums, self.lanes))
         return self.found.state([splat(v, self.lanes) for v in anchor], sums)
-
-
-def shares(op: Any) -> bool:
-    """Whether fragments are vectors of elements of one result: the last piece of the walk combines them."""
-    (result,) = op.results
-    if result.type != op.operands[2].type:
-        return True
-    users = [use.owner.operation for use in result.uses]
-    return bool(users) and all(user.name == "fold.thread_reduce" and shares(user) for user in users)

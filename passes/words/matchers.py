@@ -1,0 +1,42 @@
+"""Recognises how values are made: by which op, from which constant, from which bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...compiler.ir.mlir import arith, ir
+
+
+def is_a(v: Any, *names: str) -> bool:
+    return not isinstance(v, ir.BlockArgument) and v.owner.name in names
+
+
+def is_number(v: Any, number: int) -> bool:
+    """Whether all elements of ``v`` are this constant, as it stands or widened."""
+    while is_a(v, "arith.extsi", "arith.extui", "vector.broadcast"):
+        v = v.owner.operands[0]
+    if not is_a(v, "arith.constant"):
+        return False
+    value = v.owner.attributes["value"]
+    values = list(ir.DenseIntElementsAttr(value)) if isinstance(v.type, ir.VectorType) else [value.value]
+    return all(abs(int(x)) == number for x in values)  # a true is -1 to MLIR
+
+
+def tested_bytes(v: Any) -> list[Any] | None:
+    """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
+    if is_a(v, "vector.from_elements"):
+        each = [tested_bytes(x) for x in v.owner.operands]
+        return [x for found in each for x in found or []] if all(each) else None
+    if not is_a(v, "arith.cmpi") or not _tests_for_zero(v.owner):
+        return None
+    v = v.owner.operands[0]
+    return [v.owner.operands[0] if is_a(v, "arith.extsi", "arith.extui") else v]
+
+
+def _tests_for_zero(op: Any) -> bool:
+    unequal = ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ne)
+    return unequal and is_number(op.operands[1], 0)
+
+
+def yielded(op: Any) -> Any:
+    return list(op.regions[0].blocks[0].operations)[-1].operands[0]

@@ -1,0 +1,108 @@
+"""Narrow elements packed in 32-bit words, and masks of such words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...compiler.ir.build import bytes_of, i32, integer, word_type
+from ...compiler.ir.combine import width, with_shape
+from ...compiler.ir.dialect.base import element
+from ...compiler.ir.mlir import arith, ir, llvm, vector
+from ...compiler.postorder import postorder
+from .matchers import is_a, is_number
+
+BYTES = 4
+"""Bytes of a word."""
+_LOW, HIGH = 0x7F7F7F7F, -0x7F7F7F80
+"""The lower seven bits of each byte of a word, and the highest bit of each."""
+
+
+def as_words(source: Any) -> list[Any]:
+    """A fragment of narrow elements as words."""
+    count = width(source.type) * bytes_of(element(source.type)) // BYTES
+    words = vector.bitcast(ir.VectorType.get([count], word_type()), source)
+    return [vector.extract(words, [], [i]) for i in range(count)]
+
+
+def as_bytes(words: list[Any], count: int = 0) -> Any:
+    """The first ``count`` bytes of some words, as a fragment; without a count all."""
+    together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
+    found = vector.bitcast(ir.VectorType.get([len(words) * BYTES], ir.IntegerType.get_signless(8)), together)
+    return found if count in (0, len(words) * BYTES) else vector.shuffle(found, found, list(range(count)))
+
+
+def high_bits(w: Any) -> Any:
+    """For each byte of a word the highest bit, set where the byte is not zero."""
+    return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
+
+
+def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
+    """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
+    return [permuted(a, b, s) for s in selectors]
+
+
+def permuted(a: Any, b: Any, selector: int) -> Any:
+    """The word that ``prmt`` makes of the bytes of two."""
+    return llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(selector)], [], [])
+
+
+def chosen(mask: Any, a: Any, b: Any) -> Any:
+    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
+    return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
+
+
+def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
+    """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
+    memo: dict[Any, list[Any]] = {}
+    for m in postorder([mask], _masks):
+        if is_a(m, "vector.broadcast"):
+            memo[m] = memo[m.owner.operands[0]]
+        elif width(m.type) > 1 and is_a(m, "arith.andi"):
+            memo[m] = [arith.andi(a, b) for a, b in zip(*(memo[x] for x in m.owner.operands), strict=True)]
+        else:
+            memo[m] = _mask_words(m, count, item)
+    return memo[mask]
+
+
+def _masks(mask: Any) -> list[Any]:
+    """The masks that ``mask`` is made of."""
+    joined = is_a(mask, "vector.broadcast") or (width(mask.type) > 1 and is_a(mask, "arith.andi"))
+    return list(mask.owner.operands) if joined else []
+
+
+def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
+    """The words of a mask that is not joined of others."""
+    if width(mask.type) == 1:
+        return [arith.extsi(word_type(), mask)] * count
+    if (
+        is_a(mask, "arith.cmpi")
+        and _counts_up(mask.owner.operands[0])
+        and is_a(mask.owner.operands[1], "vector.broadcast")
+    ):
+        predicate = ir.IntegerAttr(mask.owner.attributes["predicate"]).value
+        each = BYTES // item
+        below = [_below(mask.owner.operands[1].owner.operands[0], i * each, each) for i in range(count)]
+        if predicate == int(arith.CmpIPredicate.slt):
+            return below
+        if predicate == int(arith.CmpIPredicate.sge):
+            return [arith.xori(w, i32(-1)) for w in below]
+    narrow = ir.IntegerType.get_signless(8 * item)
+    return as_words(arith.extsi(with_shape(narrow, count * BYTES // item), mask))
+
+
+def _counts_up(v: Any) -> bool:
+    """Whether the elements are the constants 0, 1, 2 and so on."""
+    return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
+
+
+def _below(bound: Any, first: int, each: int) -> Any:
+    """All bits of the elements of a word, ``each`` from number ``first`` on, whose number is less than ``bound``.
+
+    Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
+    """
+    t = bound.type
+    count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))
+    half = 4 * BYTES // each
+    out = arith.subi(integer(t, half * (first + each)), arith.muli(count, integer(t, half)))
+    out = out if t.width == 32 else arith.trunci(word_type(), out)
+    return arith.shrui(arith.shrui(i32(-1), out), out)
