@@ -1,1 +1,1 @@
-"""Accesses to memory: addresses, vectors, and what is read at the ends of rows."""
+"""Accesses to memory: offsets, vector loads and stores, the ends of rows, and states that threads exchange."""

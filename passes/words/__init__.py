@@ -1,1 +1,1 @@
-"""Several elements or results in one register: bytes, extremes, ranks."""
+"""Several narrow elements in one register: sums of bytes, extremes, argmin; and one anchor for several elements."""

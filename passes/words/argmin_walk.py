@@ -1,7 +1,7 @@
-"""What walks share that note which element comes first, and make its word at the end.
+"""The walks of argmin and argmax: note which element comes first, and make its word at the end.
 
-A *place* is the number of an element among those of a step that may be chosen. A step notes the place of its first one,
-and where it begins: so the word of the chosen one is made once a walk, of the element and the number it has there.
+A *place* is the number of an element within its step. A step notes the place of its first element and the index where
+the step begins. So the word of an element and its number is made once a walk, not once an element.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ UP, DOWN = "up", "down"
 
 
 class ArgminWalk(ABC):
-    """A ``fold.thread_reduce`` that takes the least word.
+    """The loop of a ``fold.thread_reduce`` that takes the least word.
 
     Attributes:
-        init: the state that it begins with.
+        init: the state before the loop.
         lanes, unroll: elements of an access, and accesses of a step.
-        down: whether the numbers of elements go down along the walk: of equals the last one comes first.
+        down: whether the numbers of elements fall along the walk: then the last of equal elements comes first.
     """
 
     def __init__(self, op: Any, word: Word) -> None:
@@ -36,28 +36,28 @@ class ArgminWalk(ABC):
 
     @abstractmethod
     def serves(self) -> bool:
-        """Whether such a walk is one for the op."""
+        """Whether this walk can compute the op."""
 
     @abstractmethod
     def run(self) -> Any:
-        """The state after it."""
+        """Writes the loop, and returns the state after it."""
 
     def accesses(self, starts: Sequence[Any]) -> list[Word]:
         """The words of a step's accesses."""
         return [self.word.again(clone_block(self.body, [r], 1)[0]) for r in starts]
 
     def joined(self, init: Any, keys: Any, r: Any, some: Any) -> Any:
-        """``init`` combined with the words of elements that have these keys and come first at ``r``, if there are."""
+        """``init`` combined, where ``some`` holds, with the words of elements with these keys at the indices ``r``."""
         return arith.select(some, arith.minsi(init, self.word.at(keys, r)), init)
 
     def joined_first(self, key: Any, at: Any, n: Any, some: Any) -> Any:
-        """The same for the first element of the state, and element ``n`` of the step at ``at``, access by access."""
+        """The state, its first element combined with the word of element ``n`` of the step that begins at ``at``."""
         accesses, lane = arith.shrui(n, i32(self.lanes.bit_length() - 1)), arith.andi(n, i32(self.lanes - 1))
         first = vector.extract(self.init, [], [0])
         return vector.insert(self.joined(first, key, self.moved(at, accesses, lane), some), self.init, [], [0])
 
     def moved(self, r: Any, accesses: Any, lanes: Any) -> Any:
-        """So many accesses, and lanes, beyond ``r``."""
+        """The index that is ``accesses`` accesses and ``lanes`` elements after ``r``."""
         accesses, lanes = (v if v.type == r.type else arith.extui(r.type, v) for v in (accesses, lanes))
         distance = splat(apart(self.op, 1), width(r.type))
         return arith.addi(arith.addi(r, arith.muli(accesses, distance)), lanes)

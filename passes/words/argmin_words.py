@@ -1,8 +1,9 @@
-"""Words that are made of an element's rank and its number: recognised, taken apart, and made again.
+"""Words of an element's rank above its number: recognises them, takes them apart and makes them again.
 
-Where the first of the least elements is wanted, or of the greatest, a program takes the least of such words. What comes
-first among them depends on the element alone, then on the number. So narrow elements have keys (``keys.py``): that
-these are in the order of the words is tried for all elements that there are. Words of f32 are known by their formula.
+A program that looks for the first of the least or the greatest elements takes the least of such words. The rank depends
+on the element alone, and the number decides between equal ranks. Narrow elements then have order keys
+(``order_keys.py``). That a key orders elements as the words do is checked for every value that an element can have.
+Words of f32 have too many values for that: they are recognised by their formula.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from .order_keys import BITS, WORD, Key, key_like, tested
 from .word_formulas import Formula, constant_of, formula_of, has, tried, with_sign
 
 WIDE = 32
-"""Bits of an element's number in a word of 64."""
+"""Bits of an element's number in a word of 64 bits."""
 _WIDER = ("arith.extsi", "arith.extui")
 
 
 @dataclass(frozen=True)
 class Word:
-    """How the words of an access are made of elements and numbers.
+    """The words of an access as functions of elements and numbers.
 
     Attributes:
         made: the words, as a fragment.
-        masks: which of them count: those for which all of these hold.
-        source: the elements, or whether they are not zero.
-        numbers: those of the elements, as a fragment.
-        key: the order of the elements.
+        masks: a word counts if all of these hold for it.
+        source: the elements, or truth values that say whether bytes are not zero.
+        numbers: the numbers of the elements, as a fragment.
+        key: the order key of the elements.
     """
 
     made: Any
@@ -46,21 +47,21 @@ class Word:
     key: Key
 
     def again(self, v: Any) -> Word:
-        """The words of another access, ``v``, which are made alike."""
+        """The words ``v`` of another access, which are made in the same way."""
         made, masks = _unmasked(v)
         source, numbers = _leaves(made) or (None, None)
         return replace(self, made=made, masks=masks, source=source, numbers=numbers)
 
     def key_words(self) -> list[Any]:
-        """The keys of the access, side by side in words."""
+        """The keys of the access, packed in words."""
         return self.key.words(self.source)
 
     def floats(self) -> Any:
-        """Its floats, of which the greatest come first."""
+        """The floats of the access, of which the greatest comes first."""
         return self.key.plain(self.source)
 
     def at(self, keys: Any, r: Any) -> Any:
-        """The words of the elements that have some ``keys`` and come first in the accesses at ``r``."""
+        """The words of elements with these ``keys`` that are the first of the accesses at the indices ``r``."""
         block, lanes = self.made.owner.operation.block, width(keys.type)
         first = self.numbers.owner.operands[0]
         memo = {block.arguments[0]: r, self.source: self.key.elements(keys, element(self.source.type))}
@@ -69,9 +70,9 @@ class Word:
 
 
 def word_of(v: Any, *, narrow: bool) -> Word | None:
-    """How the fragment ``v`` is made of elements and their numbers; None where it is not.
+    """The fragment ``v`` as words of elements and numbers; None if it holds no such words.
 
-    The lowest bits are the number's alone, and the others order the elements.
+    The low bits of a word depend on the number alone, and the other bits order the elements.
     """
     made, masks = _unmasked(v)
     t, found = element(made.type), _leaves(made)
@@ -90,7 +91,7 @@ def word_of(v: Any, *, narrow: bool) -> Word | None:
 
 @lru_cache(maxsize=64)
 def _key_of(formula: Formula, kind: str, number: int) -> Key | None:
-    """The order of elements of some kind in a formula's words, with so many bits of a number; if it has one."""
+    """The key of elements of the type ``kind`` in words of this formula with ``number`` bits for the number, if any."""
     bits = np.arange(2 if kind == "i1" else 1 << BITS[kind], dtype=np.uint64)
     least, most = np.uint64(0), np.uint64((1 << min(number, 31)) - 1)
     words, numbered = (tried(formula, {"element": bits, "number": n * np.ones_like(bits)}) for n in (least, most))
@@ -101,7 +102,7 @@ def _key_of(formula: Formula, kind: str, number: int) -> Key | None:
 
 # --- what words are made of ------------------------------------------------------------------------------------------
 def _unmasked(v: Any) -> tuple[Any, tuple[Any, ...]]:
-    """``v`` without masks, and those that do not hold for all elements."""
+    """``v`` without its masks, and the masks, without those that are constant true."""
     masks: tuple[Any, ...] = ()
     while is_a(v, "arith.select") and _is_last(v.owner.operands[2]):
         mask, v = v.owner.operands[0], v.owner.operands[1]
@@ -110,13 +111,13 @@ def _unmasked(v: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _is_last(v: Any) -> bool:
-    """Whether ``v`` is the greatest integer of its type, which is the least of none."""
+    """Whether ``v`` is the greatest integer of its type, which is the identity of min."""
     t = element(v.type)
     return isinstance(t, ir.IntegerType) and is_number(v, (1 << t.width - 1) - 1)
 
 
 def _leaves(v: Any) -> tuple[Any, Any] | None:
-    """(the elements, or whether they are not zero, and the numbers) that a fragment is made of."""
+    """The elements (or tested bytes) and the numbers from which a fragment is computed; None if there are others."""
     sources, numbers = set[Any](), set[Any]()
     todo, seen = [v], set[Any]()
     while todo:
@@ -140,14 +141,14 @@ def _leaves(v: Any) -> tuple[Any, Any] | None:
 
 
 def _is_element(x: Any, kind: str, name: str) -> bool:
-    """Whether ``x`` was read from memory as it is: narrow, and not made of something narrower."""
+    """Whether ``x`` is an element as loaded: not widened, and not computed by an op that a formula knows."""
     if kind == "i1":
         return tested(x) is not None
     return (kind in BITS and name not in _WIDER) or (kind == "f32" and not (name and has(x.owner)))
 
 
 def _rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
-    """The ops of ``block`` that make ``v``, for so many elements; ``memo`` has what other values became."""
+    """Clones the ops of ``block`` that compute ``v``, for fragments of ``lanes``; ``memo`` maps values to new ones."""
     for x in postorder([v], lambda x: _operands(x, block), memo):
         op = None if isinstance(x, ir.BlockArgument) else x.owner.operation
         if op is not None and op.name == "arith.constant":
@@ -167,7 +168,7 @@ def _rebuilt(v: Any, memo: dict[Any, Any], block: Any, lanes: int) -> Any:
 
 
 def _operands(v: Any, block: Any) -> list[Any]:
-    """What ``v`` is made of in ``block``, or repeats."""
+    """The operands of the op that defines ``v``, if it stands in ``block`` or broadcasts a scalar."""
     op = None if isinstance(v, ir.BlockArgument) else v.owner.operation
     return list(op.operands) if op is not None and (op.block == block or op.name == "vector.broadcast") else []
 
@@ -177,7 +178,7 @@ _ELEMENT, _NUMBER = Formula("element", "f32"), Formula("number", "i32")
 
 
 def _word_of_f32(x: Formula) -> Formula:
-    """A word of 64 bits that has above its number the rank of ``x``, as a sum is: the greatest has the least."""
+    """The 64-bit word with the rank of ``x`` above its number; the greatest ``x`` has the least rank."""
     bits = Formula("arith.bitcast", "i32", (x,))
     sign = Formula("arith.shrsi", "i32", (bits, constant_of("i32", WORD - 1)))
     turned = Formula("arith.xori", "i32", (sign, constant_of("i32", -1)))
@@ -193,4 +194,4 @@ _OF_F32 = {
     _word_of_f32(Formula("arith.addf", "f32", (_ELEMENT, _ZERO))): Key(WORD, sign=1),
     _word_of_f32(Formula("arith.subf", "f32", (_ZERO, _ELEMENT))): Key(WORD, sign=-1),
 }
-"""The words of which it is known, since there are too many elements to try them all."""
+"""The keys of words of f32, by formula: there are too many f32 to try them all."""

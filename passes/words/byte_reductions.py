@@ -1,15 +1,17 @@
-"""Bytes combined four at a time: sums of 8-bit integers, counts of bytes that are not zero, and whether any or all are.
+"""Reductions of bytes, four in a word: sums of 8-bit integers, counts of bytes that are not zero, any and all.
 
-The states are integers, so any order gives the same. The bytes of an access are words. Their sum is ``dp4a`` with a one
-for each byte. Where neighbours are results of their own, the bytes of one place are brought together from the words of
-four accesses by ``prmt``: twelve instructions for sixteen bytes. A last access alone has a one for the byte of the
-result. A state of 32 bits is what ``dp4a`` adds to; to one of 64 the sum of a step is added. Counts of the accesses of
-a step fit in bytes: their words are added first. Truth values are words that are joined as they are; a scalar result is
-one comparison of what these are together.
+The states are integers, so every order of combining gives the same bits. The bytes of an access are words:
 
-Of a byte that must be counted, or be there in all, the highest bit is set if the byte is not zero, and the others are
-cleared: ((w & 0x7f) + 0x7f) | w has it for each byte of w, and no carry leaves its byte. It counts 2^7: a sum of all
-bytes of a step is shifted down, or else the words are.
+- The sum of the bytes of a word is ``dp4a`` with a one for each byte. It adds to a state of 32 bits; to a state of 64
+  bits the sum of a step is added.
+- Where neighbouring bytes belong to different results, ``prmt`` collects the bytes of one result from the words of four
+  accesses: twelve instructions for sixteen bytes. A last access alone has a one for the byte of the result only.
+- Counts of the accesses of a step fit in bytes, so their words are added first.
+- Truth values stay words, which are joined as they are; a scalar result is one comparison of the joined word.
+
+A byte that is counted, or that ``all`` tests, is first replaced by its highest bit, which is set if the byte is not
+zero: ((w & 0x7f) + 0x7f) | w sets this bit in each byte of w without a carry between bytes. The bit counts 2^7, so the
+sum of a step, or else each word, is shifted right by 7.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ _ONES = 0x01010101
 COUNT_BITS = 7
 _PAIR = 0x0101
 _BYTES_IN_TURN, _HALVES_IN_TURN = (0x5140, 0x7362), (0x5410, 0x7632)
-"""Selectors of ``prmt`` for the lower and the upper half of two words whose bytes, or halves, are taken in turn."""
+"""Selectors of ``prmt`` that interleave the bytes, or the halves, of two words: the lower and the upper result."""
 _NEUTRAL = {"arith.addi": 0, "arith.ori": 0, "arith.andi": 1}
-"""The combines, with the number that all elements outside a mask are."""
+"""The combines, with the value of elements outside a mask."""
 
 
 @dataclass(frozen=True)
 class Lift:
-    """How the elements of an access are made of bytes.
+    """The elements of an access as functions of bytes.
 
     Attributes:
-        combine: the name of the op that combines them.
-        source: the bytes, as a fragment or one by one.
-        masks: which of them count: those for which all of these hold.
-        signed: whether they are signed.
-        truth: whether an element says that its byte is not zero, else it is the byte's number.
+        combine: the name of the op that combines the elements.
+        source: the bytes, as one fragment or as scalars.
+        masks: an element counts if all of these hold for it.
+        signed: whether the bytes are signed.
+        truth: whether an element says that its byte is not zero; otherwise it is the value of the byte.
     """
 
     combine: str
@@ -59,7 +61,7 @@ class Lift:
         return sum(width(v.type) for v in self.source)
 
     def words(self) -> list[Any]:
-        """The bytes as words, with the neutral byte outside the masks, each a high bit where that is what counts."""
+        """The bytes as words, with neutral bytes outside the masks; tested bytes as their highest bits."""
         found = as_words(self.source[0] if len(self.source) == 1 else fragment(self.source))
         for mask in self.masks:
             inside = mask_words(mask, len(found))
@@ -71,7 +73,7 @@ class Lift:
 
 
 def lower(op: Any) -> list[Any] | None:
-    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it combines no bytes."""
+    """Writes the loop of a ``fold.thread_reduce`` and returns its state; None if the op combines no bytes."""
     region, init = op.regions[1], op.operands[2]
     combine = single_op(region)
     if isinstance(init.type, ir.TupleType) or combine not in _NEUTRAL:
@@ -91,7 +93,7 @@ def lower(op: Any) -> list[Any] | None:
 
 
 def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any], list[Lift]], list[Any]]) -> list[Any]:
-    """The walk: from ``first`` on ``step_of`` makes of the state and the lifts of a step the next state."""
+    """Writes the loop: ``step_of`` computes the next state from the state and the lifts of a step's accesses."""
     body = op.regions[0].blocks[0]
 
     def step(state: list[Any], starts: list[Any]) -> list[Any]:
@@ -102,7 +104,7 @@ def _loop(op: Any, first: list[Any], combine: str, step_of: Callable[[list[Any],
 
 # --- sums ----------------------------------------------------------------------------------------------------------
 def _total(op: Any) -> Any:
-    """A sum of all bytes, in the first element of the state."""
+    """The sum of all bytes, in the first element of the state."""
     init = op.operands[2]
 
     def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
@@ -116,7 +118,7 @@ def _total(op: Any) -> Any:
 
 
 def _totals(op: Any) -> Any:
-    """A sum for each place of the access."""
+    """A sum for each element of an access."""
     narrow = bytes_of(element(op.operands[2].type)) == BYTES
 
     def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
@@ -126,7 +128,7 @@ def _totals(op: Any) -> Any:
         totals = elements(state[0]) if narrow else [i32(0)] * lifts[0].lanes
         for k in range(0, len(words), BYTES):
             some = words[k : k + BYTES]
-            each = [pair for column in zip(*some, strict=True) for pair in _by_place(list(column))]
+            each = [pair for column in zip(*some, strict=True) for pair in _by_position(list(column))]
             totals = [_dot(lifts[0], word, ones, t) for (word, ones), t in zip(each, totals, strict=True)]
         added = fragment(totals)
         return [added if narrow else arith.addi(state[0], _widened(added, lifts[0], state[0].type))]
@@ -134,8 +136,8 @@ def _totals(op: Any) -> Any:
     return _loop(op, [op.operands[2]], "arith.addi", step)[0]
 
 
-def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
-    """For each of the four places of some words, at most four, a word with its bytes, and a one for each of these."""
+def _by_position(words: list[Any]) -> list[tuple[Any, int]]:
+    """For each of the four byte positions in up to four words: a word of the bytes there, and a one for each byte."""
     if len(words) == 1:
         return [(words[0], 1 << (8 * j)) for j in range(BYTES)]
     first = mixed(words[0], words[1], _BYTES_IN_TURN)
@@ -147,7 +149,7 @@ def _by_place(words: list[Any]) -> list[tuple[Any, int]]:
 
 
 def _counting(lift: Lift) -> list[Any]:
-    """The bytes as words, in which a truth value counts one."""
+    """The bytes of an access as words, in which a truth value counts as one."""
     return [arith.shrui(w, i32(COUNT_BITS)) if lift.truth else w for w in lift.words()]
 
 
@@ -160,13 +162,13 @@ def _sum(lift: Lift) -> Any:
 
 
 def _dot(lift: Lift, word: Any, ones: int, total: Any) -> Any:
-    """``total`` plus the bytes of ``word`` for which there is a one."""
+    """``total`` plus the bytes of ``word`` that ``ones`` has a one for."""
     name = "llvm.nvvm.idp4a.s.s" if lift.signed else "llvm.nvvm.idp4a.u.u"
     return llvm.call_intrinsic(word_type(), name, [word, i32(ones), total], [], [])
 
 
 def _widened(total: Any, lift: Lift, t: Any) -> Any:
-    """What a step adds to the state of type ``t``."""
+    """The sum of a step, widened to the type ``t`` of the state."""
     if t == total.type:
         return total
     return (arith.extsi if lift.signed else arith.extui)(t, total)
@@ -174,7 +176,7 @@ def _widened(total: Any, lift: Lift, t: Any) -> Any:
 
 # --- truth values ----------------------------------------------------------------------------------------------------
 def _truths(op: Any, combine: str) -> list[Any]:
-    """Whether any byte, or each, is not zero, for each place of the access: as the bytes of words."""
+    """Whether any byte, or every byte, is not zero, for each element of an access: as the bytes of words."""
     join = arith.ori if combine == "arith.ori" else arith.andi
 
     def step(state: list[Any], lifts: list[Lift]) -> list[Any]:
@@ -184,34 +186,37 @@ def _truths(op: Any, combine: str) -> list[Any]:
 
 
 def _all_of(words: list[Any], combine: str) -> Any:
-    """Whether any byte of some words, or each, is not zero; one that is not has its highest bit, in ``or`` any."""
+    """Whether any byte of the words, or every byte, is not zero.
+
+    For ``and`` the highest bit of each byte tells; for ``or`` any bit.
+    """
     if combine == "arith.ori":
         return arith.cmpi(arith.CmpIPredicate.ne, reduce(arith.ori, words), i32(0))
     return arith.cmpi(arith.CmpIPredicate.eq, arith.andi(reduce(arith.andi, words), i32(HIGH)), i32(HIGH))
 
 
 def write_truths(truths: Any, ones: list[Any]) -> None:
-    """Puts the bytes of words, each zero or one, where ``truths`` are made bytes to be written."""
+    """Replaces the conversions of ``truths`` to stored bytes by the bytes of ``ones``, which are zero or one."""
     uses = [(use.owner, x) for use in truths.uses for x in (use.owner, *_single(use.owner))]
     written = [(via, op) for via, op in uses if op.name == "arith.extui"]
     if not written:
         return
     for via, op in written:
         with before(op):
-            place = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
-            if place is None:
+            index = next(iter(via.attributes["static_position"])) if via.name == "vector.extract" else None
+            if index is None:
                 replace(op, [as_bytes(ones, width(op.results[0].type))])
             else:
-                replace(op, [_byte(ones[place // BYTES], place % BYTES)])
+                replace(op, [_byte(ones[index // BYTES], index % BYTES)])
 
 
 def _single(op: Any) -> list[Any]:
-    """What is made of an element, if ``op`` takes one."""
+    """The users of the element that ``op`` extracts; none if it extracts no element."""
     return [use.owner for use in op.results[0].uses] if op.name == "vector.extract" else []
 
 
 def _words_of_truths(state: Any) -> list[Any]:
-    """Words whose bytes are zero where the state is false; those that it was made of, if it was made here."""
+    """Words whose bytes are zero where the state is false. A state from here gives the words that it was made of."""
     if is_a(state, "arith.cmpi") and is_a(state.owner.operands[0], "vector.bitcast"):
         made = state.owner.operands[0].owner.operands[0]
         if is_a(made, "vector.from_elements"):
@@ -233,7 +238,7 @@ def _byte(w: Any, j: int) -> Any:
 
 
 def lift_of(v: Any, combine: str) -> Any:
-    """How the fragment ``v`` is made of bytes; None where it is not."""
+    """The fragment ``v`` as a function of bytes; None if it is none."""
     masks: tuple[Any, ...] = ()
     while is_a(v, "arith.select") and is_number(v.owner.operands[2], _NEUTRAL[combine]):
         mask, v = v.owner.operands[0], v.owner.operands[1]

@@ -1,15 +1,15 @@
-"""Extremes of narrow elements, two in a register: ``max`` and ``min`` of 8 and 16 bits.
+"""Extremes of narrow elements, two in a register: ``max`` and ``min`` of elements of 8 and 16 bits.
 
-The program takes the extreme of what elements are widened to. That of the elements themselves is the same, and of those
-of 16 bits one instruction compares two. It does so of bytes, too: of two halves the upper bytes say which is greater,
-so that words give the extremes of their odd bytes, whatever lies below these, and shifted up by a byte those of the
-even ones.
+The program widens the elements and takes the extreme. The extreme of the narrow elements is the same, and one
+instruction compares two elements of 16 bits. It compares bytes, too: the upper byte of a half decides which half is
+greater. So the words as they are give the extremes of their odd bytes, whatever their even bytes hold, and the words
+shifted left by a byte give those of their even bytes.
 
-Where there is no element stands a number that an element could be, too: ``compiler/program/rewrites/narrowing.py`` sees
-to that.
+Masked elements are replaced by a number that an element could have too (see
+``compiler/program/rewrites/narrowing.py``).
 
-Of a step what was asked for last is joined first. In the order of the accesses ptxas joins the first of them before it
-asks for the others, to save registers, and a thread that makes few accesses waits for memory twice.
+The access that a step loads last is combined first. In the order of the loads, ptxas would combine the first access
+before it issues the other loads, to save registers, and a thread of few accesses would wait for memory twice.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .packing import BYTES, as_words, chosen, mask_words, permuted
 
 WORD, HALF, BYTE = 32, 16, 8
 INFINITIES = {"bf16": 0x7F80, "f16": 0x7C00}
-"""The bits of infinity, by the kind of narrow floats."""
+"""The bits of infinity, by the narrow float type."""
 _UPPER = 0x7351
-"""A selector of ``prmt``: of two words the upper bytes of their halves, in turn."""
+"""A selector of ``prmt`` that interleaves the upper bytes of the halves of two words."""
 _WIDEN = {"arith.extsi": arith.extsi, "arith.extui": arith.extui, "arith.extf": arith.extf}
 _JOIN = {
     ("arith.extsi", "arith.maxsi"): arith.maxsi,
@@ -41,18 +41,18 @@ _JOIN = {
     ("arith.extf", "arith.maximumf"): arith.maximumf,
     ("arith.extf", "arith.minimumf"): arith.minimumf,
 }
-"""What joins narrow elements, by the op that widens them and the one that combines what they are widened to."""
+"""The combine of narrow elements, by the op that widens them and the op that combines the wide ones."""
 _KINDS = ("i8", "i16", "bf16", "f16")
 
 
 @dataclass(frozen=True)
 class Lift:
-    """How the elements of an access are made.
+    """The elements of an access as widened narrow elements.
 
     Attributes:
         source: the narrow elements, as a fragment.
         widen: the name of the op that widens them.
-        masks: which of them count: those for which all masks hold; each with what stands for others, in all its bytes.
+        masks: an element counts if all masks hold for it. Each comes with the word that replaces masked elements.
     """
 
     source: Any
@@ -69,7 +69,7 @@ class Lift:
 
 
 def lower(op: Any) -> list[Any] | None:
-    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it takes no extremes."""
+    """Writes the loop of a ``fold.thread_reduce`` and returns its state; None if the op takes no extremes."""
     init, body = op.operands[2], op.regions[0].blocks[0]
     lift = None if isinstance(init.type, ir.TupleType) else lift_of(yielded(op))
     if lift is None:
@@ -90,7 +90,7 @@ def lower(op: Any) -> list[Any] | None:
 
 # --- what elements are made of ---------------------------------------------------------------------------------------
 def lift_of(v: Any) -> Lift | None:
-    """How the fragment ``v`` is made of narrow elements; None where it is not."""
+    """The fragment ``v`` as widened narrow elements; None if it is not."""
     masks: list[tuple[Any, Any]] = []
     while is_a(v, "arith.select"):
         masks.append((v.owner.operands[0], v.owner.operands[2]))
@@ -107,14 +107,14 @@ def lift_of(v: Any) -> Lift | None:
 
 
 def _words(v: Any) -> list[Any]:
-    """The narrow elements of one of a step's accesses, all of which are made alike."""
+    """The words of one access of a step, whose elements ``v`` are made like those of the other accesses."""
     lift = lift_of(v)
     assert lift is not None
     return lift.words()
 
 
 def _bits(v: Any, kind: str, widen: str) -> int | None:
-    """A word of elements of some kind that are all widened to the constant ``v``; None where no element is."""
+    """A word whose elements, of the type ``kind``, widen to the constant ``v``; None if no element does."""
     if not is_a(v, "arith.constant"):
         return None
     value = v.owner.attributes["value"]
@@ -133,7 +133,7 @@ def _bits(v: Any, kind: str, widen: str) -> int | None:
 
 
 def _narrow(state: Any, lift: Lift) -> list[Any] | None:
-    """The words of the narrow elements that a state was widened from; None where it was not."""
+    """The words of the narrow elements from which a state was widened; None if it was not widened."""
     if is_a(state, lift.widen) and state.owner.operands[0].type == lift.source.type:
         return as_words(state.owner.operands[0])
     bits = _bits(state, str(element(lift.source.type)), lift.widen)
@@ -143,7 +143,7 @@ def _narrow(state: Any, lift: Lift) -> list[Any] | None:
 
 # --- registers of two halves -----------------------------------------------------------------------------------------
 def _registers(words: Sequence[Any], t: Any) -> list[Any]:
-    """What is compared: elements of type ``t``, two in a register; of a word of bytes the odd ones, then the even."""
+    """The registers to compare, two elements of type ``t`` each; of a word of bytes the odd ones, then the even."""
     if bytes_of(t) > 1:
         return [_pair(w, t) for w in words]
     half = ir.IntegerType.get_signless(HALF)
@@ -159,7 +159,7 @@ def _word(pair: Any) -> Any:
 
 
 def _widened(state: Sequence[Any], lift: Lift) -> Any:
-    """The state of which these are the registers."""
+    """The wide state that the registers ``state`` hold."""
     words = [_word(x) for x in state]
     if bytes_of(element(lift.source.type)) == 1:
         words = [permuted(even, odd, _UPPER) for odd, even in zip(words[::2], words[1::2], strict=True)]
@@ -169,7 +169,7 @@ def _widened(state: Sequence[Any], lift: Lift) -> Any:
 
 
 def _extreme(state: Sequence[Any], join: Callable[[Any, Any], Any], lift: Lift) -> Any:
-    """The extreme of all registers: of the last one's halves in the upper half, which is then taken out."""
+    """The extreme of all registers. It is computed in the upper half of the last one, and extracted from there."""
     t = element(lift.source.type)
     last = reduce(join, state)
     w = _word(join(last, _pair(arith.shli(_word(last), i32(HALF)), element(last.type))))

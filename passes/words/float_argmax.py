@@ -1,7 +1,7 @@
-"""The first of the greatest floats, which fill a register: a step finds the greatest, then which of them that is.
+"""The first of the greatest f32: a step finds its greatest element, then which of its elements that is.
 
-So an element takes a maximum, a comparison and a selection, where its word of 64 bits took eight instructions. Floats
-are those that ``Word.floats`` makes: with one zero and one NaN, so that equal ones have the same bits.
+An element takes a maximum, a comparison and a selection, where its word of 64 bits would take eight instructions. The
+floats are those of ``Word.floats``, with one zero and one NaN, so that equal elements have the same bits.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..access.thread_loop import combines_lanes, walked
 from .argmin_walk import ArgminWalk
 
 LEAST = 8
-"""Elements of a step from which on it is worth it."""
+"""A step needs this many elements for the walk to pay."""
 
 
 class FloatArgmax(ArgminWalk):
-    """A walk over floats of one result, all of which count."""
+    """The walk over floats that belong to one result and are not masked."""
 
     def serves(self) -> bool:
         return combines_lanes(self.op) and not self.word.masks and self.lanes * self.unroll >= LEAST
@@ -45,7 +45,7 @@ class FloatArgmax(ArgminWalk):
         return [arith.select(first, new, old) for new, old in zip((greatest, starts[0], place), state, strict=True)]
 
     def comes_first(self, greatest: Any, best: Any) -> Any:
-        """Whether the greatest of a step comes before the best so far: greater, a NaN, or of equals the right one."""
+        """Whether the greatest of a step comes before the best so far: greater, a NaN, or equal and first."""
         which = arith.CmpFPredicate
         if self.down:
             return arith.ori(arith.cmpf(which.OGE, greatest, best), arith.cmpf(which.UNO, greatest, greatest))
@@ -53,7 +53,7 @@ class FloatArgmax(ArgminWalk):
 
 
 def _greater(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-    """The greater of two, and NaN beside it."""
+    """The greater values of two states; a NaN on either side wins."""
     return [arith.maximumf(a, b) for a, b in zip(left, right, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Recognises how values are made: by which op, from which constant, from which bytes."""
+"""Matches values by the op that defines them: constants, bytes that are tested, and what a loop yields."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from ...compiler.ir.mlir import arith, ir
 
 
 def is_a(v: Any, *names: str) -> bool:
+    """Whether an op with one of these names defines ``v``."""
     return not isinstance(v, ir.BlockArgument) and v.owner.name in names
 
 
 def is_number(v: Any, number: int) -> bool:
-    """Whether all elements of ``v`` are this constant, as it stands or widened."""
+    """Whether all elements of ``v`` are the constant ``number``, also where it has been widened."""
     while is_a(v, "arith.extsi", "arith.extui", "vector.broadcast"):
         v = v.owner.operands[0]
     if not is_a(v, "arith.constant"):
@@ -23,7 +24,7 @@ def is_number(v: Any, number: int) -> bool:
 
 
 def tested_bytes(v: Any) -> list[Any] | None:
-    """The integers of which truth values say that they are not zero, as a fragment or one by one; None of others."""
+    """The integers that the truth values ``v`` compare with zero, as a fragment or as scalars; None without one."""
     if is_a(v, "vector.from_elements"):
         each = [tested_bytes(x) for x in v.owner.operands]
         return [x for found in each for x in found or []] if all(each) else None
@@ -39,4 +40,5 @@ def _tests_for_zero(op: Any) -> bool:
 
 
 def yielded(op: Any) -> Any:
+    """The fragment that the body of a ``fold.thread_reduce`` yields."""
     return list(op.regions[0].blocks[0].operations)[-1].operands[0]

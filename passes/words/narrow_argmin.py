@@ -1,16 +1,16 @@
-"""The first of the least elements, or of the greatest: a thread notes a key and a place, and makes one word at the end.
+"""Argmin and argmax of narrow elements: a thread notes a key and a place in a register, and makes one word at the end.
 
-Where elements have their numbers below, each is a word of 32 or 64 bits to the program, and the combine takes the
-least. Here an element of 8 or 16 bits gets its place in the step beside its key instead (``keys.py``): of bytes two
-such are a register, which ``prmt`` makes and one ``min.s16x2`` compares with two others; of 16 bits one is. The least
-of a step is noted, with where the step begins, if its key is less than the one so far. Only when the walk has ended
-becomes what was noted the program's word, with the number that its place has (``first_elements.py``). Floats of 32 bits
-are their own keys (``greatest.py``).
+To the program each element is a word of 32 or 64 bits, with its number in the low bits, and the combine takes the least
+word. Here an element of 8 or 16 bits has its place in the step beside its order key instead. Two bytes with their
+places fill a register, which ``prmt`` makes, and one ``min.s16x2`` compares two such registers; an element of 16 bits
+fills a register alone. The least of a step is noted, with the index where the step begins, if its key is less than the
+best so far. After the walk the noted element becomes the program's word, with the number at its place
+(``argmin_walk.py``). Floats of 32 bits are their own keys (``float_argmax.py``).
 
-The numbers of a thread's elements must go up along its walk, or down; then places count down, too, and of equal keys
-the last one is noted.
+The numbers of a thread's elements must rise or fall along its walk. If they fall, places count down too, and of equal
+keys the last one is noted.
 
-What is noted is one register: a key, a bit that is set where there is no element, and a place.
+The noted register holds a key, a bit that is set if there is no element, and a place.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .order_keys import WORD
 from .packing import BYTES, chosen, mask_words, mixed
 
 LEAST_APART = 2
-"""Elements of a step of each of several results from which on it is worth it."""
+"""With several results, a step needs this many elements a result for the walk to pay."""
 _HALF = 16
 _OF_BYTES, _TWICE = (0x1504, 0x3726), (0x1100, 0x3322)
-"""Selectors of ``prmt`` for two bytes of one word, each above one of another; and for each of them twice."""
+"""Selectors of ``prmt``: two bytes of one word, each above a byte of another word; and each byte of a word twice."""
 _ABOVE = tuple((0x1404 + 0x101 * u, 0x3424 + 0x101 * u) for u in range(BYTES))
-"""For two bytes of one word, each above byte ``u`` of another."""
+"""Selectors of ``prmt``: two bytes of one word, each above byte ``u`` of another word."""
 _NONE, _NONES = (1 << WORD - 1) - 1, 0x7FFF7FFF
-"""What is noted where there is no element, and two such in a register."""
+"""The noted register without an element, and two such halves in a register."""
 
 
 def lower(op: Any) -> list[Any] | None:
-    """The state that the ``fold.thread_reduce`` gives, its loop added before it; None where it takes no such words."""
+    """Writes the loop of a ``fold.thread_reduce`` and returns its state; None if the op takes no such words."""
     init = op.operands[2]
     if (
         "numbers" not in op.attributes
@@ -62,11 +62,12 @@ def lower(op: Any) -> list[Any] | None:
 
 
 class _Noted(ArgminWalk):
-    """A walk that notes keys and places.
+    """A walk that notes a key and a place.
 
     Attributes:
-        count: the places of a step.
-        shift, low: how far the place lies above the lowest bit, and all bits below the one that says there is none.
+        count: the number of places in a step.
+        shift: the lowest bit of the place in the register.
+        low: a mask of all bits below the one that says that there is no element.
     """
 
     count: int
@@ -78,15 +79,15 @@ class _Noted(ArgminWalk):
 
     @property
     def room(self) -> int:
-        """Places at most."""
+        """The greatest number of places."""
         return (self.low + 1) >> self.shift
 
     def place(self, n: int) -> int:
-        """That of element ``n`` of a step."""
+        """The place of element ``n`` of a step."""
         return self.count - 1 - n if self.down else n
 
     def noted(self, lanes: int) -> list[Any]:
-        """What is noted at the end, and where its step began, for so many lanes."""
+        """The registers noted at the end of the walk for ``lanes`` results, and the indices where their steps begin."""
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             best, at = state
@@ -101,10 +102,10 @@ class _Noted(ArgminWalk):
 
     @abstractmethod
     def least(self, accesses: Sequence[Word]) -> Any:
-        """The least of a step, as it is noted."""
+        """The register to note for the least element of a step."""
 
     def read(self, best: Any) -> tuple[Any, Any, Any]:
-        """What was noted: keys, which elements of their steps, and whether there are any."""
+        """The keys, the element numbers within the steps, and whether there are elements, from noted registers."""
         keys = arith.shrsi(best, _each(WORD - self.word.key.bits, best))
         place = arith.andi(arith.shrui(best, _each(self.shift, best)), _each(self.room - 1, best))
         n = arith.subi(_each(self.count - 1, best), place) if self.down else place
@@ -113,7 +114,7 @@ class _Noted(ArgminWalk):
 
 
 class _Together(_Noted):
-    """The elements of an access are of one result."""
+    """The walk where all elements of an access belong to one result."""
 
     def __init__(self, op: Any, word: Word) -> None:
         super().__init__(op, word)
@@ -132,13 +133,13 @@ class _Together(_Noted):
         return _lesser_half(best) if self.bytes else best
 
     def least_of(self, u: int, access: Word) -> Any:
-        """The least of an access: where there is no other, of none."""
+        """The register of the least element of access number ``u``, which says so if all are masked."""
         whole, single = _by_width(access.masks)
         found = (self.pairs if self.bytes else self.halves)(access.key_words(), u * self.lanes, single)
         return _where(whole, [_least(found)])[0]
 
     def pairs(self, words: Sequence[Any], first: int, masks: Sequence[Any]) -> list[Any]:
-        """Bytes with their places, two in a register."""
+        """Registers of two bytes with their places."""
         found = []
         inside = [mask_words(m, len(words)) for m in masks]
         for k, w in enumerate(words):
@@ -151,7 +152,7 @@ class _Together(_Noted):
         return found
 
     def halves(self, words: Sequence[Any], first: int, masks: Sequence[Any]) -> list[Any]:
-        """Elements of 16 bits with their places."""
+        """Registers of one 16-bit element with its place."""
         places = [self.place(first + j) for j in range(self.lanes)]
         found = [x for k, w in enumerate(words) for x in _split(w, places[2 * k : 2 * k + 2])]
         inside = [elements(m) for m in masks]
@@ -159,7 +160,7 @@ class _Together(_Noted):
 
 
 class _Apart(_Noted):
-    """The elements of an access are of results of their own."""
+    """The walk where each element of an access belongs to a result of its own."""
 
     def __init__(self, op: Any, word: Word) -> None:
         super().__init__(op, word)
@@ -171,7 +172,7 @@ class _Apart(_Noted):
 
     def run(self) -> Any:
         best, at = self.noted(self.lanes)
-        along = len(self.op.operands) > 3  # of rows that are read as one, neighbours follow each other
+        along = len(self.op.operands) > 3  # a period: neighbours in an access have successive numbers
         lane = fragment([i32(j if along else 0) for j in range(self.lanes)])
         keys, n, some = self.read(best)
         return self.joined(self.init, keys, self.moved(at, n, lane), some)
@@ -185,7 +186,7 @@ class _Apart(_Noted):
         return fragment(found)
 
     def words(self, place: int, access: Word) -> list[Any]:
-        """The elements of an access with one place: those of 16 bits one by one, bytes by pairs."""
+        """Registers of the elements of an access with one place: 16-bit elements one by one, bytes by pairs."""
         if not self.bytes:
             return [x for w in access.key_words() for x in _split(w, [place, place])]
         four = i32((place - place % BYTES) * 0x01010101 + 0x03020100)
@@ -194,7 +195,7 @@ class _Apart(_Noted):
 
 # --- masks -----------------------------------------------------------------------------------------------------------
 def _by_width(masks: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Masks that are one for a whole access, as scalars, and those of single elements."""
+    """The masks of whole accesses, as scalars, and the masks of single elements."""
     scalars = [m.owner.operands[0] if is_a(m, "vector.broadcast") else m for m in masks]
     return [m for m in scalars if width(m.type) == 1], [m for m in scalars if width(m.type) > 1]
 
@@ -220,7 +221,7 @@ def _as_pair(w: Any) -> Any:
 
 
 def _least(found: Sequence[Any]) -> Any:
-    """The least of some, halves of registers by themselves."""
+    """The minimum of the registers; of packed ones, half by half."""
     level = list(found)
     while len(level) > 1:
         level = [reduce(arith.minsi, level[i : i + 2]) for i in range(0, len(level), 2)]
@@ -228,11 +229,11 @@ def _least(found: Sequence[Any]) -> Any:
 
 
 def _lesser_half(pair: Any) -> Any:
-    """The lesser half of a register; below an upper one the other is left, which is less than a place."""
+    """The lesser half of a register, in its upper half; what the lower half holds is below the place."""
     w = llvm.bitcast(word_type(), pair)
     return arith.minsi(arith.shli(w, i32(_HALF)), w)
 
 
 def _each(n: int, like: Any) -> Any:
-    """``n`` on as many elements as another value has."""
+    """``n`` as a constant with as many elements as ``like``."""
     return splat(i32(n), width(like.type))

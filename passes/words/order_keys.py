@@ -1,6 +1,6 @@
-"""Keys: what stands for narrow elements where the first of the least is wanted, or of the greatest.
+"""Order keys: signed integers that order narrow elements as argmin or argmax does.
 
-A key is an integer with a sign, as wide as the element, and the least comes first. Those of a register are made
+A key is as wide as its element, and the element with the least key comes first. The keys of a register are made
 together.
 """
 
@@ -21,22 +21,22 @@ from .word_formulas import Bits
 
 WORD = 32
 BITS = {"i1": 8, "i8": 8, "i16": 16, "bf16": 16, "f16": 16}
-"""Those of keys, by the kind of elements."""
+"""The bits of a key, by the type of the element."""
 _FLOATS = {"bf16": 0x7F80, "f16": 0x7C00}
-"""Floats of 16 bits, with the bits of their infinity."""
+"""The bits of infinity, by the 16-bit float type."""
 _SIGNS, _SIGN_BITS = 0xBB99, -0x7FFF8000
-"""A selector of ``prmt``: all bits of each half of a word as its sign; and the signs of both."""
+"""A selector of ``prmt`` that fills each half of a word with its sign, and the sign bits of both halves."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """How elements become integers with a sign, the least of which comes first.
+    """The function from elements to signed integers, the least of which comes first.
 
     Attributes:
-        bits: 8 or 16; 32 where a float is its own key, and the greatest comes first.
-        turned: of integers, and of truth values, which are a byte's high bit: the bits that are turned over.
-        sign: of floats: the greatest of ``sign * x`` comes first, and before it NaN; zeros are equal. 0 for others.
-        infinity: of floats: its bits.
+        bits: 8 or 16; 32 for a float that is its own key, of which the greatest comes first.
+        turned: the bits to flip, for integers and for truth values (which are the high bit of a byte).
+        sign: for floats 1 or -1: the greatest ``sign * x`` comes first, a NaN before it, and zeros are equal. Else 0.
+        infinity: for floats, the bits of infinity.
     """
 
     bits: int
@@ -45,7 +45,7 @@ class Key:
     infinity: int = 0
 
     def of(self, bits: Bits) -> Bits:
-        """The keys of elements that have these bits, as integers without a sign in the same order."""
+        """The keys of elements with these bits, as unsigned integers in the same order."""
         half = np.uint64(1 << self.bits - 1)
         if not self.sign:
             return bits ^ np.uint64(self.turned) ^ half
@@ -55,7 +55,7 @@ class Key:
         return np.where(bits & half, bits, ~bits & ~half & np.uint64(0xFFFF))
 
     def words(self, source: Any) -> list[Any]:
-        """The keys of a fragment, side by side in words."""
+        """The keys of a fragment, packed in words."""
         if self.sign:
             return [self._of_floats(w) for w in as_words(self.plain(source))]
         turned = self.turned * (1 if self.bits == 16 else 0x0101) * 0x00010001
@@ -63,7 +63,7 @@ class Key:
         return [arith.xori(w, i32(_with_sign(turned))) for w in words] if turned else words
 
     def plain(self, source: Any) -> Any:
-        """``sign`` times floats, without a zero with a sign, and with one NaN: what has all bits but the sign."""
+        """``sign`` times the floats, with one zero (+0) and one NaN (all bits but the sign)."""
         t, lanes = element(source.type), width(source.type)
         one, zero = (constant(ir.FloatAttr.get(t, x), lanes) for x in (self.sign, 0.0))
         return math.fma(source, one, zero)
@@ -74,7 +74,7 @@ class Key:
         return arith.xori(w, arith.ori(arith.xori(signs, i32(-1)), i32(_SIGN_BITS)))
 
     def elements(self, keys: Any, t: Any) -> Any:
-        """The elements of type ``t`` that have some keys: i32 with a sign, or floats."""
+        """The elements of type ``t`` with the given keys, which are i32, or floats for keys of 32 bits."""
         if self.bits == WORD:
             return keys if self.sign > 0 else arith.negf(keys)
         lanes = width(keys.type)
@@ -95,13 +95,13 @@ class Key:
 
 
 def key_like(kind: str, elements: Bits, ranks: Any) -> Key | None:
-    """The key whose order is that of the ``ranks`` that all ``elements`` of some kind have; None where none has it."""
+    """The key that orders all ``elements`` of the type ``kind`` as their ``ranks`` do; None if there is none."""
     bits = elements << np.uint64(7) if kind == "i1" else elements
     return next((key for key in _keys(kind) if _same_order(key.of(bits), ranks)), None)
 
 
 def _keys(kind: str) -> list[Key]:
-    """The orders that elements may have."""
+    """The keys that elements of the type ``kind`` may have."""
     if kind in _FLOATS:
         return [Key(16, sign=sign, infinity=_FLOATS[kind]) for sign in (1, -1)]
     sign = 1 << BITS[kind] - 1
@@ -109,7 +109,7 @@ def _keys(kind: str) -> list[Key]:
 
 
 def _same_order(keys: Bits, ranks: Any) -> bool:
-    """Whether of two elements one has the lesser key and the lesser rank, or both have the same."""
+    """Whether keys and ranks order all pairs of elements alike, ties included."""
     order = np.argsort(keys.astype(np.uint16), kind="stable")
     keys, ranks = keys[order], ranks[order]
     rises = ranks[1:] > ranks[:-1]
@@ -121,6 +121,6 @@ def _with_sign(word: int) -> int:
 
 
 def tested(truths: Any) -> Any:
-    """The bytes, as a fragment, of which ``truths`` say that they are not zero; None of others."""
+    """The fragment of bytes that ``truths`` compare with zero; None for other values."""
     found = tested_bytes(truths) or []
     return found[0] if len(found) == 1 and str(element(found[0].type)) == "i8" else None

@@ -25,34 +25,37 @@ def as_words(source: Any) -> list[Any]:
 
 
 def as_bytes(words: list[Any], count: int = 0) -> Any:
-    """The first ``count`` bytes of some words, as a fragment; without a count all."""
+    """The first ``count`` bytes of the words, as a fragment; 0 means all."""
     together = vector.from_elements(ir.VectorType.get([len(words)], words[0].type), words)
     found = vector.bitcast(ir.VectorType.get([len(words) * BYTES], ir.IntegerType.get_signless(8)), together)
     return found if count in (0, len(words) * BYTES) else vector.shuffle(found, found, list(range(count)))
 
 
 def high_bits(w: Any) -> Any:
-    """For each byte of a word the highest bit, set where the byte is not zero."""
+    """The word ``w`` with each byte that is not zero replaced by 0x80."""
     return arith.andi(arith.ori(arith.addi(arith.andi(w, i32(_LOW)), i32(_LOW)), w), i32(HIGH))
 
 
 def mixed(a: Any, b: Any, selectors: tuple[int, int]) -> list[Any]:
-    """The words that ``prmt`` makes of the bytes of two, for each of the selectors."""
+    """The words that ``prmt`` selects from the bytes of ``a`` and ``b``, one for each selector."""
     return [permuted(a, b, s) for s in selectors]
 
 
 def permuted(a: Any, b: Any, selector: int) -> Any:
-    """The word that ``prmt`` makes of the bytes of two."""
+    """The word that ``prmt`` selects from the bytes of ``a`` and ``b``."""
     return llvm.call_intrinsic(a.type, "llvm.nvvm.prmt", [a, b, i32(selector)], [], [])
 
 
 def chosen(mask: Any, a: Any, b: Any) -> Any:
-    """The bits of ``a`` where those of a mask are set, else those of ``b``."""
+    """The bits of ``a`` where ``mask`` is set, else those of ``b``."""
     return arith.ori(arith.andi(a, mask), arith.andi(b, arith.xori(mask, i32(-1))))
 
 
 def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
-    """Words with all bits of an element of ``item`` bytes set where the mask holds: an end is found once a word."""
+    """``count`` words with all bits of an element of ``item`` bytes set where the mask holds.
+
+    A mask that compares indices with a bound takes a few instructions a word.
+    """
     memo: dict[Any, list[Any]] = {}
     for m in postorder([mask], _masks):
         if is_a(m, "vector.broadcast"):
@@ -65,13 +68,13 @@ def mask_words(mask: Any, count: int, item: int = 1) -> list[Any]:
 
 
 def _masks(mask: Any) -> list[Any]:
-    """The masks that ``mask`` is made of."""
+    """The masks that ``mask`` joins or broadcasts."""
     joined = is_a(mask, "vector.broadcast") or (width(mask.type) > 1 and is_a(mask, "arith.andi"))
     return list(mask.owner.operands) if joined else []
 
 
 def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
-    """The words of a mask that is not joined of others."""
+    """The words of a mask that is no conjunction of other masks."""
     if width(mask.type) == 1:
         return [arith.extsi(word_type(), mask)] * count
     if (
@@ -91,14 +94,15 @@ def _mask_words(mask: Any, count: int, item: int) -> list[Any]:
 
 
 def _counts_up(v: Any) -> bool:
-    """Whether the elements are the constants 0, 1, 2 and so on."""
+    """Whether the elements of ``v`` are the constants 0, 1, 2 and so on."""
     return is_a(v, "vector.from_elements") and all(is_number(x, j) for j, x in enumerate(v.owner.operands))
 
 
 def _below(bound: Any, first: int, each: int) -> Any:
-    """All bits of the elements of a word, ``each`` from number ``first`` on, whose number is less than ``bound``.
+    """A word with all bits set of those elements whose index is less than ``bound``.
 
-    Half the bits that are not, at most 16, are shifted out twice: a shift by 32 would be none.
+    The word has ``each`` elements, of which the first has the index ``first``. The other bits are shifted out in two
+    halves of at most 16: a single shift by 32 would shift nothing.
     """
     t = bound.type
     count = arith.minsi(arith.maxsi(bound, integer(t, first)), integer(t, first + each))

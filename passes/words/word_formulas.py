@@ -1,7 +1,7 @@
-"""How an element's words are made, as formulas that can be tried in NumPy for all elements that there are.
+"""Formulas of an element's word, which NumPy can evaluate for every value that the element can have.
 
-A formula has as its leaves what the caller says, and is of ops that NumPy has, too. What a NaN becomes is PTX's: the
-one NaN which has all bits but the sign.
+The caller names the leaves of a formula; its ops are those that NumPy has, too. A NaN becomes what PTX makes of it: the
+one NaN with all bits set but the sign.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NAN = np.uint32(0x7FFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """How a value is made. Formulas are equal that have the same digest.
+    """A value as an expression of ops and leaves. Formulas with the same digest are equal.
 
     Attributes:
         op: the name of an op, or of a leaf.
         kind: the type of the value, or of one element.
-        args: those of the op's operands.
-        value: of a constant, its bits.
+        args: the formulas of the op's operands.
+        value: the bits of a constant.
     """
 
     op: str
@@ -52,12 +52,12 @@ class Formula:
 
     @property
     def bits(self) -> int:
-        """Those of the type."""
+        """The number of bits of the type."""
         return int(self.kind.lstrip("bfi"))
 
 
 def formula_of(v: Any, leaves: dict[Any, Formula]) -> Formula:
-    """How an element of ``v``, which is made of the leaves by ops that ``has`` knows, is made; constants are folded."""
+    """The formula of an element of ``v``, which ops known to ``has`` compute from the leaves; constants are folded."""
     for x in postorder([v], lambda x: list(x.owner.operands), leaves):
         op, kind = x.owner.operation, str(element(x.type))
         if op.name == CONSTANT:
@@ -68,12 +68,12 @@ def formula_of(v: Any, leaves: dict[Any, Formula]) -> Formula:
 
 
 def constant_of(kind: str, value: int) -> Formula:
-    """A number by its bits, of an integer with a sign or without."""
+    """The formula of a constant, from the bits of a signed or an unsigned integer."""
     return Formula(CONSTANT, kind, value=value & ((1 << Formula(CONSTANT, kind).bits) - 1))
 
 
 def _folded(f: Formula) -> Formula:
-    """A formula without what is known of it beforehand."""
+    """The formula with constants folded and broadcasts removed."""
     if f.op == "vector.broadcast":
         return f.args[0]
     if all(x.op == CONSTANT for x in f.args):
@@ -84,14 +84,14 @@ def _folded(f: Formula) -> Formula:
 
 
 def has(op: Any) -> bool:
-    """Whether a formula may have ``op``."""
+    """Whether a formula can contain ``op``."""
     if op.name == "arith.cmpi":
         return bool(ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.ult))
     return op.name in (*_OPS, *_TYPED, CONSTANT)
 
 
 def tried(formula: Formula, leaves: Mapping[str, Bits]) -> Bits:
-    """The bits that a formula gives where its leaves have these; what its type has no room for is cut off."""
+    """The bits of a formula for these bits of its leaves, truncated to its type."""
     memo: dict[Formula, Bits] = {}
     for f in postorder([formula], lambda f: f.args):
         memo[f] = leaves[f.op] if f.op in leaves else _tried(f, [memo[x] for x in f.args])
@@ -99,7 +99,7 @@ def tried(formula: Formula, leaves: Mapping[str, Bits]) -> Bits:
 
 
 def _tried(f: Formula, args: Sequence[Bits]) -> Bits:
-    """The same of one formula, from that of its operands."""
+    """The bits of one op of a formula, from the bits of its operands."""
     if f.op == CONSTANT:
         return np.array([f.value], np.uint64)
     made = _TYPED[f.op](f, *args) if f.op in _TYPED else _OPS[f.op](*args)
@@ -108,27 +108,27 @@ def _tried(f: Formula, args: Sequence[Bits]) -> Bits:
 
 
 def with_sign(bits: Bits, width: int) -> npt.NDArray[np.int64]:
-    """Integers of so many bits as numbers with a sign."""
+    """Integers of ``width`` bits, sign-extended."""
     above = 64 - width
     return (bits << np.uint64(above)).view(np.int64) >> np.int64(above)
 
 
 def _constant(v: Any) -> int:
-    """The bits of a constant, all of whose elements are the same; an integer's have its sign."""
+    """The bits of a constant with equal elements; an integer keeps its sign."""
     value = v.owner.attributes["value"]
     found = ir.DenseElementsAttr(value).get_splat_value().value if isinstance(v.type, ir.VectorType) else value.value
     return int(np.float32(found).view(np.uint32) if isinstance(element(v.type), ir.FloatType) else found)
 
 
 def _widened(f: Formula, x: Bits) -> Bits:
-    """Floats of 16 bits as f32."""
+    """The bits of 16-bit floats as f32."""
     if f.args[0].kind == "bf16":
         return x << np.uint64(16)
     return x.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32).astype(np.uint64)
 
 
 def _of_floats(join: Callable[[Any, Any], Any]) -> Callable[..., Bits]:
-    """``join`` of two f32."""
+    """``join`` as a function of the bits of two f32."""
 
     def bits(*operands: Bits) -> Bits:
         x, y = (v.astype(np.uint32).view(np.float32) for v in operands)
@@ -159,4 +159,4 @@ _TYPED: dict[str, Callable[..., Any]] = {
     "arith.extsi": lambda f, x: with_sign(x, f.args[0].bits),
     "arith.shrsi": lambda f, x, y: with_sign(x, f.bits) >> y.view(np.int64),
 }
-"""Ops whose results depend on the types, which they are told."""
+"""Ops whose results depend on their types: these functions get the formula, too."""
