@@ -1,14 +1,15 @@
-"""Writes the README's performance table and the pictures beside it from the committed results.
+"""Writes the tables of speed in README.md and docs/performance.md, and the pictures, from the committed results.
 
-``python benchmarks/readme_table.py`` after ``warpfold bench --out benchmarks/results/h200.json`` and ``warpfold grid
---out benchmarks/results/grid-h200.json``; a test fails while the README says anything else.
+Run ``python benchmarks/readme_table.py`` after ``warpfold bench --out benchmarks/results/h200.json`` and ``warpfold
+grid --out benchmarks/results/grid-h200.json``; a test fails while a page says anything else.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import click
@@ -21,24 +22,56 @@ from warpfold.commands.bench.roofline import Roofline
 from warpfold.compiler.errors import WarpfoldError
 
 ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PERFORMANCE = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "benchmarks" / "results" / "h200.json"
 PICTURE = ROOT / "docs" / "roofline.svg"
 GRID = ROOT / "benchmarks" / "results" / "grid-h200.json"
 HEAT = ROOT / "docs" / "heat.png"
 DOTS = 110
-"""Dots an inch of the picture of the grid: small as a file, its labels readable."""
-BEGIN_GRID, END_GRID = "<!-- grid: written by benchmarks/readme_table.py -->", "<!-- end of grid -->"
-BEGIN, END = "<!-- benchmark: written by benchmarks/readme_table.py -->", "<!-- end of benchmark -->"
+"""Dots an inch of the grid's picture: a small file with readable labels."""
+TITLES = {
+    "torch": "PyTorch, eager",
+    "compile": "torch.compile, static shapes",
+    "cupy": "CuPy",
+    "cub": "CUB",
+    "triton": "Triton, kernels written by hand",
+}
+"""What README calls each peer."""
 
 
-def block(results: Results) -> str:
-    """What stands between the marks: where it was measured, the means, the table, the picture."""
-    rows = [r for r in results.rows if r.plain]
-    texts = [
-        textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
-        for text in (where(results), means(results))
-    ]
-    return "\n\n".join([*texts, table(results, rows), "![roofline](docs/roofline.svg)"])
+def speedups(results: Results) -> str:
+    """README's block: how many times as fast as each peer warpfold is, over the plain cases."""
+    plain = [row for row in results.rows if row.plain]
+    found = {TITLES.get(peer, peer): _ratios(plain, peer) for peer in results.peers}
+    found["the fastest of these in each case"] = [row.ratio for row in plain if row.ratio]
+    lines = [_speedup(title, ratios) for title, ratios in found.items() if ratios]
+    titles = ["warpfold compared with", "cases", "speedup, geometric mean", "smallest speedup"]
+    m = results.machine
+    text = (
+        f"Measured on one {m['gpu']}, {m['date'][:10]}, {source(m)}. A speedup is the peer's device time over "
+        f"warpfold's. Against the fastest peer a plain read of the same bytes, the ceiling of every reduction, reaches "
+        f"{results.read_mean(plain=True):.2f}."
+    )
+    return "\n\n".join([_table(titles, lines), _filled(text)])
+
+
+def _ratios(rows: Sequence[Row], peer: str) -> list[float]:
+    """The peer's time over warpfold's, in each case where there are two times."""
+    times = [(row.peers[peer].us, row.ours.us) for row in rows]
+    return [theirs / ours for theirs, ours in times if theirs and ours]
+
+
+def _speedup(title: str, ratios: Sequence[float]) -> list[str]:
+    return [title, str(len(ratios)), *(f"{r:.2f}" for r in (geometric_mean(ratios), min(ratios)))]
+
+
+def cases(results: Results) -> str:
+    """The performance page's block: machine and versions, the means, a row for each plain case, the picture."""
+    rows = [row for row in results.rows if row.plain]
+    return "\n\n".join(
+        [_filled(where(results)), _filled(means(results)), table(results, rows), "![roofline](roofline.svg)"]
+    )
 
 
 def source(machine: Mapping[str, Any]) -> str:
@@ -48,7 +81,7 @@ def source(machine: Mapping[str, Any]) -> str:
 
 
 def where(results: Results) -> str:
-    """GPU, driver, versions, commit."""
+    """GPU, driver, versions and commit."""
     m, top = results.machine, results.ceilings
     peers = "; ".join(f"{name} {text}" for name, text in results.peers.items())
     text = (
@@ -63,72 +96,93 @@ def where(results: Results) -> str:
 
 def means(results: Results) -> str:
     """The geometric means, and the cases in which a peer was faster."""
-    (plain, count), (whole, every) = results.mean(plain=True), results.mean()
+    (plain, count), (every, in_all) = results.mean(plain=True), results.mean()
     behind = ", ".join(f"{r.name} ({r.best[0]})" for r in results.behind if r.best)
-    also = f" ({whole:.2f} over all {every} that were measured)" if every > count else ""
-    text = (
-        f"Against the best peer of each case warpfold is {plain:.2f} times as fast: the geometric mean of {count} cases"
+    also = f" ({every:.2f} over all {in_all} measured cases)" if in_all > count else ""
+    return (
+        f"warpfold is {plain:.2f} times as fast as the fastest peer of each case, in the geometric mean of {count} "
+        f"cases{also}; a plain read of the same bytes would be {results.read_mean(plain=True):.2f} times as fast. "
+        f"Cases in which a peer was faster by more than {1 - LEVEL:.0%}: {behind or 'none'}."
     )
-    also += f"; a plain read of as many bytes would be {results.read_mean(plain=True):.2f} times as fast"
-    return f"{text}{also}. Cases in which a peer was faster by more than {1 - LEVEL:.0%}: {behind or 'none'}."
 
 
-def table(results: Results, rows: list[Row]) -> str:
-    """A line a case: microseconds of each, how many times as fast as the best peer, the part of the read ceiling."""
+def table(results: Results, rows: Sequence[Row]) -> str:
+    """A row for each case: microseconds of each contestant, the speedup, and the two fractions of a plain read."""
     names = list(results.peers)
-    titles = ["case", "MB", "warpfold", *names, "times", "of read", "of its size"]
-    lines = [titles, ["---"] * len(titles), *(_line(results, row, names) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    titles = [
+        "case", "MB", "warpfold, us", *(f"{name}, us" for name in names), "speedup over the fastest peer",
+        "% of the read of 1 GiB", "% of a read of its size",
+    ]  # fmt: skip
+    return _table(titles, [_case(results, row, names) for row in rows])
 
 
-def _line(results: Results, row: Row, names: list[str]) -> list[str]:
+def _case(results: Results, row: Row, names: Sequence[str]) -> list[str]:
     of = row.of_ceiling(results.ceilings)
     peers = [cell(row.peers[name]) for name in names]
-    times = f"{row.ratio:.2f}" if row.ratio else ""
-    parts = [f"{part:.1%}" for part in of] if of else ["", ""]
-    return [row.name, megabytes(row.nbytes), cell(row.ours), *peers, times, *parts]
+    speedup = f"{row.ratio:.2f}" if row.ratio else ""
+    parts = [f"{100 * part:.1f}" for part in of] if of else ["", ""]
+    return [row.name, megabytes(row.nbytes), cell(row.ours), *peers, speedup, *parts]
 
 
-def grid_block(report: Report) -> str:
-    """What a grid found, in numbers and as a picture."""
+def layouts(report: Report) -> str:
+    """The performance page's second block: what the grid found, in numbers and as a picture."""
     m = report.machine
-    least, large = f"{records.FLOOR:.0%}", f"{records.GATED_BYTES / 1e6:.0f} MB"
-    gates = (
-        f"under {least} of the speed of a plain read of as many bytes, from {large} on; or more than {records.ABOVE} "
-        f"us beyond an empty launch, where one CTA does all"
+    timed = [r for r in report.cells if "error" not in r]
+    large = [r for r in timed if r["bytes"] >= records.GATED_BYTES]
+    small = [r for r in timed if r["one_cta"]]
+    slow, late = (sum(records.missed(r) == kind for r in timed) for kind in ("ceiling", "launch"))
+    text = (
+        f"One {m['gpu']}, {m['date']}, {source(m)}. The grid has {len(report.cells):,} cells. Of {len(large):,} cells "
+        f"that move {records.GATED_BYTES / 1e6:.0f} MB or more, {slow} stay under {records.FLOOR:.0%} of the speed of "
+        f"a plain read of the same bytes. Of {len(small)} cells that one CTA reduces, {late} take more than "
+        f"{records.ABOVE} us beyond an empty launch."
     )
-    text = f"One {m['gpu']}, {m['date']}, {source(m)}. {records.summary(report.cells)}: {gates}."
-    return f"{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n\n![grid](docs/heat.png)"
+    return f"{_filled(text)}\n\n![every cell of the grid, coloured by its fraction of a plain read](heat.png)"
 
 
-def written(text: str, results: Results) -> str:
-    """The README with the benchmark's block between its marks."""
-    return _between(text, BEGIN, END, block(results))
+def host(results: Results) -> str:
+    """The performance page's third block: what one call costs the host, by what is called."""
+    costs = results.host["us of the host"]
+    lines = [[f"`{call}`", f"{us:.1f}"] for call, us in costs.items()]
+    return _table(["call", "microseconds of the host"], lines)
 
 
-def with_grid(text: str, report: Report) -> str:
-    """The README with the grid's block between its marks."""
-    return _between(text, BEGIN_GRID, END_GRID, grid_block(report))
+def written(text: str, **blocks: str) -> str:
+    """A page with each block between its marks."""
+    for name, block in blocks.items():
+        begin, end = f"<!-- {name}: written by benchmarks/readme_table.py -->", f"<!-- end of {name} -->"
+        head, found, rest = text.partition(begin)
+        _, closed, tail = rest.partition(end)
+        if not found or not closed:
+            raise SystemExit(f"the page lacks the marks {begin!r} and {end!r}")
+        text = f"{head}{begin}\n\n{block}\n\n{end}{tail}"
+    return text
 
 
-def _between(text: str, first: str, last: str, what: str) -> str:
-    head, begin, rest = text.partition(first)
-    _, end, tail = rest.partition(last)
-    if not begin or not end:
-        raise SystemExit(f"README.md lacks the marks {first!r} and {last!r}")
-    return f"{head}{first}\n\n{what}\n\n{last}{tail}"
+def pages(results: Results, report: Report) -> dict[Path, str]:
+    """The pages that hold numbers of speed, as the results have them."""
+    readme, performance = (page.read_text(encoding="utf-8") for page in (README, PERFORMANCE))
+    blocks = {"cases": cases(results), "layouts": layouts(report), "host": host(results)}
+    return {README: written(readme, speedups=speedups(results)), PERFORMANCE: written(performance, **blocks)}
+
+
+def _table(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in (titles, ["---"] * len(titles), *lines))
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 @click.command
 def main() -> None:
-    """Write the README's table and pictures from benchmarks/results/."""
+    """Write the numbers of the pages, and their pictures, from benchmarks/results/."""
     try:
         results, report = load(RESULTS), records.read(str(GRID))
     except WarpfoldError as e:
         raise SystemExit(e.render()) from None
-    readme = ROOT / "README.md"
-    text = with_grid(written(readme.read_text(encoding="utf-8"), results), report)
-    readme.write_text(text, encoding="utf-8")
+    for page, text in pages(results, report).items():
+        page.write_text(text, encoding="utf-8")
     Roofline(str(PICTURE)).write(results)
     heat.draw(report).savefig(HEAT, dpi=DOTS)
 

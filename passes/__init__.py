@@ -39,7 +39,7 @@ PASSES: tuple[Pass, ...] = (
 def steps(target: Target) -> list[tuple[str, Step]]:
     """The whole way from a tensor program to PTX for ``target``, as (label, pass or textual upstream pipeline)."""
     # O=0: LLVM only selects instructions. The loops are short and canonical by now, ptxas optimises them anyway, the
-    # kernels are as fast (docs/performance.md) and LLVM takes half the time.
+    # kernels are as fast (docs/log/instructions.md) and LLVM takes half the time.
     attach = f"nvvm-attach-target{{chip={target.arch} features=+ptx{target.ptx} O=0}}"
     # Lines are directives in the PTX, and no tables of LLVM's: code and registers stay as they are.
     lines = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"

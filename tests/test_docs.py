@@ -1,4 +1,4 @@
-"""The documents say what is so: README's Python runs, and the IR in docs/design.md is what the compiler prints."""
+"""The documents say what is so: programs run, links and files exist, and the IR is what the compiler prints."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import warpfold as wf
 from warpfold.cli import cli
 from warpfold.compiler.plan import tiles
 from warpfold.compiler.plan.plan import LARGEST_CLUSTER
@@ -39,10 +39,18 @@ from warpfold.compiler.target import WARP
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+FUNCTIONS = (ROOT / "docs" / "functions.md").read_text(encoding="utf-8")
 FIRST_RUN = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
 _TIME = re.compile(r"[\d.]+ (us|ms|s) \(")
 _COMMAND = r"\$ warpfold (explain [^\n]*|check [^\n]*|compile [^\n]* --emit program)\n(.*?)\n(?=\n\$ )"
 SHOWN = sorted(set(re.findall(_COMMAND, FIRST_RUN, re.DOTALL)))
+FILES = [
+    file.relative_to(ROOT).as_posix()
+    for folder in sorted(ROOT.iterdir())
+    if not folder.name.startswith(".") and folder.name not in ("build", "dist")
+    for file in (folder.rglob("*") if folder.is_dir() else [folder])
+]
+PAGES = [file for file in FILES if file.endswith(".md")]
 Steps = tuple[tuple[float, int], ...]
 BLOCKS = re.findall(r"```mlir ([\w-]+)\n(.*?)```", DESIGN, re.DOTALL)
 
@@ -270,22 +278,31 @@ def test_the_classes_of_the_design_are_those_of_the_planner(texts: Callable[[], 
         assert text in DESIGN or text in " ".join(DESIGN.split())
 
 
-def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_python_of_the_readme_prints_what_its_comments_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
-    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    printed: list[Any] = []
+    text = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
     source = tmp_path / "readme.py"  # a file, so that traced lines have a source
-    source.write_text(block)
-    names: dict[str, Any] = {"print": lambda *values: printed.extend(values)}
-    exec(compile(block, str(source), "exec"), names)
-    x = names["x"]
-    rows, (high, place, blocks), shape, deviation = printed
-    np.testing.assert_allclose(rows.total, x.sum(axis=1) / 2, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(rows.rms, np.sqrt((x * x).mean(axis=1)), rtol=1e-4)
-    assert (high, place) == (x.max(), x.argmax())
-    np.testing.assert_allclose((blocks.total, blocks.rms), (x.sum(), np.sqrt((x * x).mean())), rtol=1e-4, atol=1e-3)
-    assert shape == (x.shape[1],)
-    np.testing.assert_allclose(deviation, x.std(), rtol=1e-5)
+    source.write_text(text)
+    done = subprocess.run([sys.executable, str(source)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", text, re.MULTILINE)
+
+
+def test_the_sanitizer_of_the_readme_finds_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names both lines of examples/race.cu, whose PTX is beside it."""
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"^warpfold (sanitize .*)$", README, re.MULTILINE)
+    result = CliRunner().invoke(cli, shlex.split(command))
+    assert result.exit_code == 1
+    assert "shared-race" in result.stdout
+    lines = (ROOT / "examples" / "race.cu").read_text(encoding="utf-8").splitlines()
+    for code in ("part[i] = x[i];", "if (i < d) part[i] += part[i + d];"):
+        (number,) = (i for i, line in enumerate(lines, start=1) if line.strip() == code)
+        assert f"source  examples/race.cu:{number}: {code}" in result.stdout
+
+
+def test_every_public_name_is_on_the_page_of_functions() -> None:
+    missing = [name for name in wf.__all__ if name != "__version__" and f"`{name}`" not in FUNCTIONS]
+    assert not missing, f"docs/functions.md lacks {missing}"
 
 
 @pytest.mark.parametrize(("words", "printed"), SHOWN, ids=lambda text: text.partition("\n")[0])
@@ -310,14 +327,25 @@ def test_the_first_run_on_the_emulator_is_what_the_script_prints() -> None:
     assert printed.splitlines() == expected.splitlines()
 
 
-@pytest.mark.parametrize(
-    "document",
-    ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))],
-)
+@pytest.mark.parametrize("document", PAGES)
 def test_links_and_named_files_exist(document: str) -> None:
+    """Links are relative to the page. Files are named from the root, or from any folder by the end of their path."""
     path = ROOT / document
-    for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+    text = path.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (path.parent / link).exists(), f"{document} links to {link}"
+    if path.parent.name != "log":  # whose files have the names of their time
+        for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|mlir|ptx|cu|json|txt|sh))`", text):
+            assert any(file == name or file.endswith(f"/{name}") for file in FILES), f"{document} names {name}"
+
+
+@pytest.mark.parametrize("document", PAGES)
+def test_links_to_headings_exist(document: str) -> None:
+    path = ROOT / document
+    for page, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
+        target = (path.parent / page if page else path).read_text(encoding="utf-8")
+        headings = {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in re.findall(r"^#+ (.*)$", target, re.M)}
+        assert anchor in headings, f"{document} links to {page}#{anchor}"
 
 
 def test_the_test_command_of_the_readme_is_what_ci_runs() -> None:
