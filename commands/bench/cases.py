@@ -145,7 +145,7 @@ MORE = _all("""
     col.sum.f32.4194304x3 col.sum.f32.65536x101 col.sum.f32.4096x101 col.argmax.f32.8192x8192
     mid.sum.f32.512x7x20000 mid.mean.f32.NCHW.64x256x56x56 mid.sum.f32.HW.64x256x56x56 mid.sum.f32.1048576x16x16
 """)
-"""Further cases, of ``docs/performance.md``."""
+"""Further cases, which only the mean over all cases counts."""
 CASES = PLAIN | MORE
 
 
