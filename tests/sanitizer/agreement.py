@@ -103,7 +103,7 @@ def section() -> str:
     parts.append(
         "\n".join(f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names)
     )
-    parts.append("Each fault, which tools report it, and the first thing that is said of it:")
+    parts.append("Each fault, the tools that report it, and their first message:")
     parts.append(
         "\n".join(["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in COMPARED)])
     )
@@ -111,19 +111,19 @@ def section() -> str:
 
 
 _INTRODUCTION = """\
-Every planted fault but {later} of copied rows and {left} of warps that lanes leave, and {clean} kernels without one,
-were run once on {machine}: a process
-each, under each of its four tools (racecheck with a limit for deadlocks). On the kernels without a fault it reports
-nothing, as the sanitizer does. Of the faults, all of which the sanitizer reports (`tests/sanitizer/test_planted.py`),
-compute-sanitizer reports, by kind:"""
+All planted faults except {later} of copied rows and {left} of warps that lanes leave, and {clean} kernels without a
+fault, were run once on {machine}:
+a process each, under each of its four tools (racecheck with a limit for deadlocks). Neither compute-sanitizer nor the
+sanitizer reports anything on the kernels without a fault. The sanitizer reports all of the faults
+(`tests/sanitizer/test_planted.py`); compute-sanitizer reports these, by kind:"""
 
 _READING = """\
-The two look at different things. compute-sanitizer watches machine code on a machine: what `ptxas` removed or the
-hardware forgives is no fault to it (lanes that have exited are not waited for, a mask that lacks a lane is often as
-good as a full one, a barrier of the CTA counts warps); racecheck sees shared memory alone, initcheck global memory
-alone, and nothing looks at the order of global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a
-kernel to what PTX promises, whatever a machine makes of it. Where a kernel hangs or dies under a tool that says nothing
-of it, that is not counted (in brackets below). None of its tools reports:"""
+The two tools judge different things. compute-sanitizer watches machine code on a machine. What `ptxas` removed or the
+hardware forgives is no fault to it: the hardware does not wait for lanes that have exited, often accepts a mask that
+lacks a lane, and counts warps at a CTA's barrier. racecheck sees only shared memory, initcheck only global memory, and
+no tool checks the order of accesses to global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a
+kernel to what PTX promises, on any machine. A kernel that hangs or dies under a tool without a report does not count
+(it is in brackets below). None of compute-sanitizer's tools reports these faults:"""
 
 
 def _counts(groups: dict[str, list[Fault]], rows: dict[str, dict[str, str]]) -> str:
