@@ -22,8 +22,8 @@ TYPES = (*ALL, *STORED)
 HEAD = """\
 # Types
 
-Written by `python tests/types_page.py`; a test compares this page with what the compiler says, and another runs every
-cell. What the words mean stands in [semantics.md](semantics.md).
+`python tests/types_page.py` writes this page. One test compares it with what the compiler says, and another runs every
+cell. [Semantics](semantics.md) explains the words.
 
 The element types are `bool`, signed integers `i8` to `i64`, unsigned ones `u8` to `u64`, the floats `f16`, `bf16`,
 `f32` and `f64`, the 8-bit floats `f8e4m3fn` and `f8e5m2`, and the complex `c64` and `c128`. `T` is the element's own
@@ -31,14 +31,14 @@ type, `P` the float type of a complex number's two parts.
 
 ## Functions
 
-*Accumulator* lists the types of the values that are folded; a complex value is two. Functions of two arrays are shown
-for two of one type. Where there is no type there is an error, whose code is given. `unique` takes and gives `bool` and
-integers of 8 and 16 bits.
+*Accumulator* lists the types of the folded values; a complex value is two of them. Functions of two arrays are shown for
+two arrays of one type. A code in place of a type is the error that the function raises. `unique` takes and returns
+`bool` and integers of 8 and 16 bits.
 """
 PAIRS = """
 ## Two types
 
-The type of `x * y` in a program, and of the products that `dot` adds up. 8-bit floats are read as `f32`.
+The type of `x * y` in a program, and of the products that `dot` sums. 8-bit floats are read as `f32`.
 """
 
 
