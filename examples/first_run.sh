@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every command of docs/first-run.md, with its output: run it again to make that page again.
+# Prints every command of docs/first-run.md with its output; that page is made from it.
 #   examples/first_run.sh [auto|cuda|emulator]
 # Needs warpfold installed in the active environment (or PYTHON, its interpreter); works in a scratch folder.
 set -euo pipefail
@@ -17,7 +17,7 @@ cp "$here/make_data.py" "$here/monoids.py" "$scratch"
 cd "$scratch"
 export WARPFOLD_CACHE_DIR=cache
 
-# Shows a command and runs it; one that fails on purpose shows its exit code.
+# Shows a command and runs it, with its exit code if it fails.
 try() {
     printf '\n$ %s\n' "$*"
     "$@" 2>&1 || printf '(exit code %d)\n' "$?"

@@ -1,8 +1,8 @@
 """The pictures of docs/ladder.md, drawn from what the emulator's threads read and write.
 
-``python examples/ladder_pictures.py docs/ladder`` writes one SVG a rung. Each is a small sum under the rung's own plan
-with 8 or 16 threads a CTA, run with a tool watching: who reads which element, and whose state which thread takes, is
-what the tool saw, not what the plan says.
+``python examples/ladder_pictures.py docs/ladder`` writes one SVG a rung. Each shows a small sum under the rung's own
+plan with 8 or 16 threads a CTA. A tool watches the run: which thread reads which element, and which state, is what the
+tool saw, not what the plan says.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ SMALL = {
     "shuffle": (f"shuffle,{TWO_WARPS},coarsening=2", 64),
     "default": (f"{TWO_WARPS},vector=4,unroll=1", 64),
 }
-"""Plan and number of elements of each picture: the rung's own plan, with fewer threads."""
+"""The plan and the number of elements of each picture: the rung's own plan, with fewer threads."""
 ATOMIC = -1
-"""The phase of a result that atomics add up, which no thread holds."""
+"""The phase of a result that atomics sum, which no thread holds."""
 
 
 # --- what the threads do -----------------------------------------------------------------------------------------
@@ -54,11 +54,11 @@ class State:
 
     Attributes:
         thread: (CTA, thread).
-        phase: how many kernels, or tickets drawn by its CTA, came before.
-        row: combines on the longest way from the elements.
-        elements: those read since the state before.
-        sources: the states it is made of, and how each came: register, global, partials, shared, shuffle or atomic.
-        sync: whose threads waited for each other before, warp or CTA; empty when none did.
+        phase: the number of kernels, and of tickets drawn by its CTA, before it.
+        row: the number of combines on the longest way from the elements.
+        elements: the elements read since the thread's previous state.
+        sources: the states it is made of, and the way of each: register, global, partials, shared, shuffle or atomic.
+        sync: "warp" or "CTA" if the threads of one waited for each other before, otherwise empty.
     """
 
     thread: tuple[int, int]
@@ -73,8 +73,8 @@ class Dataflow(Tool):
     """Follows states from the elements to the result, through registers, memory, shuffles and atomics.
 
     Args:
-        afresh: whether a thread forgets its own state when it takes one from shared memory, as it does where the lanes
-            of a warp have met before. Which registers an addition reads, no tool is told.
+        afresh: whether a thread forgets its own state when it reads one from shared memory, as it does where the lanes
+            of a warp have combined before. A tool does not see which registers an addition reads.
     """
 
     def __init__(self, afresh: bool) -> None:
@@ -98,7 +98,7 @@ class Dataflow(Tool):
         self.sync.clear()
 
     def touch(self, touch: Any) -> None:
-        """Elements and states are read, states are written or added to."""
+        """A thread reads elements or states, or writes or updates states."""
         size, home = touch.access.size, touch.pieces[0].home
         name = home.name if home else touch.access.space
         if name == "param":
@@ -124,7 +124,7 @@ class Dataflow(Tool):
                     self._store(who, (*space, at), touch.access.verb)
 
     def shuffle(self, machine: Any, ins: Any, lanes: Any, source: Any, inside: Any) -> None:  # noqa: ARG002
-        """Each lane takes the state of another."""
+        """Each lane reads the state of another lane."""
         source, inside = (np.broadcast_to(a, (lanes.warps.size, 32)) for a in (source, inside))
         before = {n: self._state(_who(machine, lanes, n)) for n in lanes.numbers.tolist()}
         for row, warp in enumerate(lanes.warps.tolist()):
@@ -143,7 +143,7 @@ class Dataflow(Tool):
         self.sync |= {_who(machine, lanes, n): "CTA" for lanes, _ in sets for n in lanes.numbers.tolist()}
 
     def _ticket(self, cta: int) -> None:
-        """The CTA has written its partial state: what its threads hold from now on is another round."""
+        """The CTA has written its partial state: what its threads hold from now on belongs to another round."""
         for who in [w for w in self.held if w[0] == cta]:
             del self.held[who]
         for who in [w for w in self.taken if w[0] == cta]:
@@ -166,7 +166,7 @@ class Dataflow(Tool):
         total.row = max(total.row, state.row + 1)
 
     def _state(self, who: tuple[int, int]) -> State | None:
-        """What a thread holds now: a new state, if it took anything since the last."""
+        """What a thread holds now: a new state, if it has read anything since the last one."""
         held, elements = self.held.get(who), self.read.pop(who, [])
         taken = [(s, how) for s, how in self.taken.pop(who, []) if s is not held]
         if not elements and not taken:
@@ -183,7 +183,7 @@ def _who(machine: Any, lanes: Any, number: int) -> tuple[int, int]:
 
 
 def watched(plan: str, n: int) -> Dataflow:
-    """A sum of ``n`` f32 under ``plan``."""
+    """Runs a sum of ``n`` f32 under ``plan``, and returns what its threads did."""
     seen, machine = Dataflow(afresh=Plan().with_options(plan).cta == "shuffle"), emulator()
     machine.tool = seen
     try:
@@ -205,7 +205,7 @@ def needed(result: State) -> set[State]:
 
 
 def butterfly(states: list[State]) -> list[State]:
-    """The states that lanes make of elements and of each other's registers, whether anybody needs them or not."""
+    """The states that lanes make of elements and of each other's registers, needed or not."""
     found: set[State] = set()
     for s in states:
         if all(source in found and how in ("register", "shuffle") for source, how in s.sources):
@@ -223,7 +223,7 @@ WORDS = {"global": "global memory", "partials": "global memory", "shared": "shar
 
 
 class Drawing:
-    """The states of one sum, from the elements at the top to the result at the bottom; what nobody needs is pale."""
+    """The states of one sum, from the elements at the top to the result at the bottom; unneeded states are pale."""
 
     def __init__(self, seen: Dataflow, n: int) -> None:
         assert seen.result is not None
@@ -255,7 +255,7 @@ class Drawing:
         paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
         return "\n".join([f'{head} font-size="13" fill="{INK}">', f"<title>{title}</title>", paper, *body, "</svg>\n"])
 
-    # Each CTA has its share of the width, its elements above its threads.
+    # Each CTA has its share of the width, with its elements above its threads.
     def _span(self, cta: int) -> tuple[float, float]:
         """Left edge and width of a CTA's share."""
         share = (WIDTH + GAP) / len(self.ctas)
@@ -268,7 +268,7 @@ class Drawing:
         return left + element % each * width / each, width / each
 
     def _place(self, s: State) -> tuple[float, float]:
-        """Where a state's dot lies: under its CTA's elements, and in the middle what later rounds make."""
+        """The centre of a state's dot: under its CTA's elements, or in the middle for a state of a later round."""
         y = 58 + ROW * s.row + RADIUS
         if s.phase == self.phase:
             left, width = self._span(s.thread[0])
@@ -278,13 +278,13 @@ class Drawing:
         return LEFT + WIDTH / 2 + (others.index(s.thread) - (len(others) - 1) / 2) * 48, y
 
     def _fill(self, thread: tuple[int, int]) -> str:
-        """A light colour of a thread's own."""
+        """The light colour of a thread."""
         known = self.threads[self.ctas[0]]
         place = known.index(thread[1]) / len(known) if thread[1] in known else 0.0
         return "#" + "".join(f"{round(255 * c):02x}" for c in hls_to_rgb(place, 0.78, 0.7))
 
     def _elements(self) -> Iterator[str]:
-        """The cells, coloured by the threads that read them, and numbered by when."""
+        """The cells, with the colour of the thread that reads each and the number of its turn."""
         for s in self.first:
             for turn, element in enumerate(s.elements, start=1):
                 left, width = self._element(element)
@@ -324,7 +324,7 @@ class Drawing:
                     yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#dee2e6"/>'
 
     def _labels(self) -> Iterator[str]:
-        """What happens in each row, and what was waited for before."""
+        """What happens in each row, and the barrier before it."""
         yield from _label(22, "elements", "")
         for row in range(self.rows):
             here = [s for s in self.states if s.row == row and s in self.needed]

@@ -1,4 +1,4 @@
-"""Writes a field of temperatures to reduce: a year of hours at a hundred stations, f32, in degrees Celsius.
+"""Writes temperatures to reduce: a year of hours at a hundred stations, f32, in degrees Celsius.
 
     python examples/make_data.py [temperature.npy]
 
@@ -15,7 +15,7 @@ DAYS, HOURS, STATIONS = 365, 24, 100
 
 
 def temperatures(seed: int = 2026) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
-    """Seasons, days and nights, the stations' own climates, and weather."""
+    """Seasons, days and nights, the climate of each station, and weather."""
     rng = np.random.default_rng(seed)
     day, hour = np.arange(DAYS)[:, None, None], np.arange(HOURS)[None, :, None]
     climate = rng.normal(11, 6, STATIONS)
@@ -28,7 +28,7 @@ def temperatures(seed: int = 2026) -> np.ndarray[tuple[int, int, int], np.dtype[
 
 
 def main() -> None:
-    """Writes the file that is named, ``temperature.npy`` by default."""
+    """Writes the named file, ``temperature.npy`` by default."""
     path = sys.argv[1] if len(sys.argv) > 1 else "temperature.npy"
     field = temperatures()
     try:

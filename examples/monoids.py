@@ -1,13 +1,13 @@
-"""Reductions of one's own, as ordinary Python.
+"""Reductions of your own, as ordinary Python.
 
     warpfold run examples/monoids.py:span --input temperature.npy --axis 0,1
     warpfold run examples/monoids.py:degree_hours --input temperature.npy --axis 0,1 --param base=15
     warpfold check examples/monoids.py:larger --dtype f32,i64
     python examples/monoids.py
 
-A monoid is a combine function of two states with an identity. Its *lift* says what an element contributes, its *finish*
-what becomes of the last state; keyword-only parameters of both are parameters of the reduction. A tensor program maps
-elements, folds them, and maps the results. Either becomes one kernel.
+A monoid is a combine function of two states with an identity. Its *lift* turns an element into a state, its *finish*
+turns the last state into results; keyword-only parameters of both are parameters of the reduction. A tensor program
+maps elements, folds them, and maps the results. Either becomes one kernel.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def extremes(a: Any, b: Any) -> Any:
     finish=lambda heating, cooling: {"heating": heating, "cooling": cooling, "both": heating + cooling},
 )
 def degree_hours(a: Any, b: Any) -> Any:
-    """How far, summed over the hours, it was colder and warmer than ``base``: three named results."""
+    """The degrees below and above ``base``, summed over the hours: three named results."""
     return a[0] + b[0], a[1] + b[1]
 
 
 @wf.monoid(identity=lambda _, at: (-1.0, at.highest), has_identity=False)
 def larger(a: Any, b: Any) -> Any:
-    """The greater size and where it is; NaN is greatest; of equals the first, in whichever order states meet."""
+    """The greatest value and its index; NaN is greatest; of equals the first, in whatever order states meet."""
     (x, i), (y, j) = a, b
     left = wf.where((x == y) | (wf.isnan(x) & wf.isnan(y)), i < j, (x > y) | wf.isnan(x))
     return wf.where(left, x, y), wf.where(left, i, j)
@@ -52,14 +52,14 @@ def larger(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(1.0, 0.0), commutative=False)
 def affine(a: Any, b: Any) -> Any:
-    """First x -> s x + t, then x -> u x + v, as one such map: their order matters, and is kept."""
+    """The map x -> s x + t followed by x -> u x + v, as one such map: their order matters, and is kept."""
     (s, t), (u, v) = a, b
     return s * u, t * u + v
 
 
 # --- tensor programs -----------------------------------------------------------------------------------------------
 def rms(x: Any) -> Any:
-    """The root of the mean square; every square is taken where the element is read."""
+    """The root mean square; each element is squared where it is read."""
     return wf.sqrt(wf.fold(total, x * x) / wf.count(x.dtype))
 
 
@@ -70,7 +70,7 @@ def span(x: Any) -> Any:
 
 
 def peak(x: Any) -> Any:
-    """Where the element of greatest magnitude is: its number among the reduced ones."""
+    """The index of the element of greatest magnitude among the reduced ones."""
     return wf.fold(larger, abs(x), wf.index("i64"))[1]
 
 
@@ -80,7 +80,7 @@ def moving_level(x: Any, *, keep: float = 0.9) -> Any:
 
 
 def frost(x: Any) -> Any:
-    """Several reductions from one read, named: the hours below zero, their mean, and the least of all."""
+    """Three named reductions from one read: the hours below zero, their mean, and the least of all values."""
     below = x < 0.0
     hours = wf.fold(wf.SUM, wf.cast(below, "i64"))
     depth = wf.fold(wf.SUM, wf.where(below, x, 0.0))
@@ -88,7 +88,7 @@ def frost(x: Any) -> Any:
 
 
 def _main() -> None:
-    """The same from Python: a tuple of reductions is one read too, and ``where=`` leaves elements out of any."""
+    """Reduces from Python: a tuple of reductions takes one read, and ``where=`` leaves elements out."""
     x = np.random.default_rng(0).normal(10, 8, (24, 100)).astype(np.float32)
     highest, place, hours = wf.reduce(x, (wf.MAX, wf.ARGMAX, degree_hours), base=15.0)
     print(f"highest {highest:.2f} at {place}, {hours.heating:.1f} degree hours below 15")
