@@ -31,8 +31,8 @@ type, `P` the float type of a complex number's two parts.
 
 ## Functions
 
-*Accumulator* lists the types of the folded values; a complex value is two of them. Functions of two arrays are shown for
-two arrays of one type. A code in place of a type is the error that the function raises. `unique` takes and returns
+*Accumulator* lists the types of the folded values; a complex value is two of them. Functions of two arrays are shown
+for two arrays of one type. A code in place of a type is the error that the function raises. `unique` takes and returns
 `bool` and integers of 8 and 16 bits.
 """
 PAIRS = """

@@ -1,8 +1,8 @@
-"""What compute-sanitizer says of the planted faults: exports the scenes for a GPU, and makes the page of the answers.
+"""What compute-sanitizer says of the planted faults: exports the scenes for a GPU, and writes its answers into pages.
 
 ``python agreement.py export SCENES.json`` writes all scenes; ``device.py`` runs them on a GPU;
-``python agreement.py take OUT.json`` puts its answers into ``data/agreement.json``, ``python agreement.py page`` these
-into the page.
+``python agreement.py take OUT.json`` puts its answers into ``data/agreement.json``, and ``python agreement.py pages``
+puts these into the pages. ``tests`` must be on ``PYTHONPATH``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from faults_of_ours import COPIED
 from scene import At, Launch, Scene
 
 TABLE = Path(__file__).parent / "data" / "agreement.json"
-PAGE = Path(__file__).parents[2] / "docs" / "sanitizer.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, FAULTS = DOCS / "sanitizer.md", DOCS / "sanitizer-agreement.md"
+"""The sanitizer's page, with the counts, and the page of single faults."""
 BEGIN, END = "<!-- agreement: made by tests/sanitizer/agreement.py -->", "<!-- end of agreement -->"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
@@ -67,7 +69,7 @@ def export(path: str) -> None:
 
 
 def take(path: str) -> None:
-    """Keeps what a run on a GPU said, and writes the page's section."""
+    """Keeps what a run on a GPU said."""
     found = json.loads(Path(path).read_text())
     rows = {
         name: {t: _answer(r[t]) for t in TOOLS}
@@ -84,8 +86,8 @@ def _answer(result: dict[str, Any]) -> str:
     return "hangs" if result["hangs"] else "fails" if result["error"] else ""
 
 
-def section() -> str:
-    """The page's section, of the table of faults and of ``data/agreement.json``."""
+def sections() -> dict[Path, str]:
+    """What stands between the marks of both pages, from the planted faults and ``data/agreement.json``."""
     kept = json.loads(TABLE.read_text())
     rows: dict[str, dict[str, str]] = kept["faults"]
     groups: dict[str, list[Fault]] = {}
@@ -93,21 +95,18 @@ def section() -> str:
         groups.setdefault(fault.kinds[0], []).append(fault)
     clean = sum(name.startswith("clean: ") for name in rows)
     machine = f"an {kept['gpu']} with driver {kept['driver']} and compute-sanitizer {kept['version'].split(' (')[0]}"
-    parts = [
-        BEGIN,
-        _INTRODUCTION.format(machine=machine, clean=clean, later=len(COPIED), left=len(LEFT)),
-        _counts(groups, rows),
-        _READING,
-    ]
+    introduction = _INTRODUCTION.format(machine=machine, clean=clean, later=len(COPIED), left=len(LEFT))
     silent = {k: [f.name for f in m if not _reported(rows[f.name])] for k, m in groups.items()}
-    parts.append(
-        "\n".join(f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names)
-    )
-    parts.append("Each fault, the tools that report it, and their first message:")
-    parts.append(
-        "\n".join(["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in COMPARED)])
-    )
-    return "\n\n".join([*parts, END])
+    lines = [f"- {kind}: {', '.join(f'`{n}`' for n in names)}." for kind, names in silent.items() if names]
+    table = ["| fault | kind | reported by | message |", "|---|---|---|---|", *(_row(f, rows) for f in COMPARED)]
+    return {
+        PAGE: _marked(introduction, _counts(groups, rows), _READING),
+        FAULTS: _marked(_SILENT, "\n".join(lines), _EACH, "\n".join(table)),
+    }
+
+
+def _marked(*parts: str) -> str:
+    return "\n\n".join([BEGIN, *parts, END])
 
 
 _INTRODUCTION = """\
@@ -122,8 +121,13 @@ The two tools judge different things. compute-sanitizer watches machine code on 
 hardware forgives is no fault to it: the hardware does not wait for lanes that have exited, often accepts a mask that
 lacks a lane, and counts warps at a CTA's barrier. racecheck sees only shared memory, initcheck only global memory, and
 no tool checks the order of accesses to global memory: fences, scopes, tickets, flags and locks. The sanitizer holds a
-kernel to what PTX promises, on any machine. A kernel that hangs or dies under a tool without a report does not count
-(it is in brackets below). None of compute-sanitizer's tools reports these faults:"""
+kernel to what PTX promises, on any machine. A kernel that hangs or dies under a tool without a report does not count.
+[Fault by fault](sanitizer-agreement.md) has the answers for each of them."""
+
+_SILENT = "None of compute-sanitizer's tools reports these faults:"
+_EACH = """\
+Each fault, the tools that report it, and their first message. Brackets mark tools under which the kernel hangs or dies
+without a report:"""
 
 
 def _counts(groups: dict[str, list[Fault]], rows: dict[str, dict[str, str]]) -> str:
@@ -145,11 +149,12 @@ def _reported(row: dict[str, str]) -> bool:
     return any(row.get(t) == "reports" for t in TOOLS)
 
 
-def write_page() -> None:
-    """Puts the section in its place on the page."""
-    page = PAGE.read_text()
-    PAGE.write_text(page[: page.index(BEGIN)] + section() + page[page.index(END) + len(END) :])
+def write_pages() -> None:
+    """Puts each section in its place on its page."""
+    for page, section in sections().items():
+        text = page.read_text()
+        page.write_text(text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :])
 
 
 if __name__ == "__main__":
-    {"export": export, "take": take, "page": write_page}[sys.argv[1]](*sys.argv[2:])
+    {"export": export, "take": take, "pages": write_pages}[sys.argv[1]](*sys.argv[2:])
