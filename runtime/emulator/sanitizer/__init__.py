@@ -1,4 +1,4 @@
-"""The sanitizer: watches a launch on the emulator and says what the kernel does wrong."""
+"""The sanitizer: watches a launch on the emulator and reports what the kernel does wrong."""
 
 from __future__ import annotations
 

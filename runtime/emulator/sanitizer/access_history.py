@@ -1,10 +1,11 @@
-"""What is remembered of each cell of memory: its last write, and two of the reads since.
+"""The access history of memory: for each cell its last write, and two of the reads since.
 
-Cells have four bytes, or one once anything weakerer is accessed. Of the reads since the last write those that are known
-to the next reader are forgotten; two that are not are kept, of different warps if there are such (after C. Flanagan and
+A cell has four bytes, or one byte once anything narrower is accessed. Of the reads since the last write, those that the
+next reader knows of are forgotten. Of the others two are kept, from different warps if possible (after C. Flanagan and
 S. Freund, FastTrack, PLDI 2009, which keeps all of them).
 
-An access is one number, a stamp: the time of its event (which says the instruction) and the thread, as 32 bits each.
+An access is one number, its stamp: the time of its event, which identifies the instruction, above the number of its
+thread, 32 bits each.
 """
 
 from __future__ import annotations
@@ -17,30 +18,37 @@ _LOW = 0xFFFFFFFF
 
 
 def stamp(time: int, numbers: Array) -> Array:
-    """The stamps of accesses by threads (their numbers in the launch) at ``time``, which is never 0."""
+    """The stamps of accesses at ``time``, which is never 0, by threads with these numbers in the launch."""
     result: Array = numbers + (time << 32)
     return result
 
 
 def time_of(stamps: Array) -> Array:
-    """The times of accesses."""
+    """The times in stamps."""
     result: Array = stamps >> 32
     return result
 
 
 def thread_of(stamps: Array) -> Array:
-    """Their threads."""
+    """The thread numbers in stamps."""
     result: Array = stamps & _LOW
     return result
 
 
 class AccessHistory:
-    """The cells of ``nbytes`` bytes, ``size`` bytes each: stamps of the last ``write``, of ``reads``; 0 is none.
+    """The histories of the cells of ``nbytes`` bytes of memory. A stamp of 0 means that there was no such access.
 
-    Strong writes may follow each other unordered, and one who may meet the last of them may not meet all: ``hidden`` is
-    an unordered one that the last took the place of, ``weaker`` one that is weak or below GPU scope. What was observed
-    is ordered: ``seen`` is the last strong read since a store, ``chained`` says that the last write is an atomic. Each
-    is made when there is one. ``wrote`` and ``read`` are the times of the latest accesses to any cell.
+    Strong writes may follow each other unordered, and an access that may race with an earlier one need not race with
+    the last one. So some earlier writes are kept beside the last one. Arrays of which no cell has an entry are None.
+
+    Attributes:
+        size: the bytes of a cell.
+        write, first, second: the last write, and two of the reads since.
+        hidden: a write that the last write replaced although nothing orders the two.
+        weaker: a replaced write that is weak, or strong below GPU scope.
+        seen: the last strong read since the last store; what it observed is ordered.
+        chained: whether the last write is an atomic, which observed the write before it.
+        wrote, read: the times of the latest write and read of any cell.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -55,33 +63,33 @@ class AccessHistory:
 
     @property
     def reads(self) -> list[Array]:
-        """The stamps of reads."""
+        """The arrays of stamps of reads."""
         return [v for v in (self.first, self.second) if v is not None]
 
     @property
     def writes(self) -> list[Array]:
-        """The stamps of writes."""
+        """The arrays of stamps of writes."""
         return [v for v in (self.write, self.hidden, self.weaker) if v is not None]
 
     def observers(self, cells: Array) -> list[Array]:
-        """The stamps of strong accesses that found there what was written before; 0 where there is none."""
+        """The stamps of strong accesses that observed the last write of ``cells``; 0 where there are none."""
         out = [] if self.seen is None else [self.seen[cells]]
         return out if self.chained is None else [*out, self.write[cells] * self.chained[cells]]
 
     def hide(self, cells: Array, stamps: Array) -> None:
-        """Remembers unordered writes that others take the place of."""
+        """Records writes that unordered writes replace."""
         self.hidden = np.zeros_like(self.write) if self.hidden is None else self.hidden
         self.hidden[cells] = stamps
 
     def put(self, cells: Array, stamps: Array) -> None:
-        """Remembers weak writes: whoever comes after one comes after all before it, or those two were a race."""
+        """Records weak writes. A weak write is ordered after all accesses before it, or else that race was reported."""
         self.write[cells] = stamps
         for others in (self.hidden, self.weaker, self.seen, self.chained):
             if others is not None:
                 others[cells] = 0
 
     def put_strong(self, cells: Array, stamps: Array, observes: bool) -> None:
-        """Remembers strong writes; those that observe what was there leave the others that did."""
+        """Records strong writes. Those that observe the last write (atomics) keep its other observers."""
         self.write[cells] = stamps
         self.chained = np.zeros(self.write.size, bool) if self.chained is None else self.chained
         self.chained[cells] = observes
@@ -89,17 +97,17 @@ class AccessHistory:
             self.seen[cells] = 0
 
     def see(self, cells: Array, stamps: Array) -> None:
-        """Remembers strong reads, which observe the last write."""
+        """Records strong reads, which observe the last write."""
         self.seen = np.zeros_like(self.write) if self.seen is None else self.seen
         self.seen[cells] = stamps
 
     def weaken(self, cells: Array, stamps: Array) -> None:
-        """Remembers weaker writes that strong ones take the place of."""
+        """Records weak or narrow writes that strong writes replace."""
         self.weaker = np.zeros_like(self.write) if self.weaker is None else self.weaker
         self.weaker[cells] = stamps
 
     def cut(self) -> None:
-        """Makes cells of one byte."""
+        """Cuts all cells into cells of one byte."""
         for name in ("write", "first", "second", "hidden", "weaker", "seen", "chained"):
             stamps = getattr(self, name)
             setattr(self, name, None if stamps is None else np.repeat(stamps, self.size))

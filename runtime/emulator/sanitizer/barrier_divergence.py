@@ -1,8 +1,8 @@
-"""Barrier divergence: a barrier of the CTA or the cluster that the threads of a warp do not reach together.
+"""Barrier divergence: threads of a warp that do not reach a barrier of the CTA or the cluster together.
 
-Judged when the barrier is complete, so that it does not depend on the schedule. A thread that ends before it did
-anything need not come: ``if (i >= n) return;`` in front of all work is no fault. One that has written to memory, met a
-barrier before, or gone around this one and on, and then ends, leaves its warp behind at an aligned barrier.
+It is judged when the barrier completes, so the result does not depend on the schedule. A thread that exits before any
+work need not reach the barrier: ``if (i >= n) return;`` is no fault. A thread that has written to memory, taken part in
+a barrier, or gone around this one, and then exits, leaves its warp behind at an aligned barrier.
 """
 
 from __future__ import annotations
@@ -28,23 +28,26 @@ _DID = {
     _WROTE: "after it had written to memory",
     _MET: "after it had met a barrier",
 }
-"""What a thread had done when it ended."""
+"""What a thread had done when it exited, as the end of a sentence."""
 
 
 class BarrierDivergence:
-    """``at`` holds for each barrier number the block at which each thread of the batch stands; -1: it does not.
+    """The barriers at which threads of the batch stand.
 
-    The barrier of the cluster has the numbers ``_CLUSTER`` in turn, since lanes may arrive at the next one while others
-    of their warp have not gone on from the last; ``turn`` says which is a thread's. ``did`` is the most that each
-    thread did of ``_DID``, 0 for nothing; ``ended`` are those that have exited since the last barrier of their warp;
-    ``behind`` the blocks that threads come to from a barrier.
+    Attributes:
+        at: by barrier number, the block at which each thread stands; -1 if it does not stand at this barrier.
+        turn: which of the two numbers ``_CLUSTER`` the next cluster barrier of a thread has. They alternate, since
+            lanes may arrive at the next cluster barrier while others of their warp have not left the last one.
+        did: the key of ``_DID`` with the most that each thread has done; 0 for nothing.
+        exited: the threads that have exited since the last barrier of their warp.
+        behind: the numbers of the blocks that follow a barrier.
     """
 
     def __init__(self, findings: Findings, symbols: Symbolizer) -> None:
         self.findings, self.symbols = findings, symbols
 
     def batch(self, machine: Machine) -> None:
-        """No thread stands at a barrier."""
+        """Begins a batch, in which no thread stands at a barrier."""
         self.machine = machine
         self.at: dict[int, Array] = {}
         blocks = machine.program.blocks
@@ -57,23 +60,23 @@ class BarrierDivergence:
         self.turn = np.zeros(size, np.int8)
 
     def step(self, block: Block, lanes: Threads) -> None:
-        """Threads run a block: one behind a barrier, which they may have gone around."""
+        """Notes threads in a block after a barrier, which they may have gone around."""
         if block.number in self.behind:
             self._note(lanes.index, _WENT_ON)
 
     def wrote(self, touch: Touch) -> None:
-        """Threads write to memory that others see."""
+        """Notes threads that write to memory that other threads see."""
         if self.counts:
             self._note(None if touch.chosen is None and touch.lanes.index is None else touch.threads, _WROTE)
 
     def exit(self, lanes: Threads) -> None:
-        """Threads end."""
+        """Notes threads that exit."""
         if self.counts:
             self.exited[lanes.numbers] = True
             self.some_ended = True
 
     def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
-        """Notes where the threads are."""
+        """Notes the barrier instruction at which threads arrive."""
         self._note(lanes.index, _MET)
         if lanes.n == machine.living and not self.at and not self.some_ended:
             return
@@ -83,7 +86,7 @@ class BarrierDivergence:
         at[lanes.numbers] = block.number
 
     def release(self, machine: Machine, number: int, ctas: Array) -> None:
-        """Compares the places of the threads of each warp, now that the barrier is complete."""
+        """Compares where the threads of each warp stand, now that the barrier is complete."""
         at = self.at.get(number)
         if at is None:
             return
@@ -101,7 +104,7 @@ class BarrierDivergence:
             del self.at[number]
 
     def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """Notes where the threads come to the barrier of their cluster."""
+        """Notes the instruction at which threads arrive at the barrier of their cluster."""
         if not self.counts:
             return
         threads = lanes.numbers
@@ -110,7 +113,7 @@ class BarrierDivergence:
             self.arrive(machine, block, lanes.select(self.turn[threads] == turn), _CLUSTER[turn])
 
     def cluster_release(self, machine: Machine, lanes: Threads) -> None:
-        """All threads of the cluster have arrived: judged with the first of a CTA that go on."""
+        """Judges a complete barrier of the cluster when the first threads of a CTA leave it."""
         if not self.counts:
             return
         turns = self.turn[lanes.numbers]
@@ -122,7 +125,7 @@ class BarrierDivergence:
         self.did[where] = np.maximum(self.did[where], what)
 
     def _left_behind(self, ctas: Array, rows: Array, most: Array, warps: tuple[int, int, int]) -> Array:
-        """Threads that ended, but not before all work, in warps of which others came to the barrier."""
+        """The threads that exited after some work, in warps whose other threads reached the barrier."""
         ended = self.exited.reshape(warps)[ctas]
         judged: Array = ended & (rows < 0) & (most >= 0)
         self.exited.reshape(warps)[ctas] = ended & ~judged
@@ -131,7 +134,7 @@ class BarrierDivergence:
         return result
 
     def _report(self, ctas: Array, number: int, rows: Array, apart: Array) -> None:
-        """``rows`` (ctas, warps, 32) are the blocks where threads stand; ``apart``: away from others of their warp."""
+        """Reports threads ``apart`` from their warp; ``rows`` (ctas, warps, 32) holds the block of each thread."""
         blocks = self.machine.program.blocks
         cta, warp, lane = (int(v[0]) for v in np.nonzero(apart))
         row = rows[cta, warp]
@@ -154,7 +157,7 @@ class BarrierDivergence:
         self.findings.add("barrier-divergence", item.ins, threads, "", words, int(apart.any(axis=2).sum()))
 
     def _without(self, thread: int) -> str:
-        """What a thread of the batch does that is at no barrier."""
+        """What a thread of the batch did that is at no barrier, in words."""
         if self.machine.alive[thread]:
             return "went around it"
         return f"ended without it, {_DID[int(self.did[thread])]}"

@@ -1,4 +1,4 @@
-"""Copies under way: who touches shared memory that a copy may still write has not waited for it."""
+"""Races with asynchronous copies: accesses to shared memory that a copy may still write, without a wait for it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 class CopyRaces:
-    """For each byte of shared memory the line of the copy that is under way to it, 0 for none, and whose it is.
+    """For each byte of shared memory the PTX line of the copy under way to it (0: none), and the thread that asked.
 
-    A copy is under way from its instruction until it arrives, which here is as late as it may be; whoever comes in
-    between comes after no wait, so that nothing orders the two.
+    A copy is under way from its instruction until it arrives, which the emulator delays until somebody waits for it. So
+    an access in between follows no wait, and nothing orders it with the copy.
     """
 
     def __init__(self, findings: Findings, symbols: Symbolizer) -> None:
         self.findings, self.symbols = findings, symbols
 
     def batch(self, machine: Machine) -> None:
-        """Nothing is under way."""
+        """Begins a batch, without copies under way."""
         self.machine = machine
         self.lines: Array | None = None
         self.owners: Array = np.zeros(0, np.int64)
 
     def issue(self, touch: Touch, piece: Piece) -> None:
-        """Copies are asked for."""
+        """Notes copies that threads have asked for."""
         if piece.home is not None:
             return
         if self.lines is None:
@@ -45,7 +45,10 @@ class CopyRaces:
         self._rows(self.owners, touch)[at] = self.symbols.numbers(touch.threads[piece.where])[:, None]
 
     def touch(self, touch: Touch, piece: Piece) -> bool:
-        """Whether an access meets a copy under way, which is reported; a copy that arrives is no longer."""
+        """Reports an access to bytes that a copy under way may write, and returns whether there was one.
+
+        A copy that arrives here is no longer under way.
+        """
         if self.lines is None or piece.home is not None or touch.access.space != "shared":
             return False
         rows = self._rows(self.lines, touch)
@@ -61,7 +64,7 @@ class CopyRaces:
         return bool(met.any())
 
     def _rows(self, octets: Array, touch: Touch) -> Array:
-        """``octets`` as rows of those of one access."""
+        """``octets`` as rows, one for each element of the access."""
         return octets.reshape(-1, touch.access.size)
 
     def _report(self, touch: Touch, piece: Piece, met: Array) -> None:

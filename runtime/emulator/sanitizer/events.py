@@ -1,4 +1,4 @@
-"""Events: one memory instruction of some threads, in the cells that races are told by."""
+"""Events: one memory instruction of a set of threads, with the cells that it touches."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """One instruction of some threads on one piece of memory, an entry for each of the ``wide`` cells a thread touches.
+    """One instruction of some threads in one array, with an entry for each of the ``wide`` cells that a thread touches.
 
     Attributes:
         verb: read, written or updated.
-        threads, numbers: its threads, as numbers in the batch and in the launch.
-        cells: what they touch.
-        stored: for a store the memory, the elements it goes to, and the values it puts there, one a thread.
+        threads, numbers: the thread of each entry, by its number in the batch and in the launch.
+        cells: the cell of each entry.
+        stored: for a store the memory array, and the index and value that each thread writes.
     """
 
     access: Access
@@ -40,7 +40,7 @@ class Event:
     stored: tuple[Array, Array, Array] | None
 
     def unchanged(self, some: Array) -> Array:
-        """Which of the entries ``some`` store what is there already."""
+        """Which of the entries ``some`` store the value that is there already."""
         if self.stored is None:
             return np.zeros(some.size, bool)
         view, index, values = self.stored
@@ -49,7 +49,7 @@ class Event:
         return result
 
     def agreed(self, some: Array) -> Array:
-        """Which of the entries ``some`` store what the last entry of their cell does."""
+        """Which of the entries ``some`` store the same value as the last entry of their cell."""
         if self.stored is None:
             return np.ones(some.size, bool)
         values = self.stored[2]
@@ -67,7 +67,7 @@ class Event:
 
 
 def event_of(touch: Touch, piece: Piece, threads: Array, numbers: Array, time: int, cell: int) -> Event:
-    """The event of a touch, in cells of ``cell`` bytes."""
+    """The event of a memory access, in cells of ``cell`` bytes."""
     access, home, size = touch.access, piece.home, touch.access.size
     verb = verb_of(access)
     index = piece.index if piece.index.size == threads.size else np.broadcast_to(piece.index, threads.shape)

@@ -1,4 +1,4 @@
-"""Threads that have ended: what they did after the last barrier that they met is ordered with nobody by a later one."""
+"""Threads that have exited: later barriers do not order what they did after the last barrier that they took part in."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ _ALWAYS = np.iinfo(np.int32).max
 
 
 class ExitedThreads:
-    """The last time at which each thread of the launch met others, once it has ended and others of its CTA go on.
+    """The last times at which exited threads met others at a barrier, while other threads of their CTAs went on.
 
-    ``met`` is made with the first such thread; ``touched`` holds when each thread of the batch last touched shared
-    memory, and ``left`` says that one has ended since, and was not met afterwards.
+    Attributes:
+        met: this time for each thread of the launch; None until a thread exits early.
+        touched: the time at which each thread of the batch last touched shared memory.
+        alone: the time at which each thread of the batch last arrived at a barrier without waiting.
+        left: whether a thread of the batch has exited after touching shared memory, with no barrier in between.
     """
 
     def __init__(self) -> None:
         self.met: Array | None = None
 
     def batch(self, machine: Machine) -> None:
-        """New CTAs."""
+        """Begins a batch."""
         self.machine, self.left = machine, False
         self.touched = np.zeros(machine.total, np.int32)
         self.alone = np.zeros(machine.total, np.int32)
 
     def touches(self, threads: Array, time: int) -> None:
-        """Threads touch shared memory."""
+        """Notes that threads touch shared memory."""
         self.touched[threads] = time
 
     def arrived(self, threads: Array, time: int) -> None:
-        """Threads come to a barrier and do not wait for it."""
+        """Notes that threads arrive at a barrier without waiting."""
         self.alone[threads] = time
 
     def exit(self, threads: Array, met: Array) -> None:
-        """Threads of the batch end, which met others at the times ``met``."""
+        """Notes that threads of the batch exit, which met others at the times ``met``."""
         machine, launch = self.machine, self.machine.launch
         ctas = threads // machine.per_cta
         goes_on = machine.alive.reshape(machine.count, -1).sum(axis=1) - np.bincount(ctas, minlength=machine.count)
@@ -56,9 +59,9 @@ class ExitedThreads:
         self.met[np.asarray(machine.order)[ctas] * machine.per_cta + threads % machine.per_cta] = met
 
     def early(self, number: int) -> bool:
-        """Whether a thread of the launch has ended while others of its CTA went on."""
+        """Whether a thread of the launch has exited while others of its CTA went on."""
         return self.met is not None and int(self.met[number]) < _ALWAYS
 
     def within(self, numbers: Array, times: Array) -> Array:
-        """``times`` up to which threads (numbers in the launch) are known by a barrier, no later than they met one."""
+        """``times``, limited for exited threads (by number in the launch) to the last time at which they met others."""
         return times if self.met is None else np.minimum(times, self.met[numbers])

@@ -1,4 +1,4 @@
-"""What fences let the strong writes after them release: a value for each thread, in rows that threads share."""
+"""What fences let later strong writes release: for each thread the row of what its warp knew at the fence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 
 class Fenced:
-    """What fences of one scope made releasable, for each thread of the batch.
+    """What the fences of one scope made releasable, for each thread of the batch.
 
-    ``own`` is the time of its last fence, ``acquired`` what it had acquired then, ``at`` the row of ``rows`` that holds
-    what it knew then of the warps of its CTA, or has learned of others' fences since. Of the rows that a warp's threads
-    have, a later one says no less than an earlier one, unless lanes met apart from the rest of their warp.
+    Attributes:
+        own: the time of the thread's last fence.
+        acquired: the number of what the thread had acquired through memory at its last fence.
+        at: the index in ``rows`` of what the thread knew at its last fence, or has learned from fences of others since.
+        rows: known times, one for each warp of the CTA. Threads share rows. Within a warp a later row knows no less
+            than an earlier one, unless lanes have met apart from the rest of their warp.
+        used: the number of rows in use.
     """
 
     def __init__(self, total: int, warps: int) -> None:
@@ -26,12 +30,12 @@ class Fenced:
         self.used = 1
 
     def known(self, threads: Array | int) -> Array:
-        """The rows of threads."""
+        """The rows of ``threads``."""
         result: Array = self.rows[self.at[threads]]
         return result
 
     def put(self, rows: Array) -> Array:
-        """Adds rows; where they are."""
+        """Adds rows and returns their indices."""
         if self.used > 2 * self.at.size:
             self._drop()
         self.used += len(rows)
@@ -41,6 +45,6 @@ class Fenced:
         return np.arange(self.used - len(rows), self.used)
 
     def _drop(self) -> None:
-        """Drops the rows that no thread has any more; row 0 stays, which says nothing."""
+        """Drops rows that no thread uses any more. Row 0 stays: it knows nothing."""
         kept, at = np.unique(np.append(self.at, 0), return_inverse=True)
         self.rows, self.used, self.at = self.rows[kept], kept.size, at[:-1]

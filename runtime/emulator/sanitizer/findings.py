@@ -1,4 +1,4 @@
-"""Findings: what is wrong in a launch, where, and which two threads it is about."""
+"""Findings: what is wrong in a launch, where, and the two threads that it is about."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Index = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Site:
-    """A thread at an instruction: its CTA and its place in it (x, y, z), and the PTX line; 0 is no line.
+    """A thread at an instruction: the coordinates (x, y, z) of its CTA and of the thread, and the PTX line (0: none).
 
-    ``source`` is the line of CUDA or Python that the PTX line comes from, where the PTX says it.
+    ``source`` is the line of CUDA or Python from which the PTX line comes, if the PTX says so.
     """
 
     cta: Index
@@ -36,7 +36,7 @@ class Finding:
         kind: out-of-bounds, misaligned, uninitialised, shared-race, cluster-race, global-race, barrier-divergence,
             deadlock, warp-mask, warp-synchrony, no-end, assertion or trap.
         line, text: the instruction in the PTX.
-        threads: one or two places: who met the fault, and the other access or thread it is about.
+        threads: the thread that met the fault, and the other access or thread that it is about, if there is one.
         where: array, element and byte; empty where no memory is touched.
         words: what is wrong, and the synchronisation that is missing.
         count: occurrences with the same kind and lines.
@@ -52,7 +52,7 @@ class Finding:
 
 
 class Findings:
-    """What a sanitizer found, in the order in which it was met; the same fault in the same lines is one finding."""
+    """The findings of a sanitizer in the order of their first occurrence; a fault of the same kind and lines is one."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[object, ...], Finding] = {}
@@ -66,7 +66,7 @@ class Findings:
         words: str,
         count: int = 1,
     ) -> None:
-        """Adds a fault, or counts it to one found before."""
+        """Adds a fault, or adds ``count`` to the same fault found before."""
         key = (kind, ins.line, *(p.line for p in threads[1:]))
         old = self.found.get(key)
         if old is None:
@@ -75,7 +75,7 @@ class Findings:
             self.found[key] = replace(old, count=old.count + count)
 
     def has(self, kind: str, line: int) -> bool:
-        """Whether this line has a finding of this kind."""
+        """Whether there is a finding of this kind at this line."""
         return any(key[:2] == (kind, line) for key in self.found)
 
     def __iter__(self) -> Iterator[Finding]:

@@ -1,20 +1,21 @@
-"""Happens-before: for each thread, the time up to which what the others did comes before what it does next.
+"""Happens-before: for each thread, the time up to which it knows what other threads did.
 
-Times are numbers of events, in the order in which the emulator runs them; that order itself orders nothing. A thread
-knows another's event when something leads from one to the other:
+Times number the events in the order in which the emulator runs them; that order itself orders nothing. A thread knows
+an event of another thread if one of these leads from that event to it:
 
-- barriers: after a barrier of the CTA every warp that waited knows what those that arrived did before (``known``, a
-  time for each pair of warps of a CTA; on its diagonal stands the last time the warp's lanes met as a whole);
-- warp barriers whose mask is a part of the warp (``lanes``, a time for each pair of lanes, made when first needed);
-- barriers of the cluster, arrive to wait, unless relaxed;
-- releases and acquires through memory: see ``releases.py``.
+- a barrier of the CTA: every warp that waited knows what the warps that arrived did before. ``known`` holds a time for
+  each pair of warps of a CTA; on its diagonal is the last time at which the lanes of the warp met as a whole;
+- a warp barrier whose mask is a part of the warp: ``lanes`` holds a time for each pair of lanes, once needed;
+- a barrier of the cluster, from arrive to wait, unless it is relaxed;
+- a release and an acquire through memory: see ``releases.py``.
 
-A thread that has ended comes to no barrier: what it did after the last that it met stays unknown to those who meet
-without it (``ended.py``).
+A thread that has exited takes part in no later barrier: what it did after its last one stays unknown to the threads
+that meet without it (``exited_threads.py``).
 
-A fence makes all that its thread knows releasable by later strong writes of its own, and of those it then meets at a
-barrier; what was read before becomes known with the next fence, of whoever reads and those it meets (fences are
-cumulative). The scopes of both sides must reach the other thread.
+A fence makes everything that its thread knows releasable, by later strong writes of the thread itself and of the
+threads that it then meets at a barrier. What a thread read before a fence becomes known at its next fence, or at the
+next fence of a thread that it meets: fences are cumulative. The scopes of the release and of the acquire must both
+include the other thread.
 """
 
 from __future__ import annotations
@@ -40,9 +41,15 @@ _LATER = np.iinfo(np.int32).max
 
 
 class HappensBefore:
-    """The knowledge of the threads of a batch, and of the launch as far as it went through memory.
+    """What the threads of a batch know, and what has been released through memory in the launch.
 
-    ``floor`` is the last time at which all CTAs of the batch met at a barrier, each its own.
+    Attributes:
+        now: the time of the last event.
+        floor: the last time at which every CTA of the batch met at its own barrier; all threads know what was before.
+        size: the number of CTAs of a cluster.
+        acquired, read: by thread, the number in ``table`` of what it has acquired, and of what it has read since its
+            last fence.
+        phase: by thread, the number of cluster barriers that it has passed.
     """
 
     def __init__(self, launch: Launch) -> None:
@@ -55,7 +62,7 @@ class HappensBefore:
         self.exited = ExitedThreads()
 
     def batch(self, machine: Machine) -> None:
-        """Threads that know nothing yet."""
+        """Begins a batch, whose threads know nothing yet."""
         self.machine, self.per_cta, self.total = machine, machine.per_cta, machine.total
         self.floor = 0
         self.warps = machine.per_cta // 32
@@ -74,7 +81,7 @@ class HappensBefore:
         self.cluster_phase = np.zeros(self.total, np.int64)
 
     def tick(self) -> int:
-        """The time of the event that happens now."""
+        """The time of the event that happens now, one later than the last."""
         self.now += 1
         return self.now
 
@@ -125,7 +132,7 @@ class HappensBefore:
     # barriers
 
     def warps_meet(self, warps: Array) -> None:
-        """All living lanes of these warps have come to a warp barrier."""
+        """Orders warps whose living lanes have all come to a warp barrier."""
         self.known[warps, warps % self.warps] = self.tick()
         if self._through_memory():
             rows = warps[:, None] * 32 + np.arange(32)
@@ -133,7 +140,7 @@ class HappensBefore:
                 self._share(row[self.machine.alive[row]])
 
     def _to_share(self, rows: Array) -> Array:
-        """Which rows of threads have something to learn of each other through memory."""
+        """Which rows of threads have learned different things through memory, and so can learn from each other."""
         out = np.zeros(rows.shape[0], bool)
         for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
             some = held[rows]
@@ -143,7 +150,7 @@ class HappensBefore:
         return out
 
     def lanes_meet(self, warps: Array, named: Array) -> None:
-        """Some lanes have: ``named`` (warps, 32, 32) are those that each one met, false in the rows of others."""
+        """Orders lanes that met at a warp barrier; ``named`` (warps, 32, 32) flags the lanes that each lane met."""
         if self.lanes is None:
             self.lanes = np.zeros((self.total, 32), np.int32)
         now = self.tick()
@@ -161,7 +168,7 @@ class HappensBefore:
                     self._share(base + group)
 
     def arrive(self, block: Block, lanes: Threads, number: int) -> None:
-        """Threads come to a barrier of their CTA; those that only arrive go on."""
+        """Notes threads that come to a barrier of their CTA, and what they know if they do not wait."""
         waits, now = block.last.op.end != "arrive", self.tick()
         rows = np.zeros(0) if waits else self.known[lanes.numbers >> 5]
         if not waits:
@@ -169,7 +176,7 @@ class HappensBefore:
         self.arrived.setdefault(number, []).append((lanes.numbers, waits, now, rows))
 
     def exit(self, lanes: Threads) -> None:
-        """Threads end, while others of their CTAs may go on."""
+        """Notes threads that exit while others of their CTAs may go on."""
         if lanes.n < self.machine.living:
             threads = lanes.numbers
             met = self.known.reshape(-1, self.warps, self.warps).max(axis=1).reshape(-1)[threads >> 5]
@@ -178,7 +185,7 @@ class HappensBefore:
             self.exited.exit(threads, met)
 
     def release(self, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
-        """A barrier is complete in ``ctas``."""
+        """Orders the threads that met at a barrier, which is complete in ``ctas``."""
         arrived = self.arrived.pop(number, [])
         if len(arrived) == 1 and len(sets) == 1 and arrived[0][0].size == sets[0][0].n == self.machine.living:
             self._all_meet(ctas)
@@ -216,7 +223,7 @@ class HappensBefore:
             self._share_in(ctas)
 
     def _share_in(self, ctas: Array) -> None:
-        """All threads of each of these CTAs meet: as ``_share``, for many at once."""
+        """Joins, for each of these CTAs, what all its threads have learned through memory; ``_share`` for many CTAs."""
         shape = self.machine.count, self.per_cta
         alive = self.machine.alive.reshape(shape)[ctas]
         for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
@@ -242,7 +249,7 @@ class HappensBefore:
             fenced.at.reshape(shape)[some] = fenced.put(rows)[:, None]
 
     def _some_meet(self, cta: int, here: list[tuple[Array, bool, int, Array]]) -> None:
-        """Barriers of some warps: those that wait learn what all that arrived knew."""
+        """Orders a barrier of some warps of a CTA: those that wait learn what all that arrived knew."""
         row = np.zeros(self.warps, np.int32)
         waiting: list[Array] = []
         all_: list[Array] = []
@@ -263,14 +270,14 @@ class HappensBefore:
                 self._share(np.concatenate(all_), into)
 
     def cluster_arrive(self, block: Block, lanes: Threads) -> None:
-        """Threads come to the barrier of their cluster; a relaxed arrival orders nothing."""
+        """Notes threads that arrive at the barrier of their cluster; a relaxed arrival orders nothing."""
         if "relaxed" in block.last.ins.mods:
             self.cluster_at[0, lanes.numbers] = self.cluster_at[1, lanes.numbers]
         else:
             self.cluster_at[0, lanes.numbers] = self.tick()
 
     def cluster_release(self, lanes: Threads) -> None:
-        """Threads go on from it: the phase they waited for is complete."""
+        """Orders threads that leave the barrier of their cluster, whose phase is complete."""
         threads = lanes.numbers
         wide = self.per_cta * self.size
         for cluster in np.unique(threads // wide):
@@ -291,13 +298,13 @@ class HappensBefore:
         return bool(self.logs or self.fences)
 
     def _share(self, threads: Array, into: Array | None = None) -> None:
-        """Threads that meet: ``into`` (all of them) learn what any of ``threads`` acquired, read or fenced."""
+        """Lets ``into`` (by default ``threads``) learn what any of ``threads`` acquired, read or fenced."""
         into = threads if into is None else into
         for held in (self.acquired, self.read, *(f.acquired for f in self.fences.values())):
             some = np.unique(held[threads])
             if some[-1]:
-                both = self.table.join(*(int(n) for n in some))
-                held[into] = both if into is threads else [self.table.join(both, int(n)) for n in held[into]]
+                union = self.table.join(*(int(n) for n in some))
+                held[into] = union if into is threads else [self.table.join(union, int(n)) for n in held[into]]
         for fenced in self.fences.values():
             if not fenced.own[threads].any():
                 continue
@@ -309,7 +316,7 @@ class HappensBefore:
             fenced.at[into] = fenced.put(np.maximum(fenced.known(into), row))
 
     def fence(self, threads: Array, level: int) -> None:
-        """Threads pass a fence of scope ``level``."""
+        """Threads pass a fence of scope ``level``: they acquire what they read, and make what they know releasable."""
         now = self.tick()
         if self.read[threads].any():
             for thread in threads[self.read[threads] > 0]:
@@ -326,7 +333,7 @@ class HappensBefore:
     def synchronise(
         self, space: str, home: int, threads: Array, addresses: Array, strength: Strength, verb: str
     ) -> None:
-        """Threads access locations, one each: what they release, acquire, or break off."""
+        """Threads access one location each: updates what they release and acquire, and which release sequences end."""
         if not self.logs and not strength.releases and not (strength.level and self.fences and verb != "read"):
             return
         releases = verb != "read" and strength.level > 0
@@ -366,9 +373,9 @@ class HappensBefore:
                 log.add(made)
 
     def _releases(self, thread: int, strength: Strength) -> list[Release]:
-        """What a strong write of a thread releases: all it knows, or what fences made releasable."""
+        """The releases by a strong write of a thread: of all that it knows, or of what fences made releasable."""
         order = int(self.positions[thread // self.per_cta])
-        if strength.releases:  # what fences made releasable is among what it knows
+        if strength.releases:  # this includes what fences made releasable
             row = self.known[thread >> 5]
             return [self._release(thread, order, strength.level, row, self.now, int(self.acquired[thread]))]
         out = []
@@ -410,11 +417,11 @@ class HappensBefore:
                 times.append(min(int(alive.min()), own))
 
     def distance(self, threads: Array, others: Array) -> Array:
-        """The least scope that holds each of ``threads`` (of the batch) and of ``others`` (of the launch)."""
+        """The least scope that includes each of ``threads`` (of the batch) and each of ``others`` (of the launch)."""
         return self._scope(self.positions[threads // self.per_cta], others // self.per_cta)
 
     def apart(self, threads: Array, others: Array) -> Array:
-        """The same, for threads of the launch."""
+        """The least scope that includes each of ``threads`` and each of ``others``, both by number in the launch."""
         return self._scope(threads // self.per_cta, others // self.per_cta)
 
     def _scope(self, mine: Array, theirs: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Bytes that have a value: a shadow of shared, local and global memory, which for global memory outlives the launch."""
+"""Reads of uninitialised memory. A shadow byte for each byte of memory says whether it has been written."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from ..tool import Touch
 
 _WRITTEN: WeakKeyDictionary[Allocation, Array] = WeakKeyDictionary()
-"""For each allocation that began without values: 0xFF for each byte that has one."""
+"""The shadow of each allocation that began without values: 0xFF for each initialised byte. It outlives the launch."""
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class InitialisedBytes:
-    """What has been written in the batch that runs, and in global memory ever."""
+    """The shadow of the batch's shared and local memory, and of global memory."""
 
     def __init__(self, findings: Findings, symbols: Symbolizer) -> None:
         self.findings, self.symbols = findings, symbols
 
     def batch(self, machine: Machine) -> None:
-        """New CTAs begin with nothing written."""
+        """Begins a batch, in whose shared and local memory nothing is written."""
         self.machine = machine
         for name in ("shared", "local"):
             self.__dict__.pop(name, None)
 
     @lazy
     def shared(self) -> Array:
-        """The shadow of shared memory, a byte for a byte; what system software keeps has values that are its own."""
+        """The shadow of shared memory; what system software reserves counts as initialised."""
         out, launch = np.zeros(self.machine.shared.size, np.uint8), self.machine.launch
         for variable, at in launch.program.flat.shared.at.items():
             if variable.name == RESERVED:
@@ -52,7 +52,7 @@ class InitialisedBytes:
         return np.zeros(self.machine.local.size, np.uint8)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
-        """Notes what is written, and reports what is read and was not."""
+        """Notes what an access writes, and reports what it reads uninitialised."""
         access, home = touch.access, piece.home
         if home is not None and home.initialised:
             return
@@ -65,7 +65,7 @@ class InitialisedBytes:
             written[piece.index] = np.frombuffer(b"\xff" * access.size, written.dtype)[0]
 
     def _typed(self, access: Access, home: Allocation | None) -> Array:
-        """The shadow as elements of the access's unit, in step with the memory."""
+        """The shadow as elements of the access's unit, with the same indices as the memory."""
         if home is None:
             octets, skip = (self.shared if access.space == "shared" else self.local), 0
         else:
@@ -96,7 +96,7 @@ class InitialisedBytes:
 
 
 def _whole(got: Array) -> bool:
-    """Whether every bit is set."""
+    """Whether every bit of ``got`` is set."""
     if got.dtype.kind == "V":
         got = np.ascontiguousarray(got).view(np.uint64)
     return bool((got == got.dtype.type(_FULL & np.uint64(2 ** (8 * got.itemsize) - 1))).all())

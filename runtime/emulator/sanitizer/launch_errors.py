@@ -1,4 +1,4 @@
-"""The emulator's errors as findings: the fault that ended a launch, with its place and what it touched."""
+"""The emulator's errors as findings: the fault that ended a launch, its thread, and the memory that it touched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {
     "WF720": "warp-mask", "WF722": "trap",
     "WF723": "assertion", "WF730": "deadlock", "WF731": "deadlock", "WF732": "no-end",
 }  # fmt: skip
-"""The kind of finding that an error of the emulator is, where it is one of the kernel."""
+"""The kind of finding for each error code that is the kernel's fault."""
 _PLACE = re.compile(
     r"[;, ]*(?:at )?kernel '[^']*', PTX line (\d+): '(.*)', CTA (\(.*?\)), thread (\(.*?\))$", re.DOTALL
 )
@@ -30,10 +30,10 @@ _TYPE = re.compile(r"\.([a-z]+(\d+)(?:x2)?)\s")
 
 
 def of_error(findings: Findings, error: WarpfoldError, memory: Memory) -> None:
-    """Adds the fault that ended a launch; an undefined instruction only if nothing was said of it before.
+    """Adds the fault that ended a launch. An operand without meaning is left out if it was reported as uninitialised.
 
     Raises:
-        WarpfoldError: ``error`` itself, when it is none of the kernel but of the request.
+        WarpfoldError: ``error`` itself, if the request is at fault and not the kernel.
     """
     kind, match = KINDS.get(error.code), _PLACE.search(error.message)
     if kind is None or match is None:
@@ -52,7 +52,7 @@ def _index(text: str) -> Index:
 
 
 def _where(what: str, text: str, memory: Memory) -> str:
-    """The array and element that ``what`` speaks of, which may lie outside it."""
+    """The array and element named in the message ``what``; the index may lie outside the array."""
     found = _TYPE.search(text)
     type_, bits = found.groups() if found else ("b8", "8")
     size = max(int(bits) // 8, 1)

@@ -1,4 +1,4 @@
-"""Membermasks: the lanes a warp-wide instruction names, those that come, and those it reads."""
+"""Membermasks: checks the lanes that a warp-wide instruction names against those that run it and that it reads."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FULL = 0xFFFFFFFF
 
 
 class Membermasks:
-    """``mask`` is the membermask of the instruction that runs: (warps, 32) lane flags of each lane, or None for all."""
+    """``mask`` is the membermask of the running instruction: 32 flags for each lane, or None for all lanes."""
 
     def __init__(self, findings: Findings, symbols: Symbolizer, order: HappensBefore) -> None:
         self.findings, self.symbols, self.order = findings, symbols, order
         self.mask: Array | None = None
 
     def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """Checks the mask against the lanes that are there; a warp barrier orders their memory accesses."""
+        """Checks the mask against the lanes that are there; a warp barrier orders the accesses of these lanes."""
         item = block.items[0]
         ins, member = item.ins, item.op.member
         barrier = ins.opcode in ("bar", "barrier")
@@ -65,7 +65,7 @@ class Membermasks:
             self.order.lanes_meet(lanes.warps[~whole], named[~whole] & lanes.present[~whole][:, :, None])
 
     def shuffle(self, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:
-        """Checks that every lane reads from one that takes part."""
+        """Checks that every lane reads from a lane that takes part."""
         if self.mask is None and lanes.whole:
             return
         shape = lanes.present.shape
@@ -80,7 +80,7 @@ class Membermasks:
             self._report(ins, lanes, pairs, "reads lane {other}, which its membermask lacks or which is not there")
 
     def _report(self, ins: Instruction, lanes: Threads, pairs: Array, words: str) -> None:
-        """``pairs`` (warps, 32, 32): the lane that runs the instruction, and the other one."""
+        """Reports ``pairs`` (warps, 32, 32) of a lane that runs the instruction and another lane."""
         row, lane, other = (int(v[0]) for v in np.nonzero(pairs))
         base = int(lanes.warps[row]) * 32
         a, b = (int(n) for n in self.symbols.numbers(np.array([base + lane, base + other])))

@@ -1,7 +1,7 @@
-"""How strong an access is in the PTX memory model: weak, or strong with a scope; whether it releases or acquires.
+"""The strength of an access in the PTX memory model: weak, or strong with a scope; and whether it releases or acquires.
 
-PTX ISA, chapter "Memory Consistency Model": volatile is relaxed at system scope, an atom or red without more is relaxed
-at the scope of the GPU. Scopes are numbers: 1 the CTA, 2 the cluster, 3 the GPU and beyond.
+From the PTX ISA, chapter "Memory Consistency Model": volatile is relaxed at system scope, and an atom or red without
+qualifiers is relaxed at GPU scope. Scopes are numbers: 1 is the CTA, 2 the cluster, 3 the GPU and everything wider.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ LEVEL = 3
 
 @dataclass(frozen=True)
 class Strength:
-    """``code`` is the scope (0: weak) plus ``ATOMIC`` and ``VOLATILE``; ``cached`` says that the path is read-only."""
+    """The strength of one access.
+
+    Attributes:
+        code: the scope (0: weak), plus ``ATOMIC`` or ``VOLATILE``.
+        acquires, releases: the order that it establishes.
+        cached: whether it reads through the read-only path (``ld.global.nc``).
+    """
 
     code: int
     acquires: bool
@@ -37,12 +43,12 @@ class Strength:
 
 
 def level_of(mods: tuple[str, ...], default: int) -> int:
-    """The scope that is named."""
+    """The scope that the modifiers name, or ``default``."""
     return next((_LEVELS[m] for m in mods if m in _LEVELS), default)
 
 
 def verb_of(access: Access) -> str:
-    """What an access does: mbarrier.init and .inval do not care what was there before."""
+    """Whether an access reads, writes or updates memory. mbarrier.init and .inval write: they ignore the old value."""
     return "written" if access.ins.opcode == "mbarrier" and {"init", "inval"} & set(access.ins.mods) else access.verb
 
 
@@ -53,7 +59,7 @@ def strength(ins: Instruction, verb: str) -> Strength:
     if ins.opcode == "mbarrier" and verb != "written":
         waits = "test_wait" in mods or "try_wait" in mods
         return Strength(ATOMIC + GPU, waits and "relaxed" not in mods, "arrive" in mods or "arrive_drop" in mods, False)
-    if ins.opcode == "cp" and verb == "updated":  # bytes that have come arrive at their mbarrier
+    if ins.opcode == "cp" and verb == "updated":  # bytes of a copy that arrive at their mbarrier
         return Strength(ATOMIC + GPU, False, True, False)
     acquires, releases = bool(mods & {"acquire", "acq_rel"}), bool(mods & {"release", "acq_rel"})
     if verb == "updated":

@@ -1,7 +1,8 @@
-"""Races that one barrier, or one wait for a copy, would order, as one finding: what is to be mended.
+"""Groups of races that one barrier, or one wait for a copy, would order: each group becomes one finding.
 
-Lines of the PTX stand for the order of the program. A barrier orders two accesses if it stands behind the first and in
-front of the second; where the second comes around a loop again, also at the end of the loop, behind the first.
+Lines of the PTX stand for the order of the program. A barrier orders two accesses if it stands after the line of the
+first and before the line of the second. If a loop runs the second line before the first, the barrier may also stand
+between the first line and the end of the loop.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from dataclasses import dataclass, replace
 from .findings import Finding
 
 _SHOWN = 3
-"""Further pairs of lines that a finding names."""
+"""The number of further pairs of lines that a finding names."""
 _RANK = ("shared-race", "global-race", "cluster-race", "warp-synchrony")
-"""Kinds of races, those before the others whose barrier orders them as well."""
+"""Kinds of races, the one that needs the widest barrier first: that barrier orders the later kinds as well."""
 
 
 @dataclass
 class _Race:
-    """A finding, and the lines behind which (``after``) and in front of which (``before``) a barrier would order it."""
+    """A finding that a barrier orders if it stands after line ``after`` and before line ``before``."""
 
     finding: Finding
     after: int
@@ -27,7 +28,7 @@ class _Race:
 
 
 def grouped(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, those races joined that one barrier would order; each stands where its first one stood."""
+    """The findings, with races that one barrier would order joined to one finding, at the position of the first."""
     found = list(findings)
     joined: dict[int, Finding] = {}
     gone: set[int] = set()
@@ -42,7 +43,7 @@ def grouped(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _level(finding: Finding) -> str:
-    """Whose barrier would order the two accesses; nothing for what is no race of that kind."""
+    """The level of the barrier that would order the two accesses; empty for findings that no barrier would resolve."""
     if finding.kind in _RANK and finding.words.startswith("the copy that"):
         return "copy"
     if finding.kind not in _RANK or not finding.words.startswith("nothing orders"):
@@ -53,7 +54,10 @@ def _level(finding: Finding) -> str:
 
 
 def _around(races: list[_Race]) -> None:
-    """Where the second access stands first, in a loop, a barrier may stand up to the loop's end, as far as known."""
+    """Extends races around a loop, whose second line comes first: their barrier may stand up to the end of the loop.
+
+    The known end of a loop is the last line of the overlapping races.
+    """
     ends: list[tuple[int, int]] = []
     for race in sorted((r for r in races if r.before <= r.after), key=lambda r: r.before):
         low, high = race.before, race.after
@@ -67,7 +71,7 @@ def _around(races: list[_Race]) -> None:
 
 
 def _stabbed(races: list[_Race]) -> list[list[_Race]]:
-    """As few groups as can be, in each of which some place lies between the two lines of every race."""
+    """The fewest groups of races such that one line lies between the two lines of every race of a group."""
     groups: list[list[_Race]] = []
     line = -1
     for race in sorted(races, key=lambda r: r.before):
@@ -80,7 +84,7 @@ def _stabbed(races: list[_Race]) -> list[list[_Race]]:
 
 
 def _one(group: list[_Race]) -> Finding:
-    """The first of the kind that takes the widest barrier, with the lines of the others."""
+    """The first finding of the kind that needs the widest barrier, with the lines of the other races added."""
     kind = min((r.finding.kind for r in group), key=_RANK.index)
     first = next(r.finding for r in group if r.finding.kind == kind)
     pair = first.threads[1].line, first.line

@@ -1,4 +1,4 @@
-"""Races: two threads access a byte, one writes, and nothing orders them."""
+"""Races: two threads access the same byte, at least one of them writes, and nothing orders the two accesses."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 
 class Races:
-    """The cells of shared memory of the batch, and of each allocation that is written in the launch.
+    """The access histories of the batch's shared memory and of each allocation that the launch writes.
 
-    ``deferred`` are the reads of allocations that nobody has written so far; ``told`` the instruction and strength of
-    each event.
+    Attributes:
+        cells: the history of each allocation; ``shared`` is the one of shared memory.
+        deferred: the reads of allocations that nobody has written so far.
+        told: the instruction and the strength of each event, by its time.
+        updates: atomics whose order is not told yet.
     """
 
     def __init__(self, findings: Findings, symbols: Symbolizer, order: HappensBefore) -> None:
@@ -38,14 +41,14 @@ class Races:
         self.deferred: WeakKeyDictionary[Allocation, list[tuple[Touch, Piece, int, Array]]] = WeakKeyDictionary()
 
     def batch(self, machine: Machine) -> None:
-        """Shared memory that nobody touched."""
+        """Begins a batch, whose shared memory nobody has touched."""
         self.machine = machine
         self.shared: AccessHistory | None = None
         self.updates: deque[tuple[tuple[str, int], Array, Array, Event]] = deque()
         self.lifetime = SharedLifetime(self.findings, self.symbols, self.order, machine)
 
     def touch(self, touch: Touch, piece: Piece) -> None:
-        """Compares an access with those before it."""
+        """Compares an access with those before it, and records it."""
         time, home, ins = self.order.tick(), piece.home, touch.access.ins
         verb = verb_of(touch.access)
         strong = strength(ins, verb)
@@ -71,7 +74,7 @@ class Races:
             self.lifetime.touch(event, self.cells_of(home, touch.access.size).size)
 
     def ordered(self, order: Array | slice) -> None:
-        """The first updates that wait to be told take place in this order: who is last wrote what others will find."""
+        """Takes the order of the oldest atomics in ``updates``: the last one wrote the value that others will find."""
         if not self.updates:
             return
         key, threads, index, event = self.updates.popleft()
@@ -82,7 +85,7 @@ class Races:
         self.order.synchronise(*key, threads[order], index[order], event.strong, "updated")
 
     def issue(self, touch: Touch, piece: Piece) -> None:
-        """A copy that may write from now on: compares it with the accesses before."""
+        """Compares an asynchronous copy, which may write from now on, with the accesses before it."""
         home, ins, time = piece.home, touch.access.ins, self.order.tick()
         if home is not None and home not in self.cells:
             return
@@ -92,14 +95,14 @@ class Races:
         self._compare_all(event, self.cells_of(home, touch.access.size))
 
     def _begin(self, home: Allocation) -> None:
-        """The first write to an allocation: now the reads before it matter."""
+        """Begins the history of an allocation at its first write, with the deferred reads."""
         self.cells[home] = AccessHistory(home.size + home.address % 32)
         for touch, piece, time, numbers in self.deferred.pop(home, []):
             event = self._event(touch, piece, np.full(numbers.shape, -1), numbers, time)
             self._remember_reads(event, self.cells_of(home, touch.access.size))
 
     def cells_of(self, home: Allocation | None, size: int) -> AccessHistory:
-        """The cells of an allocation or of shared memory, none of them wider than ``size`` bytes."""
+        """The history of an allocation, or of shared memory if None, in cells of at most ``size`` bytes."""
         if home is not None:
             found = self.cells[home]
         elif self.shared is None:
@@ -142,7 +145,7 @@ class Races:
             self._among_themselves(event, cells, np.flatnonzero(lost))
 
     def _forget(self, event: Event, reads: Array) -> None:
-        """A write takes the place of reads before it; a strong one only of those it is ordered with."""
+        """Forgets the reads before a write; if it is strong, only those that are ordered before it."""
         gone = event.cells
         if event.strong.level:
             before = reads[gone]
@@ -150,7 +153,7 @@ class Races:
         reads[gone] = 0
 
     def _hide(self, event: Event, cells: AccessHistory) -> None:
-        """A strong write takes the place of others: of some that it is not ordered with, of some that are weaker."""
+        """Keeps the writes that a strong write replaces, if they are weaker or not ordered before it."""
         before = cells.write[event.cells]
         some = np.flatnonzero(before)
         if not some.size:
@@ -166,11 +169,11 @@ class Races:
                 cells.hide(at[~known], before[~known])
 
     def _all_known(self, event: Event, latest: int) -> bool:
-        """Whether all that was done up to ``latest`` is known to everybody, as in shared memory after a barrier."""
+        """Whether all threads know what was done up to ``latest``, as in shared memory after a barrier."""
         return event.home is None and self.order.size == 1 and latest <= self.order.floor
 
     def _compare_all(self, event: Event, cells: AccessHistory) -> None:
-        """Compares a write with the last write and the reads since."""
+        """Compares a write with the writes and reads in the history."""
         if not self._all_known(event, cells.wrote):
             self._compare(event, *cells.writes, observers=cells)
         if cells.read and not self._all_known(event, cells.read):
@@ -195,7 +198,7 @@ class Races:
             self._second(cells, at[others], own[others])
 
     def _second(self, cells: AccessHistory, at: Array, own: Array) -> None:
-        """Reads beside the first: of another warp rather than of the same."""
+        """Records a second read of cells, preferably from another warp than the first."""
         if cells.second is None:
             cells.second = np.zeros_like(cells.first)
         warp, before = thread_of(own) >> 5, cells.second[at]
@@ -207,7 +210,7 @@ class Races:
     ) -> None:
         """Reports the accesses in ``records`` that conflict with the event and are not known to its threads.
 
-        Who knows of an access that observed a write comes after that write.
+        A thread that knows an access which observed a write is ordered after that write.
         """
         for k, stamps in enumerate(records):
             before = stamps[event.cells]
@@ -225,7 +228,7 @@ class Races:
                 self._pairs(event, some[same], thread_of(before[same]), int(time), reads, k == 0)
 
     def _observed(self, event: Event, some: Array, before: Array, by: Array) -> Array:
-        """Which writes ``before`` come before the event because it knows of accesses ``by`` that observed them."""
+        """Which writes ``before`` precede the event because its threads know accesses ``by`` that observed them."""
         found: Array = (time_of(by) >= time_of(before)) & self.order.knows(
             event.threads[some], thread_of(by), time_of(by)
         )
@@ -237,25 +240,25 @@ class Races:
         return found
 
     def _pairs(self, event: Event, some: Array, others: Array, time: int, reads: bool, last: bool) -> None:
-        """Reports those entries that are unordered with one event, unless the memory model lets them be."""
+        """Reports entries that are unordered with the event at ``time``, unless the memory model allows that."""
         ins, strong = self.told[time]
         self._each(event, some, others, ins, ~self._allowed(event, some, others, strong, last and not reads), reads)
 
     def _allowed(self, event: Event, some: Array, others: Array, strong: Strength, over: bool) -> Array:
-        """Which pairs may meet unordered: both strong, at scopes that hold both threads; no store ``over`` a store."""
+        """Which pairs are no race: both strong, at scopes that include both threads, and no store ``over`` a store."""
         level = min(event.strong.level, strong.level)
         if not level:
             return np.zeros(some.size, bool)
-        both = self.order.distance(event.threads[some], others) <= level
+        allowed = self.order.distance(event.threads[some], others) <= level
         if event.verb == "written" and over and not (event.strong.code | strong.code) & ATOMIC:
-            both &= event.unchanged(some)
+            allowed &= event.unchanged(some)
         if event.strong.code & strong.code & VOLATILE:
-            both &= others >> 5 != event.numbers[some] >> 5
-        result: Array = both
+            allowed &= others >> 5 != event.numbers[some] >> 5
+        result: Array = allowed
         return result
 
     def _among_themselves(self, event: Event, cells: AccessHistory, some: Array) -> None:
-        """Lanes of one instruction that write one cell: harmless in a warp if they write the same, or atomically."""
+        """Reports lanes of an instruction that write the same cell, unless atomically or, in a warp, the same value."""
         winners = thread_of(cells.write[event.cells[some]])
         if event.verb == "updated":
             fine = self.order.distance(event.threads[some], winners) <= event.strong.level
@@ -264,7 +267,7 @@ class Races:
         self._each(event, some, winners, event.access.ins, ~fine, False)
 
     def _each(self, event: Event, some: Array, others: Array, there: Instruction, bad: Array, reads: bool) -> None:
-        """Reports the ``bad`` pairs: those within a warp, and the others."""
+        """Reports the ``bad`` pairs, those within a warp as a finding of its own."""
         inside = others >> 5 == event.numbers[some] >> 5
         for part in (bad & inside, bad & ~inside):
             if part.any():
@@ -288,7 +291,7 @@ class Races:
         return "shared-race" if number // self.symbols.per_cta == other // self.symbols.per_cta else "cluster-race"
 
     def _missing(self, kind: str, number: int, other: int, ins: Instruction, there: Instruction) -> str:
-        """The synchronisation that would order the two."""
+        """The synchronisation that would order the two accesses, in words."""
         if ins.line == there.line:
             between = f"between two runs of line {ins.line}, or an index of each thread's own,"
         else:

@@ -1,9 +1,9 @@
-"""What threads learn through memory: the releases of a location in order, and what one who acquires them knows.
+"""What threads learn through memory: the releases of each location, and what a thread that acquires them knows.
 
-A ``Log`` holds the releases that a read of a location may take part in (a write and the atomics that follow it, the
-release sequence of the PTX memory model). A thread's ``Known`` says how far it has acquired which logs; it is a small
-value that threads share, kept once in a table and named by its number. Only when a question is asked is it spelled out
-as a ``Clock``: for CTAs, warps and threads, the time up to which all they did is known.
+A ``Log`` holds the releases that a read of a location may synchronise with: a write and the atomics that follow it,
+which the PTX memory model calls a release sequence. A thread's ``Known`` says how many entries of which logs it has
+acquired. Threads share these small values: a table keeps each once, and a number names it. Only a query expands such a
+value to a ``Clock``: for CTAs, warps and threads, the time up to which everything they did is known.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .memory_model import CLUSTER, CTA, GPU
 
 
 class Release(NamedTuple):
-    """One release by a thread of CTA ``cta``, for those whom ``level`` reaches.
+    """One release by a thread of CTA ``cta``, visible at scope ``level``.
 
-    ``keys`` and ``times`` are what its thread knew, as in ``Clock``; ``known`` the number of what it had acquired.
+    ``keys`` and ``times`` are what the thread knew, as in ``Clock``; ``known`` is the number of what it had acquired.
     """
 
     cta: int
@@ -32,7 +32,7 @@ class Release(NamedTuple):
 
 
 class Log(list[Release]):
-    """Releases of one location; a log is equal to itself alone. ``narrow`` are the places of those below GPU scope."""
+    """The releases of one location. A log equals only itself; ``narrow`` are the indices of those below GPU scope."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # a list that is a key
     __eq__ = object.__eq__
@@ -48,7 +48,7 @@ class Log(list[Release]):
 
 
 class Part(NamedTuple):
-    """The first entries of a log, as a thread of CTA ``cta`` acquires them at scope ``level``."""
+    """A beginning of a log, as a thread of CTA ``cta`` acquires it at scope ``level``."""
 
     log: Log
     cta: int
@@ -56,18 +56,18 @@ class Part(NamedTuple):
 
 
 Known = dict[Part, int]
-"""How many entries of each."""
+"""The number of acquired entries of each log."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """``times[k]``: the time up to which everything done by ``keys[k]``, ascending, is known."""
+    """Everything that ``keys[k]`` did up to ``times[k]`` is known; keys ascend."""
 
     keys: Array
     times: Array
 
     def of(self, keys: Array) -> Array:
-        """The times of ``keys``; 0 for those of whom nothing is known."""
+        """The times of ``keys``; 0 for a key of which nothing is known."""
         if not self.keys.size:
             return np.zeros(keys.shape, np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
@@ -76,7 +76,7 @@ class Clock:
 
 
 class Table:
-    """All values of ``Known`` that threads have, by number; 0 knows nothing. ``size`` is the CTAs of a cluster."""
+    """All values of ``Known`` by number; number 0 knows nothing. ``size`` is the number of CTAs of a cluster."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -85,7 +85,7 @@ class Table:
         self.clocks: dict[int, Clock] = {}
 
     def join(self, *numbers: int) -> int:
-        """Everything that several know."""
+        """The number of the union of several values."""
         some = {n for n in numbers if n}
         if len(some) < 2:
             return some.pop() if some else 0
@@ -96,11 +96,11 @@ class Table:
         return self._number(out)
 
     def one(self, part: Part) -> int:
-        """A log as far as it goes now."""
+        """The number of the value that has acquired the whole log of ``part``."""
         return self._number({part: len(part.log)})
 
     def at_level(self, number: int, level: int) -> int:
-        """The same, acquired at no wider a scope than ``level``."""
+        """The number of the value ``number``, acquired at no wider a scope than ``level``."""
         out: Known = {}
         for part, count in self.values[number].items():
             narrow = part._replace(level=min(part.level, level))
@@ -116,7 +116,7 @@ class Table:
         return found
 
     def clock(self, number: int) -> Clock:
-        """What is known under ``number``, spelled out."""
+        """The clock of the value ``number``."""
         found = self.clocks.get(number)
         if found is None:
             found = self.clocks[number] = self._spelled(number)
@@ -145,9 +145,9 @@ class Table:
         return Clock(all_keys[last], all_times[last])
 
     def _taken(self, part: Part, count: int, wide: dict[Log, int], done: dict[Part, int]) -> Iterator[Release]:
-        """The releases that ``part`` takes part in, less those taken before.
+        """The releases that ``part`` acquires, without those taken before.
 
-        What was released and acquired at the widest scope is the same for all who acquire it, and taken once.
+        What was released and acquired at the widest scope is the same for all threads, so it is taken only once.
         """
         log = part.log
         if part.level == GPU:

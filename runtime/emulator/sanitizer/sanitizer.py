@@ -1,4 +1,4 @@
-"""``Sanitizer``: the tool that watches a launch, and hands each event to those who judge it."""
+"""The sanitizer as a tool: passes each event of a launch to the checkers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Sanitizer(Tool):
-    """Watches any number of launches, one after another; ``findings`` holds what was found in all of them.
+    """A tool for any number of launches, one after another; ``findings`` holds the faults of all of them.
 
-    ``launches``, ``threads`` and ``accesses`` count what was checked; an access is one thread's.
+    ``launches``, ``threads`` and ``accesses`` count what was checked. An access is a memory access of one thread.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Sanitizer(Tool):
         self.launches = self.threads = self.accesses = 0
 
     def launch(self, launch: Launch) -> None:
-        """Nothing of what came before a launch is unordered with it."""
+        """Begins a launch, with new checkers: everything before it is ordered."""
         self.launches += 1
         self.threads += launch.stats.threads
         self.symbols = Symbolizer(launch)
@@ -52,13 +52,13 @@ class Sanitizer(Tool):
         self.copies = CopyRaces(self.findings, self.symbols)
 
     def batch(self, machine: Machine) -> None:
-        """New CTAs: shared and local memory that nobody wrote, threads that know nothing."""
+        """Begins a batch: its shared and local memory is unwritten, and its threads know nothing of each other."""
         self.symbols.batch(machine)
         for part in (self.order, self.initialised, self.races, self.barriers, self.copies):
             part.batch(machine)
 
     def touch(self, touch: Touch) -> None:
-        """Memory: is it written, and by whom."""
+        """Checks an access for uninitialised memory, races and copies under way."""
         n = touch.lanes.n if touch.chosen is None else touch.chosen.size
         self.accesses += n
         if touch.access.space in ("param", "const") or not n:
@@ -76,55 +76,55 @@ class Sanitizer(Tool):
             self.barriers.wrote(touch)
 
     def ordered(self, order: Array | slice) -> None:
-        """Who of those that update a location at once is first."""
+        """Tells the order in which threads update a location at once."""
         self.races.ordered(order)
 
     def issue(self, touch: Touch) -> None:
-        """A copy is under way."""
+        """Notes an asynchronous copy, and checks it for races."""
         for piece in touch.pieces:
             self.copies.issue(touch, piece)
             self.races.issue(touch, piece)
 
     def step(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
-        """Threads get on."""
+        """Tells the checker of barriers which block threads run."""
         self.barriers.step(block, lanes)
 
     def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:  # noqa: ARG002
-        """A fence: releases what comes before, acquires for what comes after."""
+        """Makes what threads know releasable, and acquires what they have read."""
         threads = numbers(lanes, mask)
         if threads.size:
             self.order.fence(threads, level_of(ins.mods, 1 if ins.mods[:1] == ("proxy",) else 3))
 
     def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """A warp-wide instruction begins."""
+        """Checks the membermask of a warp-wide instruction."""
         self.warps.gathered(machine, block, lanes)
 
     def shuffle(self, machine: Machine, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:  # noqa: ARG002
-        """A shuffle reads the registers of other lanes."""
+        """Checks the lanes from which a shuffle reads."""
         self.warps.shuffle(ins, lanes, source, inside)
 
     def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
-        """Threads come to a barrier."""
+        """Notes threads that arrive at a barrier of their CTA."""
         self.barriers.arrive(machine, block, lanes, number)
         self.order.arrive(block, lanes, number)
 
     def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
-        """A barrier lets threads go."""
+        """Checks a complete barrier for divergence, and orders the threads that met there."""
         self.barriers.release(machine, number, ctas)
         self.order.release(number, ctas, sets)
 
     def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """Threads come to the barrier of their cluster."""
+        """Notes threads that arrive at the barrier of their cluster."""
         self.barriers.cluster_arrive(machine, block, lanes)
         self.order.cluster_arrive(block, lanes)
 
     def cluster_release(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
-        """It lets them go."""
+        """Checks the barrier of a cluster for divergence, and orders the threads that met there."""
         self.barriers.cluster_release(machine, lanes)
         self.order.cluster_release(lanes)
 
     def exit(self, machine: Machine, lanes: Threads) -> None:
-        """Threads end, and with the last of a CTA its shared memory."""
+        """Notes threads that exit; the shared memory of a CTA ends with its last thread."""
         self.barriers.exit(lanes)
         self.order.exit(lanes)
         if machine.launch.cluster_size > 1:
@@ -144,14 +144,14 @@ def sanitize(
     max_steps: int | None = None,
     seed: int | None = None,
 ) -> list[Finding]:
-    """Launches kernel ``entry`` as ``launch`` does, and returns what it does wrong; none if nothing was found.
+    """Launches kernel ``entry`` as ``launch`` does, and returns its faults; an empty list if none were found.
 
-    ``module`` may be PTX text. Which bytes of ``memory`` have a value is remembered from launch to launch. A fault that
-    leaves nothing to go on with (an address outside all arrays, a deadlock) ends the launch. Races are told for each
-    pair of lines; ``grouped`` joins those that one barrier would order.
+    ``module`` may be PTX text. The sanitizer remembers from launch to launch which bytes of ``memory`` are initialised.
+    A fault after which the kernel cannot go on (an address outside all arrays, a deadlock) ends the launch. Races are
+    reported for each pair of lines; ``grouped`` joins those that one barrier would order.
 
     Raises:
-        WarpfoldError: what is wrong with the text or the request (WF701 to WF709, WF718, WF733).
+        WarpfoldError: the text or the request is wrong (WF701 to WF709, WF718, WF733).
     """
     tool = Sanitizer()
     module = parse(module) if isinstance(module, str) else module

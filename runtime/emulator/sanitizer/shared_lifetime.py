@@ -1,4 +1,4 @@
-"""The shared memory of other CTAs: it is there from the first barrier of the cluster until its CTA ends."""
+"""The lifetime of another CTA's shared memory: from the first barrier of the cluster until the CTA ends."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class SharedLifetime:
-    """``remote`` holds for each CTA of the batch, and each thread of another, its last access to the CTA's memory."""
+    """The last accesses to the shared memory of each CTA of the batch by threads of other CTAs (``remote``)."""
 
     def __init__(self, findings: Findings, symbols: Symbolizer, order: HappensBefore, machine: Machine) -> None:
         self.findings, self.symbols, self.order, self.machine = findings, symbols, order, machine
         self.remote: dict[int, dict[int, tuple[Event, int]]] = {}
 
     def touch(self, event: Event, cell: int) -> None:
-        """Notes accesses to the shared memory of other CTAs, in cells of ``cell`` bytes."""
+        """Checks and notes accesses to the shared memory of other CTAs, in cells of ``cell`` bytes."""
         target = event.cells * cell // self.machine.launch.shared_stride
         away = np.flatnonzero(target != event.threads // self.symbols.per_cta)
         if not away.size:
@@ -46,7 +46,7 @@ class SharedLifetime:
         self.findings.add("cluster-race", ins, (site,), event.where(self.symbols, k), words)
 
     def exit(self, lanes: Threads) -> None:
-        """Threads end: what others did in the shared memory of a CTA must come before its last one does."""
+        """Reports accesses to a CTA's shared memory that are not ordered before its last threads exit."""
         alive = self.machine.alive.copy()
         alive[lanes.numbers] = False
         ended = np.asarray(~alive.reshape(self.machine.count, -1).any(axis=1))

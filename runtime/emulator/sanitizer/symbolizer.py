@@ -1,4 +1,4 @@
-"""Names for what the sanitizer speaks of: threads of the launch, and the array and element at an address."""
+"""Names for what findings are about: threads of the launch, and the array and element at an address."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Symbolizer:
-    """Threads have numbers in the launch: the place of their CTA in cluster order times ``per_cta``, plus their own.
+    """Numbers the threads of a launch, and names threads and memory.
 
-    ``local`` maps a CTA of the launch to its number in the batch, -1 for those of other batches.
+    A thread's number in the launch is the position of its CTA in cluster order times ``per_cta``, plus its number in
+    the CTA. ``local`` maps a CTA of the launch to its number in the batch; -1 for CTAs of other batches.
     """
 
     def __init__(self, launch: Launch) -> None:
@@ -32,14 +33,14 @@ class Symbolizer:
         self.first: Array = np.zeros(0, np.int64)
 
     def batch(self, machine: Machine) -> None:
-        """The CTAs that run now."""
+        """Sets the CTAs of the batch that begins."""
         self.local[:] = -1
         self.local[machine.order] = np.arange(machine.count)
         self.first = np.asarray(machine.order, np.int64) * self.per_cta
         self.in_order = bool((np.diff(self.first) == self.per_cta).all())
 
     def numbers(self, threads: Array) -> Array:
-        """The numbers in the launch of threads of the batch."""
+        """The numbers in the launch of threads given by their numbers in the batch."""
         if self.in_order:
             return threads + int(self.first[0])
         cta = threads // self.per_cta
@@ -47,12 +48,12 @@ class Symbolizer:
         return result
 
     def site(self, number: int, line: int) -> Site:
-        """A thread, by its number in the launch."""
+        """The thread with this number in the launch, at a PTX line."""
         source = self.launch.program.module.source.origins.at(line)
         return Site(*self.launch.coordinates(*divmod(number, self.per_cta)), line, source)
 
     def where(self, access: Access, offset: int, home: Allocation | None) -> str:
-        """The array and element at byte ``offset`` of an allocation, or of the shared or local memory of its owner."""
+        """The array and element at byte ``offset`` of an allocation, or of shared or local memory if there is none."""
         type_ = access.ins.mods[-1] if access.ins.mods else ""
         size = next((s for s in (8, 4, 2, 1) if access.size % s == 0 and type_.endswith(str(8 * s))), access.size)
         if home is not None:
@@ -65,11 +66,11 @@ class Symbolizer:
 
 
 def name_of(home: Allocation) -> str:
-    """An array by its name, or by its address."""
+    """The name of an array; an array without a name is named by its address."""
     return home.name or f"allocation at {home.address:#x}"
 
 
 def element(offset: int, size: int) -> str:
-    """An index of elements of ``size`` bytes, and the byte in it where that is not its first."""
+    """``offset`` as the index of an element of ``size`` bytes, and the byte within it unless it is the first."""
     index, byte = divmod(offset, size)
     return f"[{index}] + {byte} byte" + "s" * (byte != 1) if byte else f"[{index}]"
