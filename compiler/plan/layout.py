@@ -1,0 +1,284 @@
+"""The layout of a plan: which element each thread owns, as a value.
+
+A *layout* is a list of *modes*. A mode is one digit of a level's number: it says how many values the digit has, along
+which axis it counts, and how far apart two neighbouring values are there. Take a sum over the rows of ``x[4][96]`` by
+``Plan(fast="reduced", vector=4, lanes=8)``: eight lanes share a row, and each access reads four elements. ::
+
+                 elements 0..3   4..7    8..11   ...  28..31 | 32..35 ...  60..63 | 64..67 ...
+        row 0         lane 0    lane 1   lane 2  ...  lane 7 | lane 0 ...  lane 7 | lane 0 ...
+        row 1         lane 8    lane 9   lane 10 ...  lane 15| lane 8 ...
+        row 2         lane 16   lane 17  lane 18 ...  lane 23| lane 16 ...
+        row 3         lane 24   lane 25  lane 26 ...  lane 31| lane 24 ...
+                      `------------- step 0 -----------------' `--- step 1 ----'  `-- step 2
+
+    vector: 4 along reduced, 1 apart      lane: 8 along reduced, 4 apart, then 4 along kept, 1 apart
+    step:   along reduced, 32 apart       (warps and CTAs follow in the same way)
+
+Lane 13 has the digits 13 % 8 = 5 and 13 // 8 = 1: in step 2 it reads row 1 from element 5 * 4 + 2 * 32 = 84 on. The
+eight lanes share a result, so the stages of the kernel include a warp reduction over 8 lanes at distance 1.
+
+With ``walk="blocked"`` the modes are the same in another order: the step comes before the lane, so a thread's elements
+follow each other, and neighbouring lanes are one *piece* apart, which the launch knows.
+
+The formula is written once, for any kind of number: ``INTEGERS`` evaluates it on Python's integers and NumPy's arrays;
+``passes/distribution`` evaluates it on values of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+from ..target import WARP
+from .plan import Plan
+
+Level = Literal["vector", "lane", "warp", "step", "turn", "cluster", "grid_y", "grid_x"]
+"""What is numbered: the elements of an access, the lanes of a warp, the warps of a CTA, a thread's accesses, the turns
+of a loop around them, the CTAs of a cluster, and the grid's clusters along y and CTAs along x."""
+Axis = Literal["reduced", "piece", "kept", "flat"]
+"""What digits count along: the elements of a result, the pieces of a result's runs, results, and where narrow rows are
+read as one, the elements of all rows and columns of a CTA."""
+Unit = Literal["", "chunk", "piece", "pitch", "results", "period", "columns"]
+"""A stride's factor that only the launch knows; none where the stride is a number of the plan."""
+SHARED_AXES: tuple[Axis, ...] = ("reduced", "piece")
+"""Threads that differ in digits along these alone share their results."""
+N = TypeVar("N")
+
+
+class Arithmetic(Protocol[N]):
+    """The operations that the formula needs. Every ``extent`` is a power of two."""
+
+    def modulo(self, x: N, extent: int) -> N:
+        """``x`` modulo ``extent``."""
+
+    def divide(self, x: N, extent: int) -> N:
+        """``x`` divided by ``extent``, rounded down."""
+
+    def scaled(self, x: N, factor: int, plus: N | None = None) -> N:
+        """``x * factor + plus``."""
+
+    def multiply(self, x: N, y: N) -> N:
+        """``x * y``, where the launch knows ``y``."""
+
+    def add(self, x: N, y: N) -> N:
+        """``x + y``."""
+
+
+class Integers:
+    """The arithmetic of Python's integers and of NumPy's arrays of integers."""
+
+    def modulo(self, x: Any, extent: int) -> Any:
+        return x % extent
+
+    def divide(self, x: Any, extent: int) -> Any:
+        return x // extent
+
+    def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
+        return x * factor if plus is None else x * factor + plus
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        return x * y
+
+    def add(self, x: Any, y: Any) -> Any:
+        return x + y
+
+
+INTEGERS = Integers()
+
+
+class Mode(NamedTuple):
+    """One digit of a level's number.
+
+    Attributes:
+        level: the level whose number it is a digit of.
+        extent: the values of the digit, a power of two; None where only the launch knows how many there are.
+        axis: what the digit counts along.
+        stride: the distance along the axis between neighbouring values of the digit.
+        unit: what the stride is a multiple of.
+    """
+
+    level: Level
+    extent: int | None
+    axis: Axis
+    stride: int
+    unit: Unit = ""
+
+
+Digits = dict[tuple[Level, Axis], N]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which element each thread owns.
+
+    Attributes:
+        modes: the digits; those of a level from the least significant one on, and so those along an axis.
+    """
+
+    modes: tuple[Mode, ...]
+
+    def mode(self, level: Level, axis: Axis) -> Mode:
+        """The digit of a level along an axis.
+
+        Raises:
+            KeyError: the level has no digit along the axis.
+        """
+        for m in self.modes:
+            if (m.level, m.axis) == (level, axis):
+                return m
+        raise KeyError((level, axis))
+
+    # --- the formula --------------------------------------------------------------------------------------------------
+    def digits(self, numbers: Mapping[Level, N], arithmetic: Arithmetic[N]) -> Digits[N]:
+        """The digits of each level's number; the last one of a level is what the others leave of the number."""
+        found: Digits[N] = {}
+        for level, number in numbers.items():
+            *minor, major = [m for m in self.modes if m.level == level]
+            for m in minor:
+                assert m.extent is not None
+                found[level, m.axis] = arithmetic.modulo(number, m.extent)
+                number = arithmetic.divide(number, m.extent)
+            found[level, major.axis] = number
+        return found
+
+    def position(self, digits: Digits[N], arithmetic: Arithmetic[N]) -> N:
+        """A thread's number among the threads of its CTA that share its results, from its lane's and warp's digits."""
+        within: list[Mode] = []
+        stride = 1
+        for m in self.modes:
+            if m.level in ("lane", "warp") and m.axis in SHARED_AXES and m.extent is not None:
+                within.append(m._replace(stride=stride, unit=""))
+                stride *= m.extent
+        return _nested(within, digits, arithmetic)
+
+    def offset(
+        self, axis: Axis, digits: Digits[N], arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None
+    ) -> N:
+        """How far from the axis' begin the element is that has these digits.
+
+        Levels without digits count as number 0. ``sizes`` are the units of the strides that only the launch knows.
+        """
+        here = [m for m in self.modes if m.axis == axis and (m.level, axis) in digits]
+        total: N | None = None
+        for unit, group in groupby(reversed(here), key=lambda m: m.unit):
+            value = _nested(list(group)[::-1], digits, arithmetic)
+            if unit:
+                value = arithmetic.multiply(value, (sizes or {})[unit])
+            total = value if total is None else arithmetic.add(total, value)
+        if total is None:
+            raise KeyError(axis)
+        return total
+
+    def place(
+        self, numbers: Mapping[Level, N], arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None
+    ) -> dict[Axis, N]:
+        """How far from the begin of each axis the element is that the levels with these numbers own.
+
+        Args:
+            numbers: of each level, such as the lane's in its warp. A level that is left out has the number 0.
+            arithmetic: the operations on the numbers.
+            sizes: the units of the strides that only the launch knows.
+        """
+        digits = self.digits(numbers, arithmetic)
+        axes = dict.fromkeys(axis for _, axis in digits)
+        return {axis: self.offset(axis, digits, arithmetic, sizes) for axis in axes}
+
+    # --- what the modes say -------------------------------------------------------------------------------------------
+    def extent(self, level: Level, *axes: Axis) -> int:
+        """How many numbers of a level differ in their digits along the axes; unknown extents count as 1."""
+        found = 1
+        for m in self.modes:
+            found *= m.extent or 1 if m.level == level and m.axis in axes else 1
+        return found
+
+    def distance(self, level: Level, axis: Axis) -> int:
+        """How far apart the numbers of a level are that are neighbours along an axis: the distance of a shuffle."""
+        found = 1
+        for m in self.modes:
+            if m.level == level:
+                if m.axis == axis:
+                    return found
+                found *= m.extent or 1
+        raise KeyError((level, axis))
+
+    def shared(self, level: Level) -> int:
+        """How many numbers of a level share a result."""
+        return self.extent(level, *SHARED_AXES)
+
+    def stages(self) -> tuple[Level, ...]:
+        """The levels whose numbers share results, from the thread outwards: each has a stage that combines states."""
+        levels: tuple[Level, ...] = ("vector", "lane", "warp", "cluster")
+        return tuple(level for level in levels if self.shared(level) > 1)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a thread's elements follow each other, and the next thread's follow them."""
+        levels = [m.level for m in self.modes if m.axis == "reduced"]
+        return "lane" in levels and levels.index("step") < levels.index("lane")
+
+
+def _nested(modes: list[Mode], digits: Digits[N], arithmetic: Arithmetic[N]) -> N:
+    """The sum of the modes' digits times their strides, each of which is a multiple of the one before."""
+    outer, *rest = reversed(modes)
+    value, stride = digits[outer.level, outer.axis], outer.stride
+    for m in rest:
+        value, stride = arithmetic.scaled(value, stride // m.stride, digits[m.level, m.axis]), m.stride
+    return arithmetic.scaled(value, stride)
+
+
+@lru_cache(maxsize=4096)
+def layout_of(plan: Plan) -> Layout:
+    """The layout of a plan.
+
+    It does not say where an axis ends, nor by how much accesses begin early that must begin at a boundary: offsets
+    count from where a CTA's accesses begin.
+    """
+    return Layout(_along_rows(plan) if plan.walk == "period" else _along_two_axes(plan))
+
+
+def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
+    """The modes of threads along the elements and along the results; where rows are runs, warps are along their pieces.
+
+    Columns of staggered warps begin where the launch says, and so do the results of a CTA that copies their elements.
+    """
+    blocked = plan.walk == "blocked"
+    taken: Axis = "piece" if plan.walk == "runs" else "reduced"
+    unit: Unit = "piece" if blocked else ""
+    slots = plan.warps_kept * plan.lanes_kept * plan.vector_kept
+    along = plan.vector_reduced * plan.lanes * (plan.warps if taken == "reduced" else 1)
+    apart = 1 if blocked else plan.vector_reduced
+    vector = Mode("vector", plan.vector, "reduced" if plan.fast == "reduced" else "kept", 1)
+    step = Mode("step", None, "reduced", 1 if blocked else along)
+    lanes = [
+        Mode("lane", plan.lanes, "reduced", apart, unit),
+        Mode("lane", plan.lanes_kept, "kept", plan.vector_kept),
+    ]
+    warps = [
+        Mode("warp", plan.warps, taken, plan.lanes * apart if taken == "reduced" else 1, unit),
+        Mode("warp", plan.warps_kept, "kept", plan.lanes_kept * plan.vector_kept),
+    ]
+    threads = [*(lanes if plan.fast == "reduced" else reversed(lanes)), *warps]
+    turns = [Mode("turn", None, "piece", plan.warps)] if taken == "piece" else []
+    grid = [Mode("cluster", plan.cluster, taken, 1, "chunk"), Mode("grid_y", None, taken, plan.cluster, "chunk")]
+    if plan.tile_bytes:
+        grid += [Mode("turn", None, "kept", slots), Mode("grid_x", None, "kept", 1, "results")]
+    elif plan.walk == "staggered":
+        grid += [Mode("grid_x", None, "kept", 1, "pitch")]
+    else:
+        grid += [Mode("grid_x", None, "kept", slots)]
+    return (vector, *([step, *threads] if blocked else [*threads, step]), *turns, *grid)
+
+
+def _along_rows(plan: Plan) -> tuple[Mode, ...]:
+    """The modes of threads along the rows of a period, which are read as one: a chunk counts the elements of these."""
+    return (
+        Mode("vector", plan.vector, "flat", 1),
+        Mode("lane", WARP, "flat", plan.vector),
+        Mode("warp", plan.threads // WARP, "flat", WARP * plan.vector),
+        Mode("step", None, "flat", 1, "period"),
+        Mode("grid_y", None, "flat", 1, "chunk"),
+        Mode("grid_x", None, "kept", 1, "columns"),
+    )
