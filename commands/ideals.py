@@ -15,6 +15,7 @@ from ..compiler.driver.artifact import Artifact, CompiledKernel
 from ..compiler.dtypes import DType
 from ..compiler.plan import tiles
 from ..compiler.plan.launch import Launch, launch
+from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import IN_TILE, ROWS_A_ROUND, Plan
 from ..compiler.program.analysis.atomic import operation
 from ..compiler.program.graph import Expr, MonoidGraph
@@ -189,7 +190,7 @@ def _combined(task: Task, times: float) -> Counts:
 
 def _met(task: Task, ctas: int) -> Counts:
     """The positions of each of ``ctas`` CTAs combine their states."""
-    if task.plan.walk == "period":
+    if layout_of(task.plan).chunked == "flat":
         once = _of_rows(task)
     else:
         once = _shuffled(task) if task.plan.cta == "shuffle" else _exchanged(task)

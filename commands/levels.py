@@ -9,13 +9,25 @@ from pathlib import Path
 from ..compiler.errors import Location
 from ..compiler.plan import tiles
 from ..compiler.plan.launch import Launch
+from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import Plan
 from ..compiler.program.graph import Expr, walk
+from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 
 COLUMNS = ("level", "reduced", "kept", "threads", "stage", "pass", "Python")
 SPARE = ("pass",)
-"""Left out where a terminal is too narrow."""
+"""Columns that are left out where a terminal is too narrow."""
+Stage = tuple[str, str]
+"""A stage op, and the pass that lowers it."""
+LANES: Stage = ("fold.warp_reduce", "lower-warp-shuffle")
+WARPS: tuple[Stage, ...] = (
+    ("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"),
+)  # fmt: skip
+CTA: Stage = ("fold.cta_reduce", "lower-cta-reduce")
+PERIOD: Stage = ("fold.period_reduce", "lower-period-reduce")
+CLUSTER: Stage = ("fold.cluster_reduce", "lower-cluster-reduce")
+GRID: Stage = ("fold.grid_finish", "lower-grid-finish")
 _SELDOM = ("tile_bytes", "cluster", "cta", "exchange", "coarsening", "tree")
 _LIBRARY = Path(__file__).resolve().parent.parent / "compiler"
 
@@ -25,12 +37,12 @@ class Level:
     """One level of the machine under a plan.
 
     Attributes:
-        name: register, lane, warp or grid; cta in place of lane and warp, where threads meet in memory; cluster before
-            the grid, where CTAs form clusters; tile before all, where a CTA copies what it reduces; rest after all,
-            where a second kernel reduces what is left of a result.
+        name: ``register``, ``lane``, ``warp`` or ``grid``; ``cta`` in place of lane and warp, where threads combine
+            their states in memory; ``cluster`` before the grid, where CTAs form clusters; ``tile`` first, where a CTA
+            copies what it reduces; ``rest`` last, where a second kernel reduces what is left of a result.
         reduced, kept: its extents along both axes.
-        threads: threads that take part.
-        stages: (stage op, pass) of each op the level asks for; empty when it owns nothing of the reduced axis.
+        threads: the threads that take part.
+        stages: the stages that combine the states of the level; none where it has one number along the reduced axis.
         idle: why there are none.
     """
 
@@ -38,12 +50,12 @@ class Level:
     reduced: int
     kept: int
     threads: int
-    stages: tuple[tuple[str, str], ...]
+    stages: tuple[Stage, ...]
     idle: str = "nothing to combine"
 
 
 def of(ready: Prepared) -> list[Level]:
-    """The levels of a reduction; results of a tile are reduced as many at a time as the levels below have places."""
+    """The levels of a reduction. A CTA that copies its elements then reduces ``plan.slots`` results at a time."""
     plan, run = ready.choice.plan, ready.choice.run
     each = min(ready.geometry.n_kept, run.units * tiles.results(ready.geometry))
     copy = Level("tile", ready.geometry.n_reduced, each, plan.threads, (("fold.tile_copy", "lower-tile-copy"),))
@@ -51,49 +63,42 @@ def of(ready: Prepared) -> list[Level]:
 
 
 def _rest(ready: Prepared) -> list[Level]:
-    """The second kernel's level, where the first one's lanes lie along both axes."""
-    after, stage = ready.geometry.after, ("second kernel", "")
-    threads = ready.choice.plan.threads
-    return [Level("rest", after.n_reduced, after.n_kept, threads * after.n_kept, (stage,))] if after else []
+    """The level of the second kernel, where the first one leaves an inner dim of each result to it."""
+    after, threads = ready.geometry.after, ready.choice.plan.threads
+    stages = (("second kernel", ""),)
+    return [Level("rest", after.n_reduced, after.n_kept, threads * after.n_kept, stages)] if after else []
 
 
 def levels(plan: Plan, run: Launch) -> list[Level]:
     """The levels from the thread outwards."""
+    layout, parts = layout_of(plan), plan.parts(run.split)
     each = -(-run.chunk * run.length // plan.positions)
-    warps = (("fold.shared_store", "lower-shared-store"), ("fold.interwarp_accumulate", "lower-interwarp-accumulate"))
-    grid = (("fold.grid_finish", "lower-grid-finish"),)
-    lanes = (("fold.warp_reduce", "lower-warp-shuffle"),)
-    cluster = [
-        Level(
-            "cluster", plan.cluster, 1, plan.threads * plan.cluster, (("fold.cluster_reduce", "lower-cluster-reduce"),)
-        )
-    ]
-    apart = plan.cluster == 1 or plan.finish == "last_block"  # in a cluster warps meet there, but for a second round
-    idle = "nothing to combine" if plan.warps == 1 else "warps meet in the cluster"
-    within = [
-        Level("lane", plan.lanes, plan.slots // (plan.warps_kept * plan.vector_kept), 32, lanes * (plan.lanes > 1)),
-        Level("warp", plan.warps, plan.warps_kept, plan.threads, warps * (plan.warps > 1 and apart), idle),
-    ]
-    if plan.walk == "period":
+    if layout.chunked == "flat":
         each = -(-run.chunk // run.rows)
-        within = [
-            Level("cta", run.rows, plan.slots, plan.threads, (("fold.period_reduce", "lower-period-reduce"),)),
-        ]
+    own = "fold.thread_reduce" if layout.loops else "fold.block_reduce"
+    everyone = plan.threads * run.split * run.tiles
+    found = [Level("register", each, layout.extent("vector", "kept", "flat"), 1, ((own, "lower-thread-reduce"),))]
+    found += _within_cta(plan, run)
+    if plan.cluster > 1:
+        found.append(Level("cluster", plan.cluster, 1, plan.threads * plan.cluster, (CLUSTER,)))
+    return [*found, Level("grid", parts, run.tiles, everyone, (GRID,) * (plan.finish != "cta"))]
+
+
+def _within_cta(plan: Plan, run: Launch) -> list[Level]:
+    """The levels at which the threads of a CTA combine their states: one, where they do so in memory."""
+    layout = layout_of(plan)
+    if layout.chunked == "flat":
+        return [Level("cta", run.rows, plan.slots, plan.threads, (PERIOD,))]
     if plan.cta != "shuffle":
-        cta = (("fold.cta_reduce", "lower-cta-reduce"),) * (plan.positions > 1)
-        within = [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, cta)]
-    own = "fold.block_reduce" if plan.walk == "whole" else "fold.thread_reduce"
+        stages = (CTA,) * (plan.positions > 1)
+        return [Level("cta", plan.positions, plan.threads // plan.positions, plan.threads, stages)]
+    lanes, warps = layout.shared("lane"), layout.shared("warp")
+    lanes_kept = plan.slots // (plan.warps_kept * plan.vector_kept)
+    apart = plan.cluster == 1 or plan.finish == "last_block"  # or warps leave their states in the cluster's first CTA
+    idle = "nothing to combine" if warps == 1 else "warps meet in the cluster"
     return [
-        Level("register", each, plan.vector // plan.vector_reduced, 1, ((own, "lower-thread-reduce"),)),
-        *within,
-        *cluster * (plan.cluster > 1),
-        Level(
-            "grid",
-            plan.parts(run.split),
-            run.tiles,
-            plan.threads * run.split * run.tiles,
-            grid * (plan.finish != "cta"),
-        ),
+        Level("lane", lanes, lanes_kept, WARP, (LANES,) * (lanes > 1)),
+        Level("warp", warps, layout.extent("warp", "kept"), plan.threads, WARPS * (warps > 1 and apart), idle),
     ]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.plan.launch import Launch
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import ROWS_A_ROUND, Plan
 from ...compiler.program.graph import Expr, MonoidGraph, walk
 from ...compiler.program.numeric import Array
@@ -89,10 +90,11 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     """
     if times > 1:
         return depth(plan, run, left=left) + (times - 1).bit_length()
-    if plan.walk == "period":
+    layout = layout_of(plan)
+    if layout.chunked == "flat":
         return _depth_of_periods(plan, run)
     across = plan.positions * plan.vector_reduced
-    chain = -(-run.chunk // (across * plan.unroll)) if plan.walk != "runs" else _chain_of_runs(plan, run)
+    chain = _chain_of_runs(plan, run) if layout.chunked == "piece" else -(-run.chunk // (across * plan.unroll))
     in_order = plan.positions if plan.cta == "serial" else 0
     above = (plan.unroll * across * plan.cluster).bit_length() + in_order
     parts = plan.parts(run.split) * left

@@ -13,6 +13,7 @@ from ..program.graph import Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
 from .launch import Launch
+from .layout import layout_of
 from .plan import IN_TILE, Access, Plan
 
 Role = Literal[
@@ -168,7 +169,7 @@ def params(
     found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
-    if plan.walk == "period":
+    if layout_of(plan).chunked == "flat":
         found += [Param("period_rows")]
     if facts.gapped:
         found += [Param("gap")]

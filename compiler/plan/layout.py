@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
@@ -187,6 +187,10 @@ class Layout:
         return {axis: self.offset(axis, digits, arithmetic, sizes) for axis in axes}
 
     # --- what the modes say -------------------------------------------------------------------------------------------
+    def along(self, *axes: Axis) -> tuple[Mode, ...]:
+        """The digits that count along these axes."""
+        return tuple(m for m in self.modes if m.axis in axes)
+
     def extent(self, level: Level, *axes: Axis) -> int:
         """How many numbers of a level differ in their digits along the axes; unknown extents count as 1."""
         found = 1
@@ -204,6 +208,10 @@ class Layout:
                 found *= m.extent or 1
         raise KeyError((level, axis))
 
+    def span(self, axis: Axis) -> int:
+        """How far along an axis the threads of a CTA reach with one access each."""
+        return self.extent("vector", axis) * self.extent("lane", axis) * self.extent("warp", axis)
+
     def shared(self, level: Level) -> int:
         """How many numbers of a level share a result."""
         return self.extent(level, *SHARED_AXES)
@@ -213,11 +221,21 @@ class Layout:
         levels: tuple[Level, ...] = ("vector", "lane", "warp", "cluster")
         return tuple(level for level in levels if self.shared(level) > 1)
 
-    @property
+    @cached_property
+    def chunked(self) -> Axis:
+        """The axis along which the CTAs that share results are."""
+        return next(m.axis for m in self.modes if m.level == "grid_y")
+
+    @cached_property
+    def loops(self) -> tuple[Axis, ...]:
+        """What a thread's loops for one result count along, the innermost first."""
+        return tuple(m.axis for m in self.modes if m.level in ("step", "turn") and m.axis != "kept")
+
+    @cached_property
     def ordered(self) -> bool:
         """Whether a thread's elements follow each other, and the next thread's follow them."""
-        levels = [m.level for m in self.modes if m.axis == "reduced"]
-        return "lane" in levels and levels.index("step") < levels.index("lane")
+        levels = [m.level for m in self.along("reduced")]
+        return "step" in levels and levels.index("step") < levels.index("lane")
 
 
 def _nested(modes: list[Mode], digits: Digits[N], arithmetic: Arithmetic[N]) -> N:
@@ -251,7 +269,7 @@ def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:
     along = plan.vector_reduced * plan.lanes * (plan.warps if taken == "reduced" else 1)
     apart = 1 if blocked else plan.vector_reduced
     vector = Mode("vector", plan.vector, "reduced" if plan.fast == "reduced" else "kept", 1)
-    step = Mode("step", None, "reduced", 1 if blocked else along)
+    step = Mode("vector" if plan.walk == "whole" else "step", None, "reduced", 1 if blocked else along)
     lanes = [
         Mode("lane", plan.lanes, "reduced", apart, unit),
         Mode("lane", plan.lanes_kept, "kept", plan.vector_kept),
