@@ -1,30 +1,98 @@
-"""Who owns which element, enumerated from the formulas of ``compiler/plan/launch.py``."""
+"""Which thread owns which element, enumerated from the plan's layout, and checks that every element has one owner."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from warpfold.compiler.plan.launch import (
-    Launch,
-    Place,
-    in_row,
-    kept_in_tile,
-    kept_index,
-    padded_columns,
-    period_range,
-    position,
-    reduced_range,
-    runs_of,
-    staggered_columns,
-    tiles_of,
-)
+from warpfold.compiler.plan.launch import Launch, padded, tiles_of
+from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
+
+
+class Thread(NamedTuple):
+    """A thread of the grid: its CTA along x, its CTA along y, and its number in the CTA."""
+
+    tile: int
+    part: int
+    number: int
+
+    def at(self, plan: Plan, **sizes: int) -> dict[Any, int]:
+        """How far from the begin of each axis the thread's first element is; ``sizes`` are what the launch knows."""
+        part, rank = divmod(self.part, plan.cluster)
+        numbers: dict[Any, int] = {"lane": self.number % WARP, "warp": self.number // WARP}
+        numbers |= {"cluster": rank, "grid_y": part, "grid_x": self.tile}
+        known = {m.level for m in layout_of(plan).modes}
+        every: Any = {"chunk": 0, "piece": 0, "pitch": 0, "results": plan.slots, "columns": 0} | sizes
+        return layout_of(plan).place({k: v for k, v in numbers.items() if k in known}, INTEGERS, every)
+
+
+def kept_index(plan: Plan, thread: Thread) -> int:
+    """The first result of a thread, in its row."""
+    return thread.at(plan)["kept"]
+
+
+def position(plan: Plan, thread: Thread) -> int:
+    """A thread's number among those of its CTA that share its results."""
+    layout = layout_of(plan)
+    digits = layout.digits({"lane": thread.number % WARP, "warp": thread.number // WARP}, INTEGERS)
+    return layout.position(digits, INTEGERS)
+
+
+def reduced_range(plan: Plan, run: Launch, thread: Thread, n_reduced: int, lead: int = 0) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses, whose elements count from its CTA's first one to the end.
+
+    Accesses to a row that begins ``lead`` elements after a boundary begin as much earlier.
+    """
+    layout, each = layout_of(plan), -(-run.chunk // plan.positions)
+    begin = thread.at(plan, chunk=run.chunk, piece=each)["reduced"]
+    end = min((thread.part + 1) * run.chunk, n_reduced)
+    if layout.ordered:
+        return begin, min(begin + each, end), 1
+    return begin - lead, end, layout.mode("step", "reduced").stride
+
+
+def runs_of(plan: Plan, run: Launch, thread: Thread, count: int) -> range:
+    """The pieces of the runs of its result, of ``count`` in all, that a thread's warp reads."""
+    begin = thread.at(plan, chunk=run.chunk)["piece"]
+    end = min((thread.part + 1) * run.chunk, count)
+    return range(begin, end, layout_of(plan).mode("turn", "piece").stride)
+
+
+def staggered_columns(plan: Plan, thread: Thread, row: int) -> tuple[int, int]:
+    """(begin, end) of the columns that a thread of a staggered warp owns in the end.
+
+    CTAs have as many columns each, in whole accesses; threads behind these own none.
+    """
+    accesses = -(-row // plan.vector)
+    pitch = -(-accesses // tiles_of(plan, row)) * plan.vector
+    begin = thread.at(plan, pitch=pitch)["kept"]
+    return begin, min(begin + plan.vector, row) if begin < (thread.tile + 1) * pitch else begin
+
+
+def padded_columns(plan: Plan, thread: Thread, row: int, lead: int) -> tuple[int, int, int]:
+    """(number, begin, end) of a thread's padded row, and of its own results there, which begin ``lead`` early."""
+    number, at = divmod(kept_index(plan, thread), padded(plan.vector, row))
+    return number, max(0, at - lead), min(at - lead + plan.vector, row)
+
+
+def period_range(
+    plan: Plan, run: Launch, thread: Thread, columns: int, n_reduced: int, lead: int
+) -> tuple[int, int, int]:
+    """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
+
+    Threads behind a period have no accesses.
+    """
+    chunk, period = run.chunk * columns, run.rows * columns
+    begin = thread.at(plan, chunk=chunk)["flat"]
+    first, end = thread.part * chunk, min((thread.part + 1) * chunk, n_reduced * columns)
+    return begin - lead, end if begin - first < period else first - plan.vector, period
 
 
 @st.composite
@@ -58,8 +126,8 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
 @lru_cache(maxsize=4096)
 def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """The first kept index (in tile 0) and the position of every thread of a CTA."""
-    places = [Place(0, 0, t) for t in range(plan.threads)]
-    return np.array([kept_index(plan, p) for p in places]), np.array([position(plan, p) for p in places])
+    threads = [Thread(0, 0, t) for t in range(plan.threads)]
+    return np.array([kept_index(plan, t) for t in threads]), np.array([position(plan, t) for t in threads])
 
 
 def check_threads(plan: Plan) -> None:
@@ -74,7 +142,7 @@ def check_threads(plan: Plan) -> None:
     pairs = slots * plan.positions + np.repeat(where, plan.vector_kept)
     assert np.array_equal(np.sort(pairs), np.arange(plan.slots * plan.positions))
     for thread in (0, plan.threads - 1):
-        moved = kept_index(plan, Place(3, 0, thread)) - kept_index(plan, Place(0, 0, thread))
+        moved = kept_index(plan, Thread(3, 0, thread)) - kept_index(plan, Thread(0, 0, thread))
         assert moved == 3 * plan.slots
 
 
@@ -105,7 +173,7 @@ def check_launch(
 def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
     """One warp of one CTA reads the piece, and all its elements are of one lane each, wherever it begins."""
     parts = {0, number // run.chunk, run.split - 1}
-    places = [Place(0, part, warp * WARP) for part in parts for warp in range(plan.warps)]
+    places = [Thread(0, part, warp * WARP) for part in parts for warp in range(plan.warps)]
     assert sum(number in runs_of(plan, run, place, runs) for place in places) == 1
     row = replace(plan, walk="interleaved", warps=1)
     whole = Launch(1, 1, -(-run.length // row.tile) * row.tile)
@@ -119,10 +187,10 @@ def check_columns_of_staggered(plan: Plan, row: int) -> None:
     count = np.zeros((plan.warps, row), dtype=np.int64)
     for tile in range(tiles_of(plan, row)):
         for thread in range(plan.threads):
-            begin, end = staggered_columns(plan, Place(tile, 0, thread), row)
+            begin, end = staggered_columns(plan, Thread(tile, 0, thread), row)
             assert begin % plan.vector == 0
-            count[position(plan, Place(tile, 0, thread)), begin : max(begin, end)] += 1
-        assert staggered_columns(plan, Place(tile, 0, 0), row)[0] < row
+            count[position(plan, Thread(tile, 0, thread)), begin : max(begin, end)] += 1
+        assert staggered_columns(plan, Thread(tile, 0, 0), row)[0] < row
     assert (count == 1).all()
 
 
@@ -131,7 +199,8 @@ def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> Non
     count = np.zeros(n_kept, dtype=np.int64)
     for tile in range(run.tiles):
         for thread in range(plan.threads):
-            number, place = in_row(plan, Place(tile, 0, thread), row)
+            number, within = divmod(tile, tiles_of(plan, row))
+            place = Thread(within, 0, thread)
             begin = kept_index(plan, place)
             mine = range(begin, min(begin + plan.vector_kept, row))
             if plan.walk == "staggered":
@@ -145,10 +214,10 @@ def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int])
     count = np.zeros((rows, row), dtype=np.int64)
     for tile in range(run.tiles):
         for thread in range(plan.threads):
-            number, begin, end = padded_columns(plan, Place(tile, 0, thread), row, 0)
+            number, begin, end = padded_columns(plan, Thread(tile, 0, thread), row, 0)
             if number >= rows:
                 continue
-            number, begin, end = padded_columns(plan, Place(tile, 0, thread), row, leads[number])
+            number, begin, end = padded_columns(plan, Thread(tile, 0, thread), row, leads[number])
             assert end - begin <= plan.vector
             assert begin >= end or begin == 0 or (begin + leads[number]) % plan.vector == 0
             count[number, begin : max(begin, end)] += 1
@@ -161,7 +230,8 @@ def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
         kept
         for tile in range(tiles)
         for thread in range(plan.threads)
-        for kept in kept_in_tile(plan, Place(tile, 0, thread), results, n_kept)
+        for first in [Thread(tile, 0, thread).at(plan, results=results)["kept"]]
+        for kept in range(first, min((tile + 1) * results, n_kept), layout_of(plan).mode("turn", "kept").stride)
     ]
     assert np.array_equal(np.sort(owned), np.repeat(np.arange(n_kept), plan.positions))
 
@@ -174,7 +244,7 @@ def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> 
     first, end = part * run.chunk, min((part + 1) * run.chunk, n_reduced)
     found = []
     for at in range(plan.positions):
-        begin, stop, step = reduced_range(plan, run, Place(0, part, int(thread[at])), n_reduced, lead)
+        begin, stop, step = reduced_range(plan, run, Thread(0, part, int(thread[at])), n_reduced, lead)
         elements = (np.arange(begin, stop, step)[:, None] + np.arange(plan.vector_reduced)).ravel()
         found.append(elements[(elements >= first) & (elements < min(stop, end))])
     return found
@@ -207,7 +277,7 @@ def owners(plan: Plan, run: Launch, n_reduced: int, element: int, lead: int = 0)
 def _range(plan: Plan, run: Launch, part: int, at: int, n_reduced: int, lead: int) -> tuple[int, int, int]:
     _, where = _threads(plan)
     thread = int(np.argmax(where == at))
-    return reduced_range(plan, run, Place(0, part, thread), n_reduced, lead)
+    return reduced_range(plan, run, Thread(0, part, thread), n_reduced, lead)
 
 
 def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -> np.ndarray:
@@ -216,7 +286,7 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
     for tile in range(run.tiles):
         for part in range(run.split):
             for thread in range(plan.threads):
-                place = Place(tile, part, thread)
+                place = Thread(tile, part, thread)
                 begin, end, step = reduced_range(plan, run, place, n_reduced, lead)
                 for access in range(begin, end, step):
                     for j in range(plan.vector):
@@ -234,11 +304,11 @@ def check_staggered(plan: Plan, run: Launch, pitch: int, columns: int, n_reduced
     """
     count = np.zeros((n_reduced, columns), dtype=np.int64)
     for tile in range(tiles_of(plan, columns)):
-        mine = [staggered_columns(plan, Place(tile, 0, lane), columns) for lane in range(WARP)]
+        mine = [staggered_columns(plan, Thread(tile, 0, lane), columns) for lane in range(WARP)]
         first, last = mine[0][0], max(end for begin, end in mine if begin < end) - 1
         for part in range(run.split):
             for thread in range(plan.threads):
-                place = Place(tile, part, thread)
+                place = Thread(tile, part, thread)
                 lead = (start + first + position(plan, place) * pitch) % plan.vector
                 read = np.arange(plan.vector) + staggered_columns(plan, place, columns)[0] - lead
                 wanted = read[(read >= first) & (read <= last)]
@@ -263,7 +333,7 @@ def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced:
 def of_periods(plan: Plan, run: Launch, part: int, columns: int, n_reduced: int, lead: int) -> tuple[np.ndarray, ...]:
     """Of all threads of one CTA: where their accesses begin, end and how far they lie apart, and its first element."""
     ranges = [
-        period_range(plan, run, Place(0, part, thread), columns, n_reduced, lead) for thread in range(plan.threads)
+        period_range(plan, run, Thread(0, part, thread), columns, n_reduced, lead) for thread in range(plan.threads)
     ]
     begin, end, step = (np.array(x, dtype=object) for x in zip(*ranges, strict=True))
     return begin, end, step, np.full(plan.threads, part * run.chunk * columns, dtype=object)
@@ -284,7 +354,7 @@ def check_columns(plan: Plan, run: Launch, columns: int, n_reduced: int, lead: i
     """Every element of a tile is read once, and what one thread reads at one place of its accesses is of one column."""
     count = np.zeros(n_reduced * columns, dtype=np.int64)
     for part in range(run.split):
-        ranges = [period_range(plan, run, Place(0, part, t), columns, n_reduced, lead) for t in range(plan.threads)]
+        ranges = [period_range(plan, run, Thread(0, part, t), columns, n_reduced, lead) for t in range(plan.threads)]
         for begin, end, step in ranges:
             elements = np.arange(begin, end, step)[:, None] + np.arange(plan.vector)
             assert (elements % columns == elements[:1] % columns).all()

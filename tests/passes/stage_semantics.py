@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from warpfold.compiler.plan.launch import Launch, Place, kept_index, position, reduced_range
+from warpfold.compiler.plan.launch import Launch
+from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
 
@@ -97,10 +98,14 @@ def _cta(
 ) -> None:  # fmt: skip
     """One CTA's states, written into its row of ``partials``."""
     n_kept, n_reduced = elements[0].shape
-    places = [Place(*cta, t) for t in range(plan.threads)]
-    kept = np.array([kept_index(plan, p) for p in places])[:, None] + np.arange(plan.vector_kept)
-    ranges = np.array([reduced_range(plan, run, p, n_reduced)[:2] for p in places])
-    row = np.array([position(plan, p) for p in places])
+    layout, threads, (tile, part) = layout_of(plan), np.arange(plan.threads), cta
+    digits = layout.digits({"lane": threads % WARP, "warp": threads // WARP}, INTEGERS)
+    slot, row = layout.offset("kept", digits, INTEGERS), layout.position(digits, INTEGERS)
+    kept = (tile * plan.slots + slot)[:, None] + np.arange(plan.vector_kept)
+    piece = -(-run.chunk // plan.positions)
+    begin = part * run.chunk + layout.offset("reduced", digits, INTEGERS, {"piece": piece})
+    end = np.full(plan.threads, min((part + 1) * run.chunk, n_reduced))
+    end = np.minimum(end, begin + piece) if layout.ordered else end
     inside = kept.clip(0, n_kept - 1)
 
     def body(at: Any) -> State:
@@ -108,16 +113,15 @@ def _cta(
 
     pairs = zip(elements, identity, strict=True)
     state: State = tuple(np.full(kept.shape, value, e.dtype) for e, value in pairs)
-    state = thread_reduce(state, body, ranges[:, 0], ranges[:, 1], plan.step, plan.vector_reduced, combine)
-    slot = kept[:, 0] - cta[0] * plan.slots
+    state = thread_reduce(state, body, begin, end, plan.step, plan.vector_reduced, combine)
     if plan.cta != "shuffle":
         state = cta_reduce(state, row, slot, combine)
     elif plan.lanes > 1:
-        state = warp_reduce(state, plan.lanes, 1 if plan.fast == "reduced" else plan.lanes_kept, combine)
+        state = warp_reduce(state, plan.lanes, layout_of(plan).distance("lane", "reduced"), combine)
     if plan.cta == "shuffle" and plan.warps > 1:
         buffers = shared_store(state, row // plan.lanes, slot, row % plan.lanes == 0, plan.warps, plan.slots)
         state = interwarp_accumulate(buffers, slot, plan.vector_kept, combine)
     assert plan.threads % WARP == 0
     owner = (row == 0)[:, None] & (kept < n_kept)
     for partial, v in zip(partials, state, strict=True):
-        partial[cta[1], kept[owner]] = v[owner]
+        partial[part, kept[owner]] = v[owner]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ownership import (
+    Thread,
     brute,
     check_columns,
     check_launch,
@@ -20,18 +21,10 @@ from ownership import (
     check_tiles,
     owners,
     plans,
+    reduced_range,
 )
 
-from warpfold.compiler.plan.launch import (
-    Launch,
-    Place,
-    cells_of,
-    launch,
-    padded,
-    period_rows,
-    reduced_range,
-    walks_once,
-)
+from warpfold.compiler.plan.launch import Launch, cells_of, launch, padded, period_rows, walks_once
 from warpfold.compiler.plan.plan import Plan, settled
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -54,7 +47,7 @@ def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int
 @given(plans(most_threads=256), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40))
 def test_a_walk_of_one_step_has_no_more_accesses_than_are_in_flight(plan: Plan, n: int, split: int) -> None:
     run = launch(plan, 1, n, split)
-    places = [Place(0, part, t) for part in range(run.split) for t in range(plan.threads)]
+    places = [Thread(0, part, t) for part in range(run.split) for t in range(plan.threads)]
     most = max(len(range(*reduced_range(plan, run, p, n))) for p in places)
     states = plan.parts(run.split) if plan.finish == "last_block" else 0
     again = -(-states // plan.second.positions)
@@ -96,7 +89,7 @@ def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
         run = launch(plan, 1, 9)
         assert (brute(plan, run, 1, 9, lead) == 1).all()
         for thread in range(2):
-            begin, _, step = reduced_range(plan, run, Place(0, 0, thread), 9, lead)
+            begin, _, step = reduced_range(plan, run, Thread(0, 0, thread), 9, lead)
             assert (begin + lead) % plan.vector == 0
             assert step % plan.vector == 0
 

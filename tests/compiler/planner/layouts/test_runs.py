@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 from layouts import Layout
+from ownership import Thread, runs_of
 from tasks import simple, task_of, traced
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.launch import PIECE, Launch, Place, in_run, piece, pieces, runs_of
+from warpfold.compiler.plan.launch import PIECE, Launch, piece, pieces
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts import runs
@@ -113,7 +114,7 @@ def test_every_run_is_of_one_warp_of_one_cta() -> None:
     plan = Plan("reduced", "runs", warps=4, warps_kept=2, lanes=8)
     for count in (1, 3, 4, 17, 100):
         for chunk in (4, 12):
-            places = [Place(0, part, 32 * warp) for part in range(-(-count // chunk)) for warp in range(8)]
+            places = [Thread(0, part, 32 * warp) for part in range(-(-count // chunk)) for warp in range(8)]
             found = sorted(i for place in places for i in runs_of(plan, Launch(1, 1, chunk), place, count))
             assert found == sorted([*range(count)] * 2), (count, chunk)  # both halves of the warps: other results
 
@@ -122,15 +123,10 @@ def test_every_run_is_of_one_warp_of_one_cta() -> None:
 def test_pieces_are_a_run_in_order_and_all_but_the_last_as_long(vector: int) -> None:
     plan, step = Plan("reduced", "runs", vector=vector), 32 * vector
     for length in (1, step * PIECE - 1, step * PIECE, step * PIECE + 1, 3 * step * PIECE, 5 * step * PIECE + 7):
-        count, end = pieces(plan, length), 0
-        for number in range(3 * count):
-            of, begin, after = in_run(plan, number, length)
-            assert of == number // count
-            assert begin == (end if number % count else 0)
-            assert begin <= after <= min(begin + step * PIECE, length)
-            assert after == length or (after - begin == piece(plan, length) and piece(plan, length) % step == 0)
-            end = after
-            assert number % count < count - 1 or end == length
+        count, each = pieces(plan, length), piece(plan, length)
+        assert each <= step * PIECE
+        assert (count - 1) * each < length <= count * each
+        assert count == 1 or each % step == 0
     assert pieces(replace(plan, lanes=16), 1 << 20) == pieces(replace(plan, walk="interleaved"), 1 << 20) == 1
 
 
