@@ -1,6 +1,7 @@
-"""The plan: how much of each axis every level of the machine owns. Frozen, hashable, pure Python.
+"""The plan: how much of each axis every level of the machine owns, and how the levels combine their states.
 
-It is what a kernel is compiled for. What one call adds to it, and who owns which element, says ``launch.py``.
+A kernel is compiled for a plan, so plans are frozen and hashable. ``layout.py`` derives from a plan which thread owns
+which element, and ``launch.py`` what one call adds to it.
 """
 
 from __future__ import annotations
@@ -19,68 +20,72 @@ Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
 Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole"]
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
-"""The accesses to what the CTA has copied."""
+"""The accesses to elements that the CTA has copied into shared memory."""
 Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded", "whole"]
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
-"""Walks that are for some layouts alone."""
+"""Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
 
 STATIC_SHARED = 48 * 1024
-"""Bytes of shared memory a kernel may declare on any target; more must be asked for at the launch."""
+"""Bytes of shared memory that a kernel may declare on any target; a launch would have to ask for more."""
 LARGEST_CLUSTER = 8
-"""CTAs of a cluster that every device with clusters can hold; more must be asked for at the launch."""
+"""CTAs of a cluster that every device with clusters can hold; a launch would have to ask for more."""
 ROWS_A_ROUND = 8
-"""Rows of a period of which one is left after a round: few rounds, and few states for a thread to take in turn."""
+"""Rows of a period that one round combines to one: there are few rounds, and a thread takes few states in each."""
 IN_WARPS: dict[str, Any] = {
     "fast": "reduced", "warps": 1, "cluster": 1, "cta": "shuffle", "exchange": "shared", "finish": "cta",
 }  # fmt: skip
-"""What a plan must say whose results belong to a warp, or to lanes of one."""
+"""The fields of a plan whose results belong to one warp each, or to some lanes of a warp."""
 MOST_STATES = 8
-"""Accesses to partial states that a thread has in flight in the second round, at most."""
+"""The most accesses to partial states that a thread has in flight in the second round."""
 TICKET = 16
-"""Bytes of the flag by which the last CTA knows itself, with its alignment."""
+"""Bytes of the flag that tells a CTA whether it is the last one, with its alignment."""
 LARGEST = {
     "vector": 16, "unroll": 32, "lanes": WARP, "warps": 32, "warps_kept": 32, "tile_bytes": 1 << 15,
     "cluster": LARGEST_CLUSTER, "coarsening": 1 << 10,
 }  # fmt: skip
-"""What an extent may be at most: the threads of a CTA are 32 warps, a tile is no more than shared memory holds."""
+"""The largest extents: a CTA has at most 32 warps, and a tile fits in shared memory."""
 _NUMBERS = {str(n): n for n in (0, *(1 << k for k in range(16)))}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Extents per level, and how the levels meet. Every extent is a power of two.
+    """Extents per level, and how the levels combine their states. Every extent is a power of two.
 
     Attributes:
-        fast: the axis along which neighbouring lanes, and the elements of one vector access, lie: or ``both``, where
-            these follow each other, and a second kernel reduces what the first has kept
+        fast: the axis that neighbouring lanes, and the elements of one vector access, are along: ``reduced`` or
+            ``kept``. With ``both`` they are along a kept dim and the reduced dim inside it, which are one run of
+            memory: the first kernel keeps the inner dim, and a second kernel reduces it
             (``planner/layouts/factored.py``).
-        walk: how threads walk the reduced axis: ``interleaved`` (neighbouring threads read neighbouring vectors),
-            ``blocked`` (a contiguous piece each, which keeps the order of the elements), ``period`` (all threads of
-            a CTA lie side by side along several narrow rows, the *period*, and walk by so many rows; then each of the
-            first threads owns a column), ``staggered`` (each warp of a CTA reads whole rows from the boundary before
-            the CTA's columns on, and the last lane owns none of them), ``runs`` (the lanes of a warp that share a
-            result lie along one run of the innermost reduced dim, or a piece of one that is long, and its warps take
-            one after another), ``padded`` (as interleaved, but a thread has the results of one row alone, from a
-            boundary of the array of results on: rows are *padded* to whole accesses), or ``whole`` (a thread reads all
-            elements of some neighbouring results at once, in whole accesses).
+        walk: how threads walk the reduced axis. ``interleaved``: neighbouring threads read neighbouring vectors.
+            ``blocked``: each thread reads one contiguous piece, which keeps the order of the elements. ``period``: all
+            threads of a CTA are along several narrow rows, the *period*, and take one period after another; then each
+            of the first threads owns a column. ``staggered``: each warp of a CTA reads whole rows, from the boundary
+            before the CTA's columns on; the last lane owns no column. ``runs``: the lanes of a warp that share a
+            result are along one run of the innermost reduced dim, or one piece of a long run, and the warps take one
+            after another. ``padded``: like interleaved, but rows are *padded* to whole accesses, so that a thread has
+            results of one row alone, and they begin at a boundary of the array of results. ``whole``: a thread reads
+            all elements of some neighbouring results at once, in whole accesses. The set of walks is closed: a new
+            way to assign elements to threads is a view of the array, an origin, another order of the layout's modes,
+            or a relay between two layouts, and no new walk.
         vector: elements of one access along the fast axis.
-        unroll: accesses in flight per loop step of a thread.
-        lanes: lanes of a warp along the reduced axis; the others lie along the kept axis.
+        unroll: accesses that a thread has in flight in each step of its loop.
+        lanes: lanes of a warp along the reduced axis; the others are along the kept axis.
         warps: warps of a CTA along the reduced axis.
         warps_kept: warps of a CTA along the kept axis.
-        tile_bytes: shared memory into which a CTA copies all elements of as many results as fit, before its threads
-            read them there, results in turn; 0: they read where the elements are.
+        tile_bytes: bytes of shared memory into which a CTA first copies all elements of as many results as fit; its
+            threads then read them there, some results at a time. 0: threads read the elements where they are.
         cluster: CTAs along the reduced axis that combine their states in the shared memory of the first of them.
-        cta: how the threads of a CTA along the reduced axis meet. ``shuffle``: lanes by shuffles, then warps in shared
-            memory; else all of them in one buffer of states, a barrier after each round. ``serial``: position 0 takes
-            one state after another. ``interleaved``: at distances 1, 2, 4, ... each position that is a multiple of
-            twice the distance takes the state at that distance. ``sequential``: at distances from half the positions
-            down to 1 those below the distance do. ``warp_sync``: the same, but rounds within one warp wait for that
-            warp alone. ``unrolled``: the same without loops.
-        exchange: where that buffer lies, in ``shared`` memory or in ``global``; the latter is for teaching.
-        coarsening: accesses that a thread makes before another CTA gets a part of its result; 0 fills the machine.
-        finish: how the CTAs along the reduced axis meet, or their clusters; ``cta`` when there is one.
+        cta: how the threads of a CTA along the reduced axis combine their states. ``shuffle``: lanes by shuffles, then
+            warps in shared memory. All others use one buffer of states and a barrier after each round. ``serial``:
+            position 0 takes one state after another. ``interleaved``: at distances 1, 2, 4, ... each position that is
+            a multiple of twice the distance takes the state at that distance. ``sequential``: at distances from half
+            the positions down to 1, each position below the distance does so. ``warp_sync``: like sequential, but
+            rounds within one warp wait for that warp alone. ``unrolled``: like warp_sync, without loops.
+        exchange: whether that buffer is in ``shared`` or in ``global`` memory; the latter is for teaching.
+        coarsening: accesses that a thread makes before a further CTA gets a part of its result; 0 fills the machine.
+        finish: how the CTAs along the reduced axis, or their clusters, combine their states; ``cta`` where there is
+            only one.
         tree: the name of the combining tree, so that its bits can be promised.
     """
 
@@ -121,12 +126,12 @@ class Plan:
 
     @property
     def vector_kept(self) -> int:
-        """Elements of one access along the kept axis; those of a period are of columns that other threads own."""
+        """Elements of one access along the kept axis; 1 along a period, whose columns other threads own."""
         return self.vector if self.fast != "reduced" and self.walk != "period" else 1
 
     @property
     def slots(self) -> int:
-        """Results a CTA works on at a time; of a period as many as there are columns, and no more than so many."""
+        """Results that a CTA works on at a time; for a period, the most columns that it may have."""
         lanes = self.lanes_kept - (self.walk == "staggered")
         return self.warps_kept * lanes * self.vector_kept
 
@@ -139,53 +144,54 @@ class Plan:
 
     @property
     def tile(self) -> int:
-        """Elements along the reduced axis a CTA takes in one unrolled loop step."""
+        """Elements along the reduced axis that a CTA takes in one unrolled step."""
         return self.positions * self.vector_reduced * self.unroll
 
     @property
     def met(self) -> Plan:
-        """How the threads of a CTA lie when its warps have met: of results side by side each has as few as can be.
+        """The plan that assigns results to threads once the warps of a CTA have combined their states.
 
-        So all of them share what is left to do.
+        Each thread then has as few neighbouring results as possible, so that all threads share what is left to do.
         """
-        return _along_kept(self, 1) if self._meets_anew else self
+        return _along_kept(self, 1) if self._reassigns else self
 
     @property
     def second_unroll(self) -> int:
-        """Partial states a thread has in flight in a second round: there are few, and they are in the L2 cache."""
+        """Partial states that a thread has in flight in a second round: there are few, and they are in the L2 cache."""
         return min(4, self.unroll)
 
     @property
     def second(self) -> Plan:
-        """How the threads of the CTA that comes last lie in its round over the partial states: those are few.
+        """The plan of the last CTA's round over the partial states, which are few.
 
-        Where they lie anew, no lane has to give another the states of many results, and each has as much in flight.
+        Where it assigns other results to threads than this plan does, lanes exchange the states of few results, and
+        each has as many accesses in flight.
         """
         few = replace(self, unroll=self.second_unroll)
-        if not self._meets_anew:
+        if not self._reassigns:
             return few
         found = _along_kept(few, max(self.vector // self.lanes, min(self.vector, 4)))
         return replace(found, unroll=min(MOST_STATES, few.unroll * (self.vector // found.vector)))
 
     @property
-    def _meets_anew(self) -> bool:
-        """Whether its threads lie otherwise once warps have met in shared memory."""
-        whole = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes
-        return self.vector_kept > 1 and self.warps > 1 and whole
+    def _reassigns(self) -> bool:
+        """Whether threads have other results once warps have combined their states in shared memory."""
+        in_shared = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes
+        return self.vector_kept > 1 and self.warps > 1 and in_shared
 
     @property
     def walks_alone(self) -> bool:
-        """Whether a thread along the kept axis has results of its own, and the lane beside it those that follow."""
+        """Whether each thread has results of its own, and the next lane has those that follow."""
         return self.fast == "kept" and self.positions == self.cluster == 1 and self.finish == "cta"
 
     @property
     def lies_in_warps(self) -> bool:
-        """Whether one warp reads all elements of a result, along its lanes: only then may they lie in a tile."""
+        """Whether one warp reads all elements of a result, along its lanes: only such plans may have a tile."""
         return self.walk not in OWN_WALKS and all(getattr(self, key) == value for key, value in IN_WARPS.items())
 
     @property
     def exchanged(self) -> int:
-        """States that the threads of a CTA leave for each other in memory, of all its results; 0 where none do."""
+        """States of all its results that the threads of a CTA leave for each other in memory; 0 where none do."""
         if self.walk == "period":
             return self.threads * self.vector
         rows = self.warps if self.cta == "shuffle" else self.positions
@@ -194,30 +200,33 @@ class Plan:
 
     @property
     def global_states(self) -> int:
-        """Those of them that lie in global memory."""
+        """The states of ``exchanged`` that are in global memory."""
         return self.exchanged if self.exchange == "global" else 0
 
     @property
     def gathered(self) -> int:
-        """States that the CTAs of a cluster leave in the first one's shared memory, of all its results; else 0.
+        """States of all results that the CTAs of a cluster leave in the first one's shared memory; 0 without clusters.
 
-        Warps leave theirs there at once, and not in their own CTA first.
+        Warps leave their states there directly, and not in their own CTA first.
         """
         rows = self.cluster * self.warps if self.cta == "shuffle" else self.cluster
         return rows * self.slots if self.cluster > 1 else 0
 
     def shared_bytes(self, state_bytes: int) -> int:
-        """Shared memory the stages need, for a state of ``state_bytes`` in all: the last CTA has a round of its own."""
+        """Bytes of shared memory that all stages need, if a state has ``state_bytes``.
+
+        The round of the last CTA over the partial states has a buffer of its own.
+        """
         round_of_a_cta = self.exchanged - self.global_states
         first = self.gathered if self.cluster > 1 and self.cta == "shuffle" else self.gathered + round_of_a_cta
         if self.finish != "last_block":
             return first * state_bytes + self.tile_bytes
-        # Of a period both take place in one buffer.
+        # Both rounds of a period use one buffer.
         second = 0 if self.walk == "period" else self.second.exchanged - self.second.global_states
         return (first + second) * state_bytes + self.tile_bytes + TICKET
 
     def parts(self, split: int) -> int:
-        """States of each result that ``split`` CTAs bring to the finish: one a cluster."""
+        """Partial states of each result that ``split`` CTAs leave: one a cluster."""
         return split // self.cluster
 
     def to_dict(self) -> dict[str, int | str]:
@@ -225,10 +234,10 @@ class Plan:
         return asdict(self)
 
     def with_options(self, text: str) -> Plan:
-        """This plan with ``key=value,...`` of ``text`` in place of its own values; a rung's name stands for its own.
+        """This plan with the fields that ``text`` gives as ``key=value,...``; a rung's name stands for its fields.
 
         Raises:
-            PlanError: WF402 unknown key, WF403 bad value; what ``expand`` refuses.
+            PlanError: WF402 for an unknown key, WF403 for a bad value, and the errors of ``expand``.
         """
         known = [f.name for f in fields(self) if f.name != "tree"]
         changes: dict[str, int | str] = {}
@@ -243,20 +252,20 @@ class Plan:
 
 
 def _extent(key: str, value: str) -> int:
-    """The number that ``value`` of an option says."""
+    """The extent that an option gives as ``value``; WF403 for what is none."""
     found = _NUMBERS.get(value, -1)
     _check_extent(key, found, repr(value))
     return found
 
 
 def _check_extent(key: str, extent: int, shown: object) -> None:
-    """WF403 for what the field ``key`` cannot be."""
+    """WF403 for an extent that the field ``key`` cannot have."""
     if not fits(key, extent):
         raise error("WF403", key=key, value=shown, expected=expected_of(key))
 
 
 def fits(key: str, value: object) -> bool:
-    """Whether the field ``key`` of a plan may have this value, whatever the others have."""
+    """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
     if key in LARGEST:
         least = 0 if key in _MAY_BE_ZERO else 1
         return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
@@ -264,7 +273,7 @@ def fits(key: str, value: object) -> bool:
 
 
 def expected_of(key: str) -> str:
-    """What the field ``key`` of a plan may be, in words."""
+    """The values that the field ``key`` of a plan may have, in words."""
     if key in LARGEST:
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
     return "one of " + " ".join(_CHOICES[key]) if key in _CHOICES else "a name"
@@ -272,7 +281,7 @@ def expected_of(key: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _along_kept(plan: Plan, width: int) -> Plan:
-    """The threads of a CTA of ``plan`` along its results, ``width`` of them each or as few more as leave none over."""
+    """A plan whose threads have ``width`` results of a CTA each, or more where there are too few threads for that."""
     results = plan.warps_kept * plan.lanes_kept * plan.vector_kept
     width = max(width, results // plan.threads)
     lanes = WARP // min(WARP, results // width)
@@ -293,13 +302,13 @@ _CHOICES = {
 
 
 def check(plan: Plan, target: Target, state_bytes: int) -> None:
-    """Checks that ``plan`` is one the passes can serve and ``target`` can hold.
+    """Checks that the passes can serve ``plan``, for a state of ``state_bytes``, and that ``target`` can hold it.
 
     Raises:
-        PlanError: WF403 bad value, WF404 too many threads, WF405 too much shared memory, WF406 a blocked walk with
-            vectors along the reduced axis, WF411 shuffles in global memory, WF412 coarsening where one CTA does all,
-            WF413 coarsening below an unrolled step, WF414 a cluster on a target without, WF415 extents that the walk
-            cannot have, WF417 a tile of results that other CTAs or warps share.
+        PlanError: WF403 for a bad value, WF404 for too many threads, WF405 for too much shared memory, WF406 for a
+            blocked walk with vectors along the reduced axis, WF411 for shuffles in global memory, WF412 for coarsening
+            where one CTA does all, WF413 for coarsening below an unrolled step, WF414 for a cluster on a target without
+            clusters, WF415 for extents that the walk cannot have, WF417 for a tile of results that CTAs or warps share.
     """
     _check_fields(plan)
     if plan.threads > target.max_threads:
@@ -326,8 +335,8 @@ def check(plan: Plan, target: Target, state_bytes: int) -> None:
 def settled(plan: Plan) -> Plan:
     """``plan`` with the extents that its walk must have.
 
-    All threads of a CTA lie along the rows of a period, all lanes of staggered warps along one row, and those of a
-    result along one run; a thread that walks padded rows, or reads whole ones, has results of its own.
+    Along a period, all threads of a CTA follow each other; along staggered rows, all lanes of a warp do, and along a
+    run, all lanes that share a result. A thread that walks padded rows, or reads whole ones, shares no result.
     """
     if plan.walk not in OWN_WALKS:
         return plan
@@ -345,13 +354,13 @@ def settled(plan: Plan) -> Plan:
 
 
 def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
-    """The fields of ``other`` that ``plan`` has otherwise."""
+    """The fields of ``other`` whose values differ from those of ``plan``."""
     own = plan.to_dict()
     return {key: value for key, value in other.to_dict().items() if value != own[key]}
 
 
 def _check_fields(plan: Plan) -> None:
-    """Each field by itself; WF403."""
+    """Checks each field by itself; raises WF403."""
     for key in _CHOICES:
         if not fits(key, getattr(plan, key)):
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected=expected_of(key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from ownership import plans
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.plan import STATIC_SHARED, Plan, check
+from warpfold.compiler.plan.plan import STATIC_SHARED, Plan, Walk, check
 from warpfold.compiler.target import DEFAULT, TARGETS
 
 
@@ -205,6 +205,11 @@ def test_extents_multiply_to_what_a_cta_has(plan: Plan) -> None:
     assert plan.tile % plan.step == 0
     extents = (plan.lanes, plan.warps, plan.warps_kept, plan.slots, plan.tile, plan.step)
     assert all(np.log2(e) % 1 == 0 for e in extents)
+
+
+def test_the_set_of_walks_is_closed() -> None:
+    """A new way to assign elements to threads is a view, an origin, an order of modes or a relay, and no new walk."""
+    assert get_args(Walk) == ("interleaved", "blocked", "period", "staggered", "runs", "padded", "whole")
 
 
 def test_every_choice_of_words_is_served() -> None:
