@@ -1,7 +1,7 @@
-"""What the kernels of a reduction execute at the least under their plans: what ``profile`` sets beside its counts.
+"""Lower bounds for what the kernels of a reduction execute under their plans; ``profile`` shows them beside its counts.
 
-Lower bounds from plan, launch, sizes and element types alone; docs/profiler.md derives them. Addresses, moves,
-conversions, loops and the code before and after the fold count as nothing, so that what they cost is seen.
+The bounds follow from plan, launch, sizes and element types alone; docs/profiler.md derives them. Addresses, moves,
+conversions, loops and the code before and after the fold count as nothing, so that a profile shows what they cost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORD = 4
 _REDUX = ("add", "and", "or", "xor", "min", "max")
 
 Counts = Counter[str]
-"""By class of instruction, and by what memory requests are for: ``global load``, ``shared store``."""
+"""Instructions of a warp by their class, and memory requests of a warp by space and kind: ``global load``."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Task:
     """One launch of one kernel.
 
     Attributes:
-        plan, run: how, and on which grid.
-        n_kept, n_reduced: results, and elements of each.
-        inputs, state, outputs: element types of what is read, combined and written.
-        votes: whether one vote or ``redux`` takes the place of a round of shuffles.
-        results: results of a CTA whose elements it copies; 0 where none does.
-        copied: for each input the elements of it that are copied; none where none are.
-        alike: values of the state that all results of a thread have alike, such as the count of elements.
+        plan, run: the kernel's plan, and its launch.
+        n_kept, n_reduced: results, and elements of each result.
+        inputs, state, outputs: the element types of the inputs, of the state and of the outputs.
+        votes: whether one vote or one ``redux`` replaces the rounds of shuffles.
+        results: results whose elements a CTA copies into shared memory; 0 where no CTA copies any.
+        copied: for each input, the elements that are copied, or None where it is read in place; empty without copies.
+        alike: values of the state that are the same for all results of a thread, such as the count of elements.
     """
 
     plan: Plan
@@ -72,7 +72,7 @@ class Task:
 
     @property
     def turns(self) -> int:
-        """How often the CTAs of the grid reduce as many results as they have places for: once, but for tiles."""
+        """How often all CTAs together reduce ``plan.slots`` results: once each, but several times for tiles."""
         if not self.results:
             return self.ctas
         turns, left = _over(self.results, self.plan.slots), self.n_kept - (self.run.tiles - 1) * self.results
@@ -80,17 +80,17 @@ class Task:
 
     @property
     def owned(self) -> int:
-        """Results that lie in one warp."""
+        """Results of one warp."""
         return min(self.n_kept, self.plan.slots // self.plan.warps_kept)
 
     @property
     def owners(self) -> int:
-        """Warps that own results, of the CTAs of one part."""
+        """Warps that own results, in all CTAs of one part."""
         return _over(self.n_kept, self.owned) if self.owned else 0
 
 
 def ideals(ready: Prepared, compiled: Artifact) -> list[Counts]:
-    """The least counts of each launch of a reduction, in order."""
+    """The lower bounds of each launch of a reduction, in order."""
     return [least(_task(ready, compiled, kernel)) for kernel in compiled.kernels if ready.geometry.n_kept]
 
 
@@ -115,7 +115,7 @@ def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
 
 
 def _alike(reduce: Expr) -> frozenset[int]:
-    """The values of a state that no element has a part in."""
+    """The values of a state that depend on no element."""
     graph = reduce.value
     assert isinstance(graph, MonoidGraph)
     width = len(graph.state)
@@ -130,7 +130,7 @@ def _alike(reduce: Expr) -> frozenset[int]:
 
 
 def _tile(g: Geometry, run: Launch, access: Sequence[str]) -> dict[str, Any]:
-    """What tiles add to a task."""
+    """The fields of a task whose CTAs copy their elements."""
     units = g.n_kept // tiles.results(g)
     own = [tiles.unit(g, i) if a in IN_TILE else None for i, a in enumerate(access)]
     copied = tuple(None if u is None else units * u.count * (u.span > 0) for u in own)
@@ -138,7 +138,7 @@ def _tile(g: Geometry, run: Launch, access: Sequence[str]) -> dict[str, Any]:
 
 
 def _votes(name: str, plan: Plan, state: Sequence[DType], redux: bool) -> bool:
-    """Whether lanes combine by one instruction a value: a ballot of truth values, ``redux`` of a whole warp's words."""
+    """Whether lanes combine by one instruction: a ballot for truth values, ``redux`` for the words of a whole warp."""
     if len(state) != 1:
         return False
     if state[0].kind == "bool":
@@ -147,7 +147,7 @@ def _votes(name: str, plan: Plan, state: Sequence[DType], redux: bool) -> bool:
 
 
 def least(task: Task) -> Counts:
-    """The least counts of one launch, by class and request."""
+    """The lower bounds of one launch."""
     elements = task.n_kept * task.n_reduced
     found = _copied(task) if task.results else _read(elements, task.inputs)
     found += _folded(task, task.n_reduced, task.turns)
@@ -165,7 +165,7 @@ def _read(elements: int, types: Sequence[DType], at_least: int = 0) -> Counts:
 
 
 def _copied(task: Task) -> Counts:
-    """All threads copy what the CTA reads, wait for each other once, and read the copy, or what is not copied."""
+    """All threads copy elements, wait for each other once, and read the copy; they read other inputs in place."""
     own, elements = task.copied, task.n_kept * task.n_reduced
     whole = sum(_over(n * t.itemsize, REQUEST) for n, t in zip(own, task.inputs, strict=True) if n is not None)
     each = sum(n is not None for n in own) * _over(elements, WARP * task.plan.vector)
@@ -175,13 +175,13 @@ def _copied(task: Task) -> Counts:
 
 
 def _folded(task: Task, n_reduced: int, ctas: int) -> Counts:
-    """A thread combines each element of a result but its first: ``n_reduced`` for each, by the threads of ``ctas``."""
+    """Each thread of ``ctas`` CTAs combines its elements of each of its results: one combine fewer than elements."""
     own = WARP * task.warps * ctas * (task.plan.vector // task.plan.vector_reduced)
     return _combined(task, max(0, task.n_kept * n_reduced - own) / WARP)
 
 
 def _combined(task: Task, times: float) -> Counts:
-    """``times`` combines of a warp's states: an instruction for each value, or for as many as fill a word."""
+    """``times`` combines of a warp's states; one instruction combines a value, or several narrow ones in a word."""
     found = Counter[str]()
     for t in task.state:
         found["float" if t.is_float else "integer"] += _over(int(times * min(t.itemsize, WORD)), WORD)
@@ -198,7 +198,7 @@ def _met(task: Task, ctas: int) -> Counts:
 
 
 def _of_rows(task: Task) -> Counts:
-    """Of one CTA that walks by periods: a state of each place is left, taken, and combined with those of its column."""
+    """One CTA with a period: each thread leaves a state for each element of its access, and columns are combined."""
     rows, columns, found = task.run.rows, task.n_kept // task.run.tiles, Counter[str]()
     places, each = rows * columns, task.plan.vector
     found["shared store"] = _over(places, WARP * each) * sum(_over(each * t.itemsize, WIDEST) for t in task.state)
@@ -211,9 +211,9 @@ def _of_rows(task: Task) -> Counts:
 
 
 def _gathered(task: Task) -> Counts:
-    """The warps of each cluster leave their states in its first CTA; positions that met in memory count as one warp.
+    """The warps of each cluster leave their states in its first CTA, between two barriers of the cluster.
 
-    Two barriers of the cluster, each an arrival and a wait.
+    Positions that have combined their states in memory count as one warp. A barrier is an arrival and a wait.
     """
     plan = task.plan
     once = _within_warps(task) if plan.cta == "shuffle" else _exchanged(task)
@@ -227,9 +227,9 @@ def _gathered(task: Task) -> Counts:
 
 
 def _shuffled(task: Task) -> Counts:
-    """Of one CTA: rounds among the lanes of all warps, then of one warp for each that lie along the kept axis.
+    """One CTA: rounds among the lanes of all warps; then one warp of each group along the reduced axis joins them.
 
-    By then the threads may lie anew.
+    By then ``Plan.met`` assigns results to threads.
     """
     found = _within_warps(task)
     if task.plan.warps > 1:
@@ -240,19 +240,19 @@ def _shuffled(task: Task) -> Counts:
 
 
 def _stores(task: Task) -> int:
-    """Accesses by which lanes leave their states in shared memory: of each value, so many elements side by side."""
+    """The stores by which a lane leaves its states in shared memory: neighbouring results of each value."""
     return sum(_over(task.plan.vector_kept * t.itemsize, WIDEST) for t in task.state)
 
 
 def _within_warps(task: Task) -> Counts:
-    """Of one CTA: the rounds among the lanes of all warps."""
+    """One CTA: the rounds among the lanes of all warps."""
     rounds = task.plan.lanes.bit_length() - 1
     votes = Counter({"vote": task.warps * task.plan.vector_kept * (rounds > 0)})
     return votes if task.votes else _rounds(task, task.warps * rounds)
 
 
 def _joined(task: Task, rows: int) -> Counts:
-    """One warp for each that lie along the kept axis loads the states of so many, and combines them."""
+    """For each warp along the kept axis, one warp loads the states of ``rows`` warps and combines them."""
     plan, again = task.plan, min(rows, task.plan.lanes)
     left = rows * plan.slots // plan.warps_kept
     found = _rounds(task, plan.warps_kept * (again.bit_length() - 1))
@@ -262,14 +262,14 @@ def _joined(task: Task, rows: int) -> Counts:
 
 
 def _rounds(task: Task, rounds: int) -> Counts:
-    """So many rounds of a butterfly, by one warp each: the state's words are shuffled, and combined."""
+    """``rounds`` rounds of a butterfly, each by one warp: it shuffles the words of the state, and combines them."""
     width = task.plan.vector_kept
     words = _over(sum(t.itemsize * (1 if i in task.alike else width) for i, t in enumerate(task.state)), WORD)
     return Counter({"shuffle": rounds * words}) + _combined(task, rounds * width)
 
 
 def _exchanged(task: Task) -> Counts:
-    """Of one CTA whose positions meet in memory: a round waits, takes states, and leaves as many but for the last."""
+    """One CTA with a buffer of states: each round waits, takes states, and, but for the last, leaves as many."""
     plan, found = task.plan, Counter[str]()
     if plan.positions == 1:
         return found
@@ -291,7 +291,7 @@ def _requests(task: Task, states: int) -> int:
 
 
 def _finished(task: Task) -> Counts:
-    """What the owners of results do with them: write, leave to another CTA or kernel, or add by atomics."""
+    """The owners of results write them, leave them to another CTA or kernel, or add them by atomics."""
     plan, tiles, parts = task.plan, task.run.tiles, task.plan.parts(task.run.split)
     written = Counter(
         {"global store": task.owners * sum(_over(task.owned * t.itemsize, REQUEST) for t in task.outputs)}

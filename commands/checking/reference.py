@@ -1,9 +1,9 @@
-"""Whether a result is right: NumPy's answer in float64, and how far a result may lie from it.
+"""Whether a result is right: NumPy's answer in float64, and how far a result may be from it.
 
-Results that no rounding can touch (integers, truth values, selections such as min and argmax) must be equal. The others
-may differ by what the plan's roundings explain, which ``running_error.py`` finds for every result alone: relative to
-the condition of the operation, and to the number of combines that one element passes through under the plan. Of random
-arrays that is likely roundings, of given ones the worst case.
+Results that no rounding can touch (integers, truth values, selections such as min and argmax) must be equal. Others may
+differ by what the plan's roundings explain. ``running_error.py`` finds that bound for each result, from the condition
+of the operation and the number of combines that one element passes through under the plan. For random arrays the bound
+assumes likely roundings, for arrays of the user the worst case.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Check:
     """How one result compares with its reference.
 
     Attributes:
-        passed: whether every element is within what is allowed.
-        exact: whether equality was asked for.
+        passed: whether every element is within its bound.
+        exact: whether elements had to be equal.
         error: the greatest difference.
-        relative: the same, relative to the greatest magnitude of the reference.
-        allowed: the allowance where the difference is the greatest.
-        worst: flat index of the element that fails by most, or None.
+        relative: the greatest difference, relative to the greatest magnitude of the reference.
+        allowed: the bound of the element with the greatest difference.
+        worst: the flat index of the element that fails by most; None where none fails.
         reference: the reference values.
-        unknown: elements of which nothing can be said, since partial results overflow their type.
+        unknown: elements that have no bound, since partial results overflow their type.
     """
 
     passed: bool
@@ -85,8 +85,12 @@ BUILT_IN: dict[str, Callable[[Array], Any]] = {
 def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
     """The most combines that one element passes through: a thread's chain, then the trees above it.
 
-    Of elements that a result has several ``times`` each round doubles a state, or joins it with what there is, after
-    which it is not doubled any more. If so many states are ``left`` of a result, all threads of a CTA read them.
+    Args:
+        plan: the plan.
+        run: its launch.
+        times: how often a result has each element. Each round of the power doubles a state, or joins it to the result
+            of the power, after which it is not doubled any more.
+        left: partial states of a result that the first kernel leaves of each part; all threads of a CTA read them.
     """
     if times > 1:
         return depth(plan, run, left=left) + (times - 1).bit_length()
@@ -109,12 +113,12 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
 
 
 def _chain_of_runs(plan: Plan, run: Launch) -> int:
-    """Of a thread that walks by runs: those of its warp, and in one of them the accesses at both ends beside groups."""
+    """The chain of a thread along runs: the pieces of its warp, and in one piece the groups and both ends."""
     return -(-run.chunk // plan.warps) + -(-run.length // (plan.step * plan.unroll)) + 2 * plan.unroll + 1
 
 
 def _depth_of_periods(plan: Plan, run: Launch) -> int:
-    """The same for a walk by periods: a few accesses beside the groups, and the rounds in which rows meet."""
+    """``depth`` of a period: groups of accesses, a few single ones, and the rounds that combine the rows."""
     rounds = -(-(run.rows - 1).bit_length() // (ROWS_A_ROUND.bit_length() - 1))
     met = rounds * (ROWS_A_ROUND - 1)
     chain = run.chunk // (run.rows * plan.unroll) + 2 * plan.unroll + 2
@@ -151,9 +155,9 @@ def worst(checks: Sequence[Check]) -> Check:
 
 
 def _overflows(evaluator: Evaluator, of: str) -> list[Array]:
-    """Where each result rests on partial results that their accumulator cannot hold.
+    """For each result, where it depends on partial results that overflow their accumulator.
 
-    ``peaks`` are those of the tree that is evaluated here, ``reach`` those of any.
+    ``of`` says whose partial results: ``peaks`` for those of the tree that is evaluated here, ``reach`` for any tree's.
     """
     lost = {e.digest: _lost(e.value, getattr(evaluator.states[e.digest], of)) for e in evaluator.program.reduces}
     found = []
@@ -164,7 +168,7 @@ def _overflows(evaluator: Evaluator, of: str) -> list[Array]:
 
 
 def _lost(graph: object, sizes: Sequence[Array]) -> list[Array]:
-    """Where each value of a state overflows, or is made of others that do; what is only selected never does."""
+    """Where each value of a state overflows, or depends on one that does; values that are only selected never do."""
     assert isinstance(graph, MonoidGraph)
     count = len(graph.state)
     sources = [{e.value % count for e in walk((c,)) if e.op == "param"} for c in graph.combine]  # type: ignore[operator]
@@ -182,7 +186,7 @@ def _lost(graph: object, sizes: Sequence[Array]) -> list[Array]:
 def _compare(got: Any, reference: Array, error: Error, expr: Expr, lost: Array, near: Array) -> Check:
     """Compares elements: equal, both NaN, or no farther apart than the error.
 
-    Nothing is known of those that are ``lost``, and of those ``near`` an overflow where they did overflow.
+    Elements that are ``lost`` have no bound, and neither have those ``near`` an overflow that did overflow.
     """
     flat, target = np.asarray(got).reshape(-1), reference.reshape(-1).astype(expr.dtype.numpy)
     unknown = lost | (near & ~np.isfinite(_f64(flat))) if expr.dtype.is_float else lost

@@ -1,7 +1,7 @@
-"""The kernel interface: which parameters a kernel takes, in order, and what each is at run time.
+"""The kernel interface: the parameters of a kernel, in order, and the value of each at run time.
 
-``passes/distribution/walk.py`` gives the kernel these parameters; the runtime fills them in from a ``Geometry``
-and a ``Launch``. Both read the one list made here.
+``passes/distribution`` gives the kernel these parameters, and the runtime computes their values from a ``Geometry`` and
+a ``Launch``. Both read the list that ``params`` makes.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Role = Literal[
     "times", "copies", "copy_stride", "gap",
 ]  # fmt: skip
 ROWS: tuple[Role, ...] = ("row_begin", "row_end", "row_origin", "row_count")
-"""What is said of each ragged row: its first element, the one after its last, the one that has number 0, and how many
-elements the caller reduces. A row may be a piece of the caller's: the first two are the piece's, the others not."""
+"""The arrays that describe ragged rows: each row's first element, the one after its last, the one with number 0, and
+the count of elements. Where a row is a part of a segment, the first two are the part's, the others the segment's."""
 POINTERS = ("input", "output", "partial", "counter", "exchange", *ROWS)
 SCALARS: tuple[Role, ...] = ("n_kept", "n_reduced", "chunk", "count")
 TILE: tuple[Role, ...] = ("tile_pitch", "tile_length", "tile_extent")
-"""What is said of the elements of an input that a CTA copies: from one CTA's first to the next one's, from its first to
-its last, and how many the input has from first to last."""
+"""The numbers that describe an input that CTAs copy, in elements: the distance from one CTA's first element to the next
+CTA's, the length of a CTA's copy, and the length of the whole input."""
 NUMBER_BITS = 24
-"""Bits of an element's number that fit a word beside a byte."""
+"""Bits of a word that an 8-bit element leaves to its number."""
 
 
 RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once")
-"""The facts that the IR names only where they are something else: few kernels are so."""
+"""The facts that the IR leaves out where they have their default."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,26 @@ class Facts:
     """What a kernel is compiled for besides its plan.
 
     Attributes:
-        kept_rank, reduced_rank: dims that the kernel has, no fewer than the collapsed geometry.
+        kept_rank, reduced_rank: dims that the kernel has, at least as many as the collapsed geometry.
         index_bits: 32 where every offset fits, else 64.
-        access: for each input, how its elements are read: ``aligned`` vectors, ``shifted`` ones (rows that start
-            anywhere; accesses begin at the boundary before), ``unaligned`` ones along the kept axis, ``period``
-            ones along rows that follow each other, ``staggered`` ones of warps that begin rows at the boundary before,
-            ``strided`` single elements, or in the CTA's tile in shared memory: ``tile`` vectors, that begin anywhere,
-            ``tile_strided`` single elements, or ``whole``, with all others of a thread's results at once.
-        store_vector: whether each thread's results lie side by side and aligned in every output.
-        ragged: whether rows begin and end where arrays say, and not with the reduced axis.
+        access: for each input, how its elements are read. ``aligned``: vectors. ``shifted``: vectors along rows that
+            start anywhere, from the boundary before each row on. ``unaligned``: vectors along the kept axis that start
+            anywhere. ``period``: vectors along narrow rows that follow each other. ``staggered``: vectors of warps that
+            begin their rows at the boundary before. ``strided``: single elements. ``tile``: vectors that start anywhere
+            in the CTA's copy in shared memory. ``tile_strided``: single elements of that copy. ``whole``: all elements
+            of a thread's results, in aligned vectors.
+        store_vector: whether each thread's results are neighbours and aligned in every output.
+        ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
         flat: whether the results of several kept dims follow each other at one stride, as those of a new array do.
-        by_row: whether the results of a CTA lie within one row, along the innermost of several kept dims.
+        by_row: whether the results of a CTA are in one row, along the innermost of several kept dims.
         gapped: whether the columns at the end of each row are read and not written.
         pieces: whether runs are cut into pieces.
-        block: elements of a result, and results that lie side by side in a block of them, where a kernel is for these
-            alone; else nothing.
+        block: the elements of a result, and the columns of a block, where a kernel is for blocks of that shape alone;
+            else nothing.
         places: whether elements have 8 or 16 bits, and their numbers leave room for them in a word.
-        numbers: ``up`` where the numbers of a result's elements go up along the walk, ``down`` where they go down;
-            nothing where neither is so, or nobody asks.
+        numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing
+            where they do neither, or the program does not number elements.
         once: whether no thread makes more accesses in a walk than it has in flight.
     """
 
@@ -82,12 +83,12 @@ class Facts:
     once: bool = False
 
     def row(self, geometry: Geometry) -> int:
-        """The results of a row, beyond which the tile of a CTA does not go."""
+        """The results of a row: those of a CTA are in one row."""
         return geometry.columns if self.by_row or "period" in self.access else geometry.n_kept
 
     @property
     def cut(self) -> str:
-        """``shifted`` or ``unaligned``, where an input is read so, else nothing; staggered warps cut rows alike."""
+        """``shifted`` or ``unaligned`` where an input is read so, else nothing; staggered counts as unaligned."""
         if "staggered" in self.access:
             return "unaligned"
         return next((kind for kind in ("shifted", "unaligned") if kind in self.access), "")
@@ -100,7 +101,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Param:
-    """One kernel parameter: its ``role``, the operand it belongs to, and the dim, where those matter."""
+    """One kernel parameter: its role, and the operand and the dim that it belongs to, where it belongs to one."""
 
     role: Role
     operand: int = 0
@@ -116,12 +117,13 @@ class Param:
 
 
 class Kernel(NamedTuple):
-    """What one kernel computes and how: the unit that is compiled.
+    """The unit of compilation: one kernel.
 
     Attributes:
         name: its entry name.
         program: what it computes.
-        facts, plan: for what geometry, and in which way.
+        facts: what it assumes about geometry and launch.
+        plan: how it computes it.
     """
 
     name: str
@@ -147,9 +149,16 @@ class Kernel(NamedTuple):
 def params(
     inputs: int, outputs: int, states: int, facts: Facts, plan: Plan, *, indexed: bool, counted: bool
 ) -> tuple[Param, ...]:
-    """The parameters of a kernel with so many inputs, outputs and values of state.
+    """The parameters of a kernel, in order.
 
-    ``indexed`` and ``counted`` say that it numbers its elements, and asks for their number.
+    Args:
+        inputs: how many inputs it has.
+        outputs: how many outputs.
+        states: how many values its state has.
+        facts: what it assumes about geometry and launch.
+        plan: its plan.
+        indexed: whether its program numbers the elements.
+        counted: whether its program uses the count of elements.
     """
     kept_rank, reduced_rank, finish = facts.kept_rank, facts.reduced_rank, plan.finish
     finishes = finish in ("cta", "last_block")
@@ -205,7 +214,7 @@ def value(param: Param, geometry: Geometry, run: Launch, count: int) -> int:
 
 
 def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
-    """The same for what is said of the tiles of ``run``."""
+    """The value of a parameter that describes the tiles of ``run``."""
     if param.role == "tile_results":
         return run.units * tiles.results(geometry)
     own = tiles.unit(geometry, param.operand)
@@ -219,11 +228,16 @@ def _of_tile(param: Param, geometry: Geometry, run: Launch) -> int:
 
 
 def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 1, *, by_row: bool = False) -> Geometry:
-    """The geometry of the second kernel: ``split`` partial states per result, laid out as [split][kept][reduced].
+    """The geometry of the second kernel, which reduces an array of partial states, [split][kept][reduced].
 
-    ``geometry`` is that of the first kernel's outputs alone, with what of each is left to reduce; each part begins a
-    whole number of ``vector`` states after the one before, and so does each row of results ``by_row``. The dim of the
-    parts is there even for one, since a kernel compiled for partials has a parameter for its stride.
+    The dim of the parts exists even for one part, since the kernel has a parameter for its stride.
+
+    Args:
+        geometry: the first kernel's outputs alone, with the reduced dims that the first kernel has left.
+        states: values of a state; each has an array.
+        split: partial states of each result.
+        vector: each part begins a multiple of so many states after the one before.
+        by_row: whether each row of results begins so, too.
     """
     n_outputs = len(geometry.offsets)
     stride = 1
@@ -240,7 +254,7 @@ def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 
 
 
 def partial_program(program: Program) -> Program:
-    """The program whose results are the values of the state itself: it leaves what ``second_program`` reads."""
+    """The program whose results are the values of the state; ``second_program`` reduces them."""
     (reduce,) = program.reduces
     values = tuple(Expr("result", (reduce,), t, "kept", i) for i, t in enumerate(program.monoid.state))
     return Program(program.name, program.inputs, values, program.where)

@@ -1,6 +1,6 @@
-"""The kernels of a reduction without their code: what they are called, what each is for, what each takes.
+"""The kernels of a plan without their code: their roles, names, facts and plans.
 
-The driver writes their code; what is read from a file must agree with what stands here before any of it runs.
+The driver compiles them. A saved artifact must have these same kernels before one of its kernels runs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .abi import Facts, Kernel, partial_program, second_program
 from .plan import Access, Plan
 
 Role = Literal["init", "main", "second"]
-"""``main`` reduces the inputs, ``second`` the partial states; ``init`` sets these to the identity."""
+"""``main`` reduces the inputs, ``second`` the partial states; ``init`` sets the partial states to the identity."""
 
 
 class Outline(NamedTuple):
-    """One kernel of a plan: its role, its entry's name, and what it is compiled for."""
+    """One kernel of a plan: its role, its entry's name, and the facts and the plan that it is compiled for."""
 
     role: Role
     name: str
@@ -29,10 +29,10 @@ class Outline(NamedTuple):
 
 
 def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outline]:
-    """The kernels that a plan asks for, in launch order, for a program ``name`` whose state has so many values.
+    """The kernels of a plan, in launch order, for a program ``name`` whose state has ``states`` values.
 
-    A second kernel reduces the partial states; for atomics, an init kernel sets their cells to the identity first, as
-    the reduction of nothing.
+    A second kernel reduces the partial states. With atomics, an init kernel first sets the partial states to the
+    identity, by a reduction without elements.
     """
     name = _symbol(name)
     main = Outline("main", name, facts, first_of_both(plan))
@@ -59,25 +59,25 @@ def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kern
 
 
 def first_of_both(plan: Plan) -> Plan:
-    """``plan`` as the first kernel is compiled for it."""
+    """The plan of the first kernel: with ``fast="both"`` it keeps the inner reduced dim."""
     return replace(plan, fast="kept") if plan.fast == "both" else plan
 
 
 def _symbol(name: str) -> str:
-    """``name`` as PTX can spell it: a lambda's is ``lambda``, letters beyond ASCII become underscores."""
+    """``name`` as a PTX symbol, in ASCII letters, digits and underscores, and not the name of a shared buffer."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_")
     own = re.fullmatch(r"(partials|gathered|states|rows|ticket)_\d+", plain)  # the names of shared buffers
     return plain if plain[:1].isalpha() and not own else f"reduction_{plain}".rstrip("_")
 
 
 def _second_plan(plan: Plan) -> Plan:
-    """The second kernel walks the partials, [parts][kept], as the first walked the elements, without vectors."""
+    """The plan of the second kernel: it walks the partial states [parts][kept] like the elements, without vectors."""
     if plan.fast == "both":
         return second_of_both(plan)
     return replace(plan, finish="cta", cluster=1, coarsening=0, vector=1, unroll=plan.second_unroll)
 
 
 def second_of_both(plan: Plan) -> Plan:
-    """The plan of the second kernel: all threads of a CTA walk what is left of a result, [parts][kept][reduced]."""
+    """The plan of the second kernel after ``fast="both"``: all threads of a CTA share a result's states."""
     walking = replace(plan, fast="reduced", vector=1, lanes=WARP, warps=plan.threads // WARP, warps_kept=1)
     return replace(walking, finish="cta", cluster=1, coarsening=0, unroll=plan.second_unroll)

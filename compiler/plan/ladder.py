@@ -1,9 +1,8 @@
-"""The ladder: plans that have a name, in the order in which two teaching sources tell them, then warpfold's own.
+"""The ladder: plans with names, in the order in which two teaching sources present them, then warpfold's own plan.
 
-A rung is nothing but fields of a plan; what it leaves open the planner chooses. Its name stands wherever options of a
-plan are written (``--plan simple``, ``plan="simple,unroll=2"``), so ``planner.choose(task, name)`` is its plan, and
-whatever serves any plan serves all of them. Those that end in atomics serve only monoids that have an atomic, and float
-sums only where no fixed order is asked for (``determinism="none"``); WF408 otherwise.
+A rung is a set of fields of a plan; the planner chooses the others. A rung's name may be used wherever options of a
+plan are written (``--plan simple``, ``plan="simple,unroll=2"``). Rungs that finish with atomics serve only monoids that
+have an atomic instruction, and float sums only with ``determinism="none"``; WF408 otherwise.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ class Rung(NamedTuple):
     """A plan with a name.
 
     Attributes:
-        name: as ``--plan`` takes it.
-        options: the fields it pins, ``key=value,...``; of two values the later counts.
-        source: who teaches it.
-        idea: what it does, or does better than the one before, in one sentence.
+        name: the name that ``--plan`` takes.
+        options: the fields that it sets, ``key=value,...``; of two values for one field the later counts.
+        source: the text that teaches it.
+        idea: what it does, or does better than the rung before, in one sentence.
     """
 
     name: str
@@ -68,12 +67,12 @@ RUNGS = (
          "the lanes of a warp exchange registers, and only the warps meet in shared memory"),
     Rung("default", "", OWN, "what the planner chooses: wide accesses, several in flight, the machine full"),
 )  # fmt: skip
-"""In the order of the sources."""
+"""All rungs, in the order of the sources."""
 _OPTIONS = {rung.name: rung.options for rung in RUNGS}
 
 
 def expand(options: str) -> dict[str, str]:
-    """The fields that ``options`` of a plan set: ``key=value,...``, or a rung's name and then what differs.
+    """The fields that the options of a plan set: ``key=value,...``, or a rung's name and then fields that differ.
 
     Raises:
         PlanError: WF410 for a name that no rung has, WF419 for one behind other options, WF420 for a field given twice.
@@ -94,7 +93,7 @@ def expand(options: str) -> dict[str, str]:
 
 
 def _fields(name: str) -> dict[str, str]:
-    """The fields that the rung ``name`` pins."""
+    """The fields that the rung ``name`` sets."""
     if name not in _OPTIONS:
         raise error("WF410", name=name, near=near(name, _OPTIONS), known=" ".join(_OPTIONS))
     pairs = (item.partition("=") for item in _OPTIONS[name].split(",") if item)

@@ -1,9 +1,9 @@
-"""Tiles: all elements of some neighbouring results lie in one run of memory, which a CTA copies into shared memory.
+"""Tiles: a CTA copies all elements of some neighbouring results into shared memory, from one run of memory.
 
-What is copied is cut between indices of the outermost kept dim. The elements of one such index are a *unit*: a short
-row, or the rows of a small middle axis with all that lies beside them. Wherever a unit begins and however its elements
-lie, memory is read in whole aligned accesses, and threads pick their elements up in shared memory, where single ones
-cost little.
+A tile is cut between indices of the outermost kept dim. The elements of one such index are a *unit*: a short row, or
+the rows of a small middle axis with everything between them. Memory is read in whole aligned accesses, wherever a unit
+begins and whatever the order of its elements. Threads pick their elements from shared memory, where single accesses
+are cheap.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..space.geometry import Dim, Geometry
 from .plan import Plan
 
 EDGE, BEYOND = 32, 32
-"""Bytes of a tile beyond its elements: the aligned accesses at both ends reach past them; and so do the words that
-vectors in a tile are taken out of."""
+"""Bytes of a tile beyond its elements: the aligned accesses at both ends reach past the elements, and so do the words
+that threads cut vectors out of."""
 SECTOR = 32
-"""Results of one byte that memory takes at once."""
+"""Bytes that memory writes at once."""
 DENSE = 0.75
-"""The part of a unit's bytes that must be elements: the gaps are read as well."""
+"""The part of a unit's bytes that must be elements; a copy also reads the gaps."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Unit:
     """The elements of one index of the outermost kept dim, of one input.
 
     Attributes:
-        stride: elements from one unit to the next.
-        span: elements from the first to the last of a unit, gaps included.
-        count: elements in it.
+        stride: the distance from one unit to the next, in elements.
+        span: the distance from a unit's first element to behind its last, in elements, with gaps.
+        count: the elements of a unit.
     """
 
     stride: int
@@ -41,7 +41,7 @@ class Unit:
 
 
 def unit(geometry: Geometry, operand: int) -> Unit | None:
-    """The unit of an input; None where units do not follow each other as wholes."""
+    """The unit of an input; None where units overlap or run backwards."""
     if not geometry.n_reduced:
         return Unit(1, 0, 1)
     outer, inner = _outermost(geometry.kept), _inner(geometry)
@@ -55,26 +55,26 @@ def unit(geometry: Geometry, operand: int) -> Unit | None:
 
 
 def results(geometry: Geometry) -> int:
-    """Results of a unit."""
+    """The results of a unit."""
     outer = _outermost(geometry.kept)
     return geometry.n_kept // outer.size if outer is not None else 1
 
 
 def share(plan: Plan, items: Sequence[int], copied: Sequence[bool], operand: int) -> int:
-    """Bytes of the plan's tile that belong to one of the inputs that are copied: by the size of their elements."""
+    """Bytes of the plan's tile for one of the inputs that are copied, in proportion to the size of its elements."""
     whole = sum(item for item, own in zip(items, copied, strict=True) if own)
     return plan.tile_bytes * items[operand] // whole // 16 * 16
 
 
 def beyond(plan: Plan) -> int:
-    """Bytes after the elements of a tile that threads of ``plan`` may read."""
+    """Bytes after the elements of a tile that threads of ``plan`` may read as well."""
     return BEYOND if plan.vector > 1 else 0
 
 
 def units(plan: Plan, geometry: Geometry, inputs: Sequence[DType]) -> int:
-    """Units that fit a CTA's tile; 0 where the layout has none, or not one fits.
+    """The units that fit a CTA's tile; 0 where the array has no units, or not even one fits.
 
-    An input that all units share is not copied. Where many results fit, a whole number of sectors of them.
+    An input that all units share is not copied. Where many units fit, their results are a multiple of a sector.
     """
     found, items = [unit(geometry, i) for i in range(len(inputs))], [t.itemsize for t in inputs]
     mine = [u is not None for u in found]
@@ -94,13 +94,13 @@ def units(plan: Plan, geometry: Geometry, inputs: Sequence[DType]) -> int:
 
 
 def _differs(geometry: Geometry, operand: int) -> bool:
-    """Whether an input has other elements for other units."""
+    """Whether different units have different elements of an input."""
     outer = _outermost(geometry.kept)
     return outer is not None and outer.strides[operand] != 0
 
 
 def ctas(geometry: Geometry, each: int) -> int:
-    """CTAs that copy ``each`` units; none where there are no results."""
+    """The CTAs that a launch needs, if each copies ``each`` units; 0 where there are no results."""
     outer = _outermost(geometry.kept)
     count = outer.size if outer is not None else 1
     return -(-count // each) if geometry.n_kept else 0
