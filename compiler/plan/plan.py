@@ -291,6 +291,20 @@ def _along_kept(plan: Plan, width: int) -> Plan:
     return replace(plan, walk=walk, vector=width, lanes=lanes, warps=warps, warps_kept=warps_kept)
 
 
+_EXTENTS: dict[Walk, dict[str, Any]] = {
+    "period": {"fast": "kept", "lanes": 1, "warps": 1},
+    "staggered": {"fast": "kept", "lanes": 1, "warps_kept": 1},
+    "runs": {"fast": "reduced"},
+    "padded": {"fast": "kept", "lanes": 1, "warps": 1, "coarsening": 0, "finish": "cta"},
+    "whole": {"fast": "kept", "lanes": 1, "warps": 1, "coarsening": 0, "finish": "cta", "unroll": 1},
+}
+"""The fields that walks of their own prescribe."""
+_AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
+    "staggered": ("vector", "warps"),
+    "padded": ("vector",),
+    "whole": ("vector",),
+}
+"""The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
 _CHOICES = {
     "fast": get_args(Fast),
@@ -338,19 +352,12 @@ def settled(plan: Plan) -> Plan:
     Along a period, all threads of a CTA follow each other; along staggered rows, all lanes of a warp do, and along a
     run, all lanes that share a result. A thread that walks padded rows, or reads whole ones, shares no result.
     """
-    if plan.walk not in OWN_WALKS:
+    if plan.walk not in _EXTENTS:
         return plan
     finish: Finish = "cta" if plan.finish == "cta" else "last_block"
     found = replace(plan, cluster=1, cta="shuffle", exchange="shared", finish=finish)
-    if plan.walk == "runs":
-        return replace(found, fast="reduced")
-    found = replace(found, fast="kept", lanes=1)
-    if plan.walk == "period":
-        return replace(found, warps=1)
-    if plan.walk in ("padded", "whole"):
-        unroll = 1 if plan.walk == "whole" else plan.unroll
-        return replace(found, warps=1, vector=max(2, plan.vector), unroll=unroll, coarsening=0, finish="cta")
-    return replace(found, warps=max(2, plan.warps), warps_kept=1, vector=max(2, plan.vector))
+    found = replace(found, **_EXTENTS[plan.walk])
+    return replace(found, **{key: max(2, getattr(found, key)) for key in _AT_LEAST_TWO.get(plan.walk, ())})
 
 
 def differing(plan: Plan, other: Plan) -> dict[str, int | str]:
