@@ -95,7 +95,7 @@ from ..compiler.ir.mlir import gpu, ir
 from .distribution.blocks import BlockWalk
 from .distribution.finish import finish
 from .distribution.kernel import Kernel
-from .distribution.occupancy import resident
+from .distribution.occupancy import least_ctas
 from .distribution.padded_rows import padded_place
 from .distribution.periods import PeriodWalk, period_place
 from .distribution.place import first_place
@@ -152,7 +152,7 @@ def _distribute(kernel: Kernel) -> None:
                 state, place = walk.first_round()
             finish(walk, state, place)
         gpu.ReturnOp([])
-    if least := resident(kernel):
+    if least := least_ctas(kernel):
         kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
 
 

@@ -1,9 +1,9 @@
 """Results of two neighbouring lanes, written together.
 
-A thread whose results take more than the 16 bytes of a store writes them by several, and each store of a warp then
-leaves half of every 32-byte sector to another one: the memory takes each sector twice. So two lanes, whose results
-follow each other, exchange halves of their sectors. First both write those of the even lane, then those of the odd one,
-a half each.
+A store writes at most 16 bytes, half of a 32-byte sector of memory. A thread whose results fill whole sectors needs
+several stores, and each store of a warp then touches half of every sector: memory takes each sector twice. So two
+neighbouring lanes, whose results follow each other, exchange 16-byte vectors. Both first write the results of the even
+lane, a vector each of every sector, and then those of the odd lane.
 """
 
 from __future__ import annotations
@@ -20,44 +20,46 @@ from ...compiler.planner.alignment import WIDEST
 
 
 def are_sectors(value: Any) -> bool:
-    """Whether a thread's results are whole sectors."""
+    """Whether a thread's results fill whole sectors."""
     return width(value.type) * bytes_of(memory_type(element(value.type))) % SECTOR == 0
 
 
 def store_in_pairs(value: Any, base: Any, first: Any, on: Any) -> None:
-    """Stores the results that begin with the element ``first``, and those of the lane beside, of lanes that are ``on``.
+    """Stores the results of this lane and of its neighbour.
 
-    All lanes of a warp come by, and a lane's results begin where those of the lane before it end.
+    All lanes of a warp must take part. The results of a lane begin where those of the lane before it end.
+
+    Args:
+        value: this lane's results, which fill whole sectors.
+        base: where the array of results begins.
+        first: the number of this lane's first result.
+        on: whether this lane's results are to be stored.
     """
     t, count = element(value.type), width(value.type)
-    half = WIDEST // bytes_of(memory_type(t))
+    each = WIDEST // bytes_of(memory_type(t))
     odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(lane_id(), i32(1)), i32(0))
-    others = exchange(on, i32(1))
+    neighbour_on = exchange(on, i32(1))
     source, widen = _narrower(value)
     scalars = elements(source)
-    halves = [fragment(scalars[k : k + half]) for k in range(0, count, half)]
-    got = [exchange(arith.select(odd, low, high), i32(1)) for low, high in _twos(halves)]
-    of_even = [arith.select(odd, other, low) for other, (low, _) in zip(got, _twos(halves), strict=True)]
-    of_odd = [arith.select(odd, high, other) for other, (_, high) in zip(got, _twos(halves), strict=True)]
+    vectors = [fragment(scalars[k : k + each]) for k in range(0, count, each)]
+    sectors = list(zip(vectors[::2], vectors[1::2], strict=True))
+    got = [exchange(arith.select(odd, low, high), i32(1)) for low, high in sectors]
+    of_even = [arith.select(odd, other, low) for other, (low, _) in zip(got, sectors, strict=True)]
+    of_odd = [arith.select(odd, high, other) for other, (_, high) in zip(got, sectors, strict=True)]
     for mine, wanted, (odds, evens) in (
-        (of_even, arith.select(odd, others, on), (half - count, 0)),
-        (of_odd, arith.select(odd, on, others), (half, count)),
+        (of_even, arith.select(odd, neighbour_on, on), (each - count, 0)),
+        (of_odd, arith.select(odd, on, neighbour_on), (each, count)),
     ):
         begin = arith.addi(first, arith.select(odd, integer(first.type, odds), integer(first.type, evens)))
         branch = scf.IfOp(wanted)
         with ir.InsertionPoint(branch.then_block):
             for k, x in enumerate(mine):
-                store(widen(x), base, arith.addi(begin, integer(first.type, 2 * half * k)) if k else begin)
+                store(widen(x), base, arith.addi(begin, integer(first.type, 2 * each * k)) if k else begin)
             scf.YieldOp([])
 
 
-def _twos(halves: list[Any]) -> list[tuple[Any, Any]]:
-    """The halves of each sector."""
-    return list(zip(halves[::2], halves[1::2], strict=True))
-
-
 def _narrower(value: Any) -> tuple[Any, Any]:
-    """What is exchanged in place of ``value``, and what makes results of it: integers are widened afterwards."""
+    """The value to exchange in place of ``value``, and what makes results of it: integers are widened afterwards."""
     maker = None if isinstance(value, ir.BlockArgument) else value.owner
     if maker is None or maker.name not in ("arith.extsi", "arith.extui"):
         return value, lambda x: x
