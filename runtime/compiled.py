@@ -17,7 +17,7 @@ from ..compiler.plan.launch import Launch, shared
 from ..compiler.plan.plan import Plan
 from ..compiler.planner import choose as planner
 from ..compiler.planner.layouts.factored import as_columns_of_any_size
-from ..compiler.planner.layouts.gapped_columns import laid
+from ..compiler.planner.layouts.gapped_columns import as_read
 from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
 from ..compiler.program.frames import outermost, shown
@@ -161,7 +161,7 @@ class Compiled:
         if a.plan.tile_bytes and not tiles.units(a.plan, geometry, a.inputs):
             words = f"results whose elements lie in one run of memory of {a.plan.tile_bytes} bytes at most"
             raise self._mismatch(words, "another plan")
-        task = laid(task, plan)
+        task = as_read(task, plan)
         geometry = task.geometry
         needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))

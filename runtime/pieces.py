@@ -15,7 +15,7 @@ from ..compiler.plan.abi import Role, partial_program, second_program
 from ..compiler.plan.launch import launch
 from ..compiler.plan.plan import Plan
 from ..compiler.planner import ragged
-from ..compiler.planner.ragged import Rows, Threads
+from ..compiler.planner.ragged import RaggedRows, Threads
 from ..compiler.planner.task import Choice, Task
 from ..compiler.program.graph import Program
 from ..compiler.program.tracing import Traced
@@ -39,7 +39,7 @@ class Level:
     """
 
     program: Program
-    rows: Rows
+    rows: RaggedRows
     plan: Plan
     inputs: tuple[Shape, ...]
 
@@ -55,7 +55,7 @@ class Pipeline:
         self.others = prod((*self.before, *self.after))
         self.held: list[np.ndarray[Any, Any]] = []  # host memory must outlive the copies that are queued
 
-    def run(self, program: Program, rows: Rows, pointers: Sequence[int]) -> None:
+    def run(self, program: Program, rows: RaggedRows, pointers: Sequence[int]) -> None:
         """Queues all kernels; ``pointers`` are those of the inputs' parts, then the results'."""
         inputs, outputs = self.arrays.shapes((self.axis + 1,))
         levels = self.levels(program, rows, tuple(self.once(s) for s in inputs))
@@ -67,7 +67,7 @@ class Pipeline:
             self.queue(level, shapes, [*own, *written], free)
             own = written
 
-    def levels(self, program: Program, rows: Rows, inputs: tuple[Shape, ...]) -> list[Level]:
+    def levels(self, program: Program, rows: RaggedRows, inputs: tuple[Shape, ...]) -> list[Level]:
         """The kernels to run: the last reads whole segments, those before it pieces."""
         sms, target = self.backend.sms, self.backend.target
         room = sms * target.threads_per_sm
@@ -117,7 +117,7 @@ class Pipeline:
         queued = calls(made, ready.geometry, ready.choice.run, pointers, Workspace(free, 0), layout, addresses)
         self.backend.launch(made, queued, self.stream)
 
-    def on_device(self, rows: Rows, kernel: CompiledKernel) -> dict[Role, int]:
+    def on_device(self, rows: RaggedRows, kernel: CompiledKernel) -> dict[Role, int]:
         """The addresses of what ``kernel`` asks of each row, copied to where it runs; ``bound`` lets go of them."""
         t = np.dtype(f"i{kernel.facts.index_bits // 8}")
         asked = {p.role for p in kernel.params}

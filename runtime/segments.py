@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.errors import error
-from ..compiler.planner.ragged import Rows
+from ..compiler.planner.ragged import RaggedRows
 from ..compiler.program.frames import outermost
 from ..compiler.program.tracing import Traced
 from ..compiler.space.geometry import normalize_axes
@@ -87,7 +87,7 @@ def segment_reduce(
         what, offsets = offsets, None
     arrays = Arrays.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
-    rows = Rows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
+    rows = RaggedRows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
     order = arrays.order  # in memory, too, the segments take the place of their axis
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
     how = {"masked": arrays.masked, "nan": nan}
@@ -113,7 +113,7 @@ def _twice(v: View, axis: int, segments: int) -> View:
     return replace(v, shape=shape, strides=(*v.strides[:axis], 0, *v.strides[axis:]))
 
 
-def _traced(request: Request, arrays: Arrays, rows: Rows) -> Traced:
+def _traced(request: Request, arrays: Arrays, rows: RaggedRows) -> Traced:
     """The program of a request on whole segments; WF144 when one of them has no value."""
     axis = request.axes[0]
     full = (*arrays.shape[:axis], max(1, arrays.shape[axis]), *arrays.shape[axis + 1 :])

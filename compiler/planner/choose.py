@@ -1,15 +1,12 @@
 """The planner: which plan serves a geometry on a target. A pure function that can say why.
 
-Rules, with the reason beside each number. Nothing here reads a device; ``sms`` is all it knows of one. Each plan is one
-of a few: sizes and strides are arguments of a kernel, and a program must not ask for a kernel for every shape.
+Nothing here reads a device; ``sms`` is all it knows of one. There are only a few plans: sizes and strides are arguments
+of a kernel, and a program must not ask for a kernel for every shape.
 
-Here are the order of the questions and the facts that follow. ``planner/rows/plan.py`` and ``columns.py`` have the
-lanes, warps and accesses of a result; ``planner/layouts/factored.py``, ``planner/layouts/blocks.py``,
-``planner/layouts/padded_rows.py``, ``planner/layouts/tiled.py``, ``planner/layouts/runs.py``,
-``planner/layouts/periods.py`` and ``planner/layouts/staggered_columns.py`` those of layouts with a way of their own;
-``planner/layouts/gapped_columns.py`` reads the gaps between rows as columns; ``alignment.py`` says what the layout
-allows, ``limits.py`` what registers do, ``split.py`` how many CTAs share a result, and ``options.py`` has what a user
-asks for.
+This file has the order of the questions, and the facts that follow. ``layouts/`` has the plans of layouts with a way of
+their own, which are asked first; ``rows/plan.py`` and ``columns.py`` have the plans of all others. ``split.py`` chooses
+how many CTAs share a result, and ``options.py`` puts in what a user sets. ``task.py`` says what the layout and the
+program allow, and ``limits.py`` what registers do. docs/planner.md lists all thresholds.
 """
 
 from __future__ import annotations
@@ -24,19 +21,18 @@ from ..plan.abi import NUMBER_BITS, Facts
 from ..plan.kernels import second_of_both
 from ..plan.launch import Launch, cells_of, launch, piece, shared, tiles_of, walks_once
 from ..plan.plan import OWN_WALKS, Access, Plan, check
-from ..program.analysis.cost import operations
 from ..space.geometry import Geometry
-from . import columns, serving
-from . import options as asked
-from .alignment import access, goes_by_row, nearest, ranks, row_of, stores_vector
+from . import columns, options, walks
+from .alignment import least_stride
 from .layouts import blocks, factored, padded_rows, runs, tiled
-from .layouts.gapped_columns import laid
+from .layouts.gapped_columns import as_read
 from .layouts.periods import periodic
-from .layouts.staggered_columns import serve_better, staggered
-from .limits import LONG_COMBINE, fitting, keyed, ranked
+from .layouts.staggered_columns import are_better, staggered
+from .limits import fitting
 from .repeats import is_raised, repetitions
 from .rows import plan as rows
 from .split import coarsened, parts_of
+from .stores import goes_by_row, row_of, stores_vector
 from .task import PORTABLE_SMS, Choice, Notes, Task
 
 NUMBERS = 1 << NUMBER_BITS
@@ -45,22 +41,22 @@ INDEX_LIMIT = 2**31 - 2**24
 """Offsets below this fit 32-bit arithmetic with room for one step past the end."""
 
 
-def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
+def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
     """The plan for ``task``.
 
     Args:
         task: what to reduce, and on which machine.
-        options: ``key=value,...`` that override the plan's own choices.
+        wanted: options, ``key=value,...``, that override the plan's own choices.
         split: whether several CTAs may share one result.
 
     Raises:
-        PlanError: WF402 to WF422 when ``options`` ask for what cannot be served.
+        PlanError: WF402 to WF422 when ``wanted`` asks for what cannot be served.
     """
     notes = Notes()
-    if split and (found := factored.task_of(task, options)):
-        return _of_both(found, options, notes)
+    if split and (found := factored.task_of(task, wanted)):
+        return _of_both(found, wanted, notes)
     plan = _own_plan(task, notes)
-    if options and not asked.keeps_own(task, plan, options):
+    if wanted and not options.keeps_own(task, plan, wanted):
         notes = Notes()
         plan = _ordinary_plan(task, notes)
     plan = _ordered(task, plan, notes)
@@ -68,33 +64,36 @@ def choose(task: Task, options: str = "", *, split: bool = True) -> Choice:
     plan = replace(plan, finish="last_block" if parts > plan.cluster else "cta")
     for reason in repetitions(task):
         notes.because(reason)
-    if task.determinism == "portable":
+    if task.is_portable:
         notes.because(f"portable: planned for {PORTABLE_SMS} SMs and aligned arrays, whatever they are")
-    if options:
-        plan, parts = asked.overridden(task, plan, parts, options, notes)
-    task = laid(task, plan)
+    if wanted:
+        plan, parts = options.overridden(task, plan, parts, wanted, notes)
+    task = as_read(task, plan)
     if task.geometry.gap:
         notes.because(f"the {task.geometry.gap} column(s) between rows are read, and not written", "walk")
     if goes_by_row(task, plan):
         notes.because(f"tiles go by row: no access goes on from one of {task.geometry.columns} results in the next")
     check(plan, task.target, task.state_bytes)
+    return _choice(task, plan, parts, notes)
+
+
+def _of_both(task: Task, wanted: str, notes: Notes) -> Choice:
+    """The choice of two kernels, whose lanes lie along both axes; ``task`` is the first kernel's."""
+    plan = factored.plan(task, wanted, notes)
+    parts = parts_of(task, plan, Notes())
+    if wanted:
+        plan, parts = options.overridden(task, plan, parts, factored.rest(wanted), notes)
+    for each in (plan, second_of_both(plan)):
+        check(each, task.target, task.state_bytes)
+    found = _choice(task, plan, parts, notes)
+    return replace(found, plan=replace(plan, fast="both"))
+
+
+def _choice(task: Task, plan: Plan, parts: int, notes: Notes) -> Choice:
+    """``plan`` with the launch and the facts that follow from it."""
     run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
     known = _facts_of_launch(task, plan, run, notes)
     return Choice(plan, known, run, [reason for reason, _ in notes.reasons], notes.rejected)
-
-
-def _of_both(task: Task, options: str, notes: Notes) -> Choice:
-    """The choice for the first kernel's ``task`` where lanes lie along both axes."""
-    plan = factored.plan(task, options, notes)
-    parts = parts_of(task, plan, Notes())
-    if options:
-        plan, parts = asked.overridden(task, plan, parts, factored.rest(options), notes)
-    for each in (plan, second_of_both(plan)):
-        check(each, task.target, task.state_bytes)
-    run = launch_of(plan, task.geometry, parts, task.program.inputs, row_of(task, plan))
-    known = _facts_of_launch(task, plan, run, notes)
-    reasons = [reason for reason, _ in notes.reasons]
-    return Choice(replace(plan, fast="both"), known, run, reasons, notes.rejected)
 
 
 def _ordinary_plan(task: Task, notes: Notes) -> Plan:
@@ -112,7 +111,7 @@ def _own_plan(task: Task, notes: Notes) -> Plan:
         return runs.plan(task, plan, notes)
     wide = columns.wide(task, fitting(task, plan, Notes()))
     plan = periodic(task, wide, plan, notes)
-    return staggered(task, wide, plan, notes) if serve_better(task, wide, plan) else plan
+    return staggered(task, wide, plan, notes) if are_better(task, wide, plan) else plan
 
 
 def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
@@ -128,35 +127,43 @@ def _ordered(task: Task, plan: Plan, notes: Notes) -> Plan:
     return fitting(task, plan, notes)
 
 
+def _fast(task: Task, notes: Notes) -> str:
+    """The axis that holds the least stride of the first input: along it neighbouring lanes read neighbours."""
+    kept, reduced = least_stride(task.geometry.kept), least_stride(task.geometry.reduced)
+    if task.geometry.kept and kept < reduced:
+        notes.because(f"lanes lie along the kept axis: its stride {kept:.0f} is the smallest", "fast")
+        notes.rejected.append(("fast=reduced", "neighbouring lanes would read distant addresses (uncoalesced)"))
+        return "kept"
+    why = f"its stride {reduced:.0f} is the smallest" if reduced < float("inf") else "no stride says more"
+    notes.because(f"lanes lie along the reduced axis: {why}", "fast")
+    if kept < float("inf"):
+        notes.rejected.append(("fast=kept", "neighbouring lanes would read distant addresses (uncoalesced)"))
+    return "reduced"
+
+
+def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType], row: int) -> Launch:
+    """Grid and chunk of ``plan``, with ``parts`` CTAs along the reduced axis, and tiles that go by rows of results."""
+    run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
+    if plan.walk == "runs":
+        return replace(run, length=piece(plan, geometry.reduced[-1].size))
+    if not plan.tile_bytes:
+        return run
+    each = max(1, tiles.units(plan, geometry, inputs))
+    return replace(run, tiles=tiles.ctas(geometry, each), units=each)
+
+
 def facts(task: Task, plan: Plan) -> Facts:
     """What the kernel must know of the geometry, for this plan."""
-    g = task.geometry
-    inputs = range(len(task.program.inputs))
-    # Kernels count from where the walk starts, which a flip moves away from the first element. Partials need a look
-    # only where the plan coarsens: else a result is shared only while the CTAs of all results are few.
-    seen = [g] if g.after is None else [g, g.after]  # results are the second kernel's
-    reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
-    row, by_row = row_of(task, plan), goes_by_row(task, plan)
-    partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
-    tiles_seen = tiles_of(plan, g.n_kept, row)
-    rows = g.n_kept * shared(plan, g) if plan.walk == "runs" else max(g.n_kept, tiles_seen * plan.slots)
-    largest = max(rows, g.count, partials, *reach)
-    outputs = range(len(inputs), len(g.offsets))
-    accesses: tuple[Access, ...]
-    if plan.tile_bytes:
-        each = tiles.units(plan, g, task.program.inputs)
-        accesses = tuple(tiled.access(g, i) if each else "strided" for i in inputs)
-    elif plan.walk in OWN_WALKS:
-        accesses = tuple(serving.access(task, i, plan) for i in inputs)
-    else:
-        accesses = tuple(access(task, i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
-    several = ranks(g)[0] > 1
-    flat = several and not by_row and all(_in_one_run(g, o) for o in outputs)
+    g, by_row = task.geometry, goes_by_row(task, plan)
+    accesses = _accesses(task, plan)
+    outputs = range(len(accesses), len(g.offsets))
+    several = task.ranks[0] > 1
+    flat = several and not by_row and all(_is_one_run(g, o) for o in outputs)
     vectors = plan.met.vector_kept > 1 and (flat or by_row or not several) and "staggered" not in accesses
     bounded = not {"unaligned", "whole"}.isdisjoint(accesses)
     return Facts(
-        *ranks(g),
-        32 if largest < INDEX_LIMIT else 64,
+        *task.ranks,
+        32 if _largest_index(task, plan) < INDEX_LIMIT else 64,
         accesses,
         vectors and all(stores_vector(task, o, plan, bounded=bounded) for o in outputs),
         repeats=is_raised(task) or g.copies is not None,
@@ -165,51 +172,48 @@ def facts(task: Task, plan: Plan) -> Facts:
         gapped=g.gap > 0,
         pieces=plan.walk == "runs" and shared(plan, g) > g.runs,
         block=blocks.block(task) or () if plan.walk == "whole" else (),
-        places=keyed(task, plan.fast) and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
-        numbers=g.numbers if ranked(task, plan.fast) else "",
+        places=task.is_keyed(plan.fast) and g.count <= NUMBERS >> 8 * (task.itemsize - 1),
+        numbers=g.numbers if task.is_ranked(plan.fast) else "",
     )
 
 
+def _accesses(task: Task, plan: Plan) -> tuple[Access, ...]:
+    """How the threads of ``plan`` read each input."""
+    g, inputs = task.geometry, range(len(task.program.inputs))
+    if plan.tile_bytes:
+        copies = tiles.units(plan, g, task.program.inputs)
+        return tuple(tiled.access(g, i) if copies else "strided" for i in inputs)
+    if plan.walk in OWN_WALKS:
+        return tuple(walks.access(task, i, plan) for i in inputs)
+    return tuple(task.access(i, plan.fast, plan.vector) if plan.vector > 1 else "strided" for i in inputs)
+
+
+def _largest_index(task: Task, plan: Plan) -> int:
+    """The largest offset or number that the kernel reckons with.
+
+    Kernels count from where the walk starts, which a flip moves away from the first element. Partial states count only
+    where the plan coarsens: else a result is shared only while the CTAs of all results are few.
+    """
+    g = task.geometry
+    seen = [g] if g.after is None else [g, g.after]  # the second kernel writes results
+    reach = [abs(bound - start) for s in seen for i, start in enumerate(s.offsets) for bound in s.span(i)]
+    row = row_of(task, plan)
+    partials = cells_of(plan, g.n_kept, row) * coarsened(plan, shared(plan, g), row) if plan.coarsening else 0
+    slots = tiles_of(plan, g.n_kept, row) * plan.slots
+    rows = g.n_kept * shared(plan, g) if plan.walk == "runs" else max(g.n_kept, slots)
+    return max(rows, g.count, partials, *reach)
+
+
 def _facts_of_launch(task: Task, plan: Plan, run: Launch, notes: Notes) -> Facts:
-    """What the kernel may also know, since it is for launches like this one."""
+    """The facts of a kernel that is compiled for launches like ``run``."""
     found = facts(task, plan)
-    few = walks_once(plan, run, task.geometry.n_reduced) and operations(task.monoid) < LONG_COMBINE
+    few = walks_once(plan, run, task.geometry.n_reduced) and not task.has_long_combine
     once = few and found.cut != "shifted"
     if once:
         notes.because(f"no loop: {plan.unroll} accesses in flight are all that a thread makes")
     return replace(found, once=once)
 
 
-def _in_one_run(g: Geometry, operand: int) -> bool:
+def _is_one_run(g: Geometry, operand: int) -> bool:
     """Whether the results of all kept dims follow each other at one stride, as those of a new array do."""
     return all(outer.strides[operand] == inner.strides[operand] * inner.size for outer, inner in pairwise(g.kept))
-
-
-def _fast(task: Task, notes: Notes) -> str:
-    """The axis that holds the smallest stride of the first input: along it neighbouring lanes read neighbours."""
-    kept, reduced = task.geometry.kept, task.geometry.reduced
-
-    if kept and nearest(kept) < nearest(reduced):
-        notes.because(f"lanes lie along the kept axis: its stride {nearest(kept):.0f} is the smallest", "fast")
-        notes.rejected.append(("fast=reduced", "neighbouring lanes would read distant addresses (uncoalesced)"))
-        return "kept"
-    why = (
-        f"its stride {nearest(reduced):.0f} is the smallest"
-        if nearest(reduced) < float("inf")
-        else "no stride says more"
-    )
-    notes.because(f"lanes lie along the reduced axis: {why}", "fast")
-    if nearest(kept) < float("inf"):
-        notes.rejected.append(("fast=kept", "neighbouring lanes would read distant addresses (uncoalesced)"))
-    return "reduced"
-
-
-def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType], row: int) -> Launch:
-    """Grid and chunk of ``plan``, with so many CTAs along the reduced axis, and tiles that go by rows of results."""
-    run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
-    if plan.walk == "runs":
-        return replace(run, length=piece(plan, geometry.reduced[-1].size))
-    if not plan.tile_bytes:
-        return run
-    each = max(1, tiles.units(plan, geometry, inputs))
-    return replace(run, tiles=tiles.ctas(geometry, each), units=each)

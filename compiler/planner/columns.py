@@ -5,128 +5,215 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..plan.plan import Plan
-from ..program.analysis.cost import operations
-from ..space.geometry import Geometry
 from ..target import WARP
-from .alignment import WIDEST, ceil2, is_cut, large, planned, ranks
+from . import sittings
+from .alignment import HALF, WIDEST
 from .limits import (
-    FEW,
-    IN_FLIGHT,
-    LONG_COMBINE,
-    STATE_LIMIT,
+    BYTES_IN_FLIGHT,
+    CTA_THREADS,
+    STATE_REGISTERS,
     UNROLL,
     UNROLL_BEFORE_WIDTH,
-    adds_bytes,
-    calm,
-    compares_bytes,
-    floor2,
-    joins_truths,
-    kind,
+    narrowed,
     unroll_of,
     vector_of,
     widest_of,
 )
-from .split import THREADS
-from .task import Notes, Task
+from .powers import ceil2, floor2, halvings
+from .table import Sitting, Table, threshold
+from .task import FILLING_WARPS, Notes, Task
 
-LINE, ACROSS = 128, 16
-"""Bytes that the lanes along the kept axis read in a row where warps share the reduced one; and the lanes at least
-where rows do not begin at such a boundary, so that fewer lines are read twice."""
-LONG_ROWS = {1: 1 << 13, 2: 1 << 16}
-"""Bytes of a row, by those of an element, from which on a whole warp reads one, half an access a lane."""
-SEVERAL = 3
-"""Registers of a state from which on a thread has half as many results."""
-NARROW = {"wide": ((2, 2), (4, 4)), "single": ((8, 4),)}
-"""(accesses, lanes): kept axes of up to so many accesses get so many lanes, where the reduced axis is long."""
-BYTES_IN_FLIGHT, ADDED = 32, 4
-"""Elements of a byte that a thread has in flight at most, where it has a state for each of an access; and accesses, of
-those that are added: those of four rows are taken apart together."""
-HEAVY, HEAVY_ELEMENTS, HEAVY_STATES, HEAVY_CODE = 1 << 24, 8, 24, 256
-"""Bytes of an array from which on elements that take much work are taken up in a way of their own; of these at most so
-many an access, that so many registers hold, and operations of combines in an unrolled step: the more there is to do for
-an element, the more of them must be under way."""
-HEAVY_LANES, HEAVY_TILES = {1: 16, 2: 16, 4: WARP, 8: WARP}, 4
-"""Lanes along the kept axis then, by the bytes of an element; fewer where there are not so many tiles of them, or where
-more than an eighth would have no column."""
-SHORT = 256
-"""Elements of the reduced axis that a thread walks alone, when lanes lie along the kept axis and fill the machine."""
-CROWD, CROWDED, SHARING = 32, 4, 2
-"""Bytes of a row of a middle axis at most, and its rows at least, where lanes lie along so many rows that follow each
-other that there would be few of them: elements of an access then, and the warps that share the reduced axis."""
-WRITTEN = 2
-"""Times the bytes of a result that its elements take, up to which a thread reads no more results than the WIDEST bytes
-hold, or WRITES: such results are a third of the traffic or more, and neighbouring lanes write them side by side."""
-FEW_ROWS, HALF = 16, 8
-"""Rows at most for which a thread has no more results than it writes well; and bytes of an access to bytes, of which
-more would be more to take apart than to read."""
-ANYWHERE = {2: (3, 1), 4: (0, 1)}
-"""(rows, accesses), by the bytes of an element: of up to so many rows that begin anywhere a thread has so many accesses
-in flight, each of which is two; twice as many of up to FEW_ROWS, and of more those of UNROLL_BEFORE_WIDTH."""
-TWO_OF_TRUTHS = 48
-"""Rows of truth values that begin anywhere up to which a thread has two accesses in flight; of more one."""
-MANY_ROWS, OF_ADDED, OF_PAIRS, OF_MANY = 64, 4, 2, 2
-"""Rows of added bytes that begin anywhere from which on a thread reads as many as others do; of fewer it has no more
-results than it writes well, OF_ADDED of them, or OF_PAIRS where these are aligned; and accesses in flight of more rows
-than are read at once."""
-FEWEST = 5
-"""Rows of bytes from which on it is worth to take them out of such accesses, though their results are then more than a
-thread writes well."""
-FEW_TRUTHS = 3
-"""Rows of a middle axis of truth values up to which a thread reads whole aligned accesses."""
-BUSY = 3 / 4
-"""Part of the lanes of a row, and of the warps of its CTAs, that have something to read, where no access goes on in the
-next row."""
-WORD = 4
-"""Bytes of an element from which on a thread that walks three rows has one access in flight: there are enough threads.
-"""
-WRITES, LONG_RESULT = 32, 8
-"""Bytes of results side by side that a thread writes at most, where it walks alone; and of one of which it has so many
-though writing them decides the time: two lanes write theirs together (``passes/access/pairs.py``), and read wider."""
+# --- lanes and warps ---
+LINE_BYTES = threshold(128, "bytes", Sitting("2026-11-22", "10c0316"))
+"""The lanes along the kept axis read these side by side, where warps share the reduced axis."""
+UNALIGNED_LANES = threshold(16, "lanes", Sitting("2026-11-22", "10c0316"))
+"""At least these lie along the kept axis in large arrays whose rows do not begin at LINE_BYTES, so that fewer lines are
+read twice."""
+LONG_ROW_BYTES = threshold({1: 1 << 13, 2: 1 << 16}, "bytes of a row, by bytes of an element", sittings.SIXTY_THOUSAND)
+"""From here on a whole warp reads one row of a large array, by half accesses."""
+LANES_OF_FEW_VECTORS = Table("accesses of a row", "lanes along the kept axis", sittings.FEW_COLUMNS, ((2, 2), (4, 4)))
+"""Few columns read by vectors, where the reduced axis is long."""
+LANES_OF_FEW_COLUMNS = Table("columns", "lanes along the kept axis", sittings.FEW_COLUMNS, ((8, 4),))
+"""Few columns read by single elements, where the reduced axis is long."""
+BUSY = threshold(3 / 4, "part of the lanes, and of the warps", sittings.BY_ROW)
+"""Where no access goes on into the next row, at least this part must have something to read."""
+ALONE_ELEMENTS = threshold(256, "elements of the reduced axis", sittings.ONE_WARP)
+"""Up to here a thread walks the reduced axis alone, where threads along the kept axis fill the machine."""
+CROWDED_ROW_BYTES = threshold(32, "bytes of a row of a middle axis", sittings.SIXTY_THOUSAND)
+"""Up to here lanes lie along so many rows that there are few of them, which is crowded."""
+CROWDED_ROWS = threshold(32, "rows of a middle axis", sittings.SIXTY_THOUSAND)
+"""From here on short rows of a middle axis are crowded."""
+CROWDED_RESULTS = threshold(4, "elements of an access", sittings.SIXTY_THOUSAND)
+"""A thread of a crowded middle axis has at most these results."""
+CROWDED_WARPS = threshold(2, "warps", sittings.SIXTY_THOUSAND)
+"""These share the reduced axis of a crowded middle axis."""
+
+# --- results of a thread, and accesses in flight ---
+SEVERAL_REGISTERS = threshold(3, "registers of a state", sittings.SIXTY_THOUSAND)
+"""From here on a thread has half as many results."""
+BYTES_ELEMENTS_IN_FLIGHT = threshold(32, "elements", sittings.ADDED_BYTES)
+"""A thread has at most these bytes in flight, where each column of an access has a state."""
+ADDED_IN_FLIGHT = threshold(4, "accesses in flight", sittings.ADDED_BYTES)
+"""A thread has at most these of bytes that are added: the bytes of four rows are taken apart together."""
+LARGE_RESULTS = threshold(2, "bytes of a result's elements for each byte of it", sittings.COPIES)
+"""Up to here results are a third of the traffic or more, and a thread has only as many as it writes side by side."""
+FEW_ROWS_AT_MOST = threshold(16, "rows", Sitting("2026-11-22", "a377ef5", "Columns and short results"))
+"""Up to here rows are few, and a thread has no more results than it writes well."""
+RESULT_BYTES_OF_THREAD = threshold(32, "bytes", sittings.WHOLE_SECTORS)
+"""A thread that walks alone writes at most these results side by side."""
+PAIRED_RESULT_BYTES = threshold(8, "bytes of a result", sittings.WHOLE_SECTORS)
+"""A thread has RESULT_BYTES_OF_THREAD of such results even where writing decides the time: two lanes write theirs
+together (`passes/access/pairs.py`)."""
+ONE_IN_FLIGHT_ITEM = threshold(4, "bytes of an element", sittings.OTHER_PLANS)
+"""From here on a thread that walks up to three rows has one access in flight: there are enough threads."""
+ONE_IN_FLIGHT_ROWS = threshold({2: 3, 4: 0}, "rows, by bytes of an element", sittings.FEW_ROWS)
+"""Up to here a thread has one access in flight of rows that begin anywhere, each of which costs two; two up to
+FEW_ROWS_AT_MOST, and UNROLL_BEFORE_WIDTH beyond."""
+TWO_IN_FLIGHT_TRUTH_ROWS = threshold(48, "rows", sittings.PADDED)
+"""Up to here a thread has two accesses in flight of truth values that begin anywhere, and one beyond."""
+TRUTH_ROWS = threshold(3, "rows of a middle axis", sittings.PADDED)
+"""Up to here a thread reads truth values by whole aligned accesses, as it does up to FEW_ROWS_AT_MOST of others."""
+UNALIGNED_BYTE_ROWS = threshold(5, "rows", sittings.FEW_ROWS)
+"""From here on bytes are taken out of accesses that begin anywhere, though a thread then has more results than it
+writes well."""
+ADDED_MANY_ROWS = threshold(64, "rows", sittings.FIFTEEN_THOUSAND)
+"""From here on a thread reads as many added bytes that begin anywhere as it does of others."""
+ADDED_RESULTS = threshold(4, "elements of an access", sittings.FIFTEEN_THOUSAND)
+"""A thread has these results of fewer rows of added bytes that begin anywhere: no more than it writes well."""
+ADDED_ALIGNED_RESULTS = threshold(2, "elements of an access", sittings.FIFTEEN_THOUSAND)
+"""Replaces ADDED_RESULTS where pairs of bytes are aligned."""
+ADDED_IN_FLIGHT_OF_MANY = threshold(2, "accesses in flight", sittings.FIFTEEN_THOUSAND)
+"""A thread has these of more rows of added bytes than are read at once."""
+
+# --- elements that take much work ---
+HEAVY_BYTES = threshold(1 << 24, "bytes of an array", sittings.HEAVY_COLUMNS)
+"""From here on elements that take much work decide the plan: the more work, the more of them must be under way."""
+HEAVY_ELEMENTS = threshold(8, "elements of an access", sittings.HEAVY_COLUMNS)
+"""A thread reads at most these of heavy elements."""
+HEAVY_REGISTERS = threshold(24, "registers", sittings.HEAVY_COLUMNS)
+"""States of the elements of a heavy access take at most these."""
+HEAVY_COMBINES = threshold(256, "instructions", sittings.HEAVY_COLUMNS)
+"""An unrolled step of heavy elements combines with at most these for each element of an access."""
+HEAVY_LANES = threshold(
+    {1: 16, 2: 16, 4: WARP, 8: WARP}, "lanes along the kept axis, by bytes of an element", sittings.HEAVY_COLUMNS
+)
+"""Heavy elements have these, or fewer where more than an eighth of them would have no column."""
+HEAVY_TILES = threshold(4, "tiles", sittings.HEAVY_COLUMNS)
+"""Heavy elements have fewer lanes along the kept axis where a row would have fewer tiles of them."""
 
 
 def plan(task: Task, notes: Notes) -> Plan:
     """The plan of columns, of which neighbouring lanes read neighbours."""
     g = task.geometry
-    widest = widest_of(task, registers(task))
-    if is_short(task, widest):
-        widest = _widest_of_short(task, widest)
-    elif _has_long_rows(task):
-        widest = min(widest, HALF // task.itemsize)
-    vector = _within_row(task, vector_of(task, "kept", widest, notes), notes)
-    unroll, accesses = unroll_of(task, "kept", vector), -(-g.n_kept // vector)
+    vector = _within_row(task, vector_of(task, "kept", _widest(task), notes), notes)
     alone = is_short(task, vector)
-    if task.itemsize == 1 < vector and (alone or "unaligned" not in planned(task, "kept", vector)):
-        unroll = min(unroll, BYTES_IN_FLIGHT // vector, ADDED if adds_bytes(task) and vector > OF_PAIRS else unroll)
-    few_lanes = next((lanes for most, lanes in NARROW[kind(vector)] if accesses <= most), WARP)
-    narrow = few_lanes < WARP and max(ranks(g)) <= (3 if vector == 1 else 1)
-    lanes_kept, warps = _lanes_kept(task, vector), THREADS // WARP
+    unroll = _unroll(task, vector, alone=alone)
+    lanes_kept, warps = _lanes_kept(task, vector), CTA_THREADS // WARP
+    few_lanes = _few_lanes(task, vector)
     if alone:
-        lanes_kept, warps = WARP, SHARING if _is_crowded(g, task.itemsize) else 1
-        unroll = min(unroll, _in_flight(task, vector)) if large(g) else unroll
+        lanes_kept, warps = WARP, CROWDED_WARPS if _is_crowded(task) else 1
     elif is_heavy(task, vector):
         vector, unroll, lanes_kept = _heavy(task, vector, unroll)
         words = f"{vector} element(s) an access, {unroll} of them in flight: an element takes much work"
         notes.forget({"vector"})
         notes.because(words, "vector", "unroll")
-    elif narrow and g.n_reduced >= 2 * unroll * THREADS // few_lanes:
+    elif few_lanes and g.n_reduced >= 2 * unroll * CTA_THREADS // few_lanes:
         lanes_kept = few_lanes
     results = f"{lanes_kept * vector} {'column' if g.after else 'result'}(s) a warp"
     notes.because(f"{results}, {warps} warp(s) share the reduced axis", "fast", "vector", "lanes", "warps")
-    warps_kept = _warps_kept(task, vector, lanes_kept, THREADS // WARP // warps)
+    warps_kept = _warps_kept(task, vector, lanes_kept, CTA_THREADS // WARP // warps)
     return Plan("kept", "interleaved", vector, unroll, WARP // lanes_kept, warps, warps_kept)
 
 
-def _within_row(task: Task, vector: int, notes: Notes) -> int:
-    """``vector``, or where a row of several cuts it so many elements that most lanes have some, or single ones.
+def registers(task: Task) -> int:
+    """Registers of states that a thread may hold."""
+    return STATE_REGISTERS // (4 if task.state_registers >= SEVERAL_REGISTERS else 2)
 
-    So it is in large arrays: kernels for others have more dims than these, which would cost more than is gained.
+
+def is_short(task: Task, vector: int) -> bool:
+    """Whether a thread walks the reduced axis alone, since threads of ``vector`` results each fill the machine."""
+    g = task.geometry
+    many = -(-g.n_kept // max(1, vector)) >= FILLING_WARPS * task.machine * WARP
+    return many and g.n_reduced <= ALONE_ELEMENTS and max(task.ranks) <= 3
+
+
+def is_heavy(task: Task, vector: int) -> bool:
+    """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
+    g = task.geometry
+    words = task.adds_bytes or task.joins_truths or (task.compares_bytes and vector < HALF)
+    light = words or (task.state_registers == 1 and task.itemsize > 1)
+    much = not light and (task.itemsize <= 2 or task.has_long_combine)
+    big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY_BYTES and not _has_long_rows(task)
+    return much and big and vector > 1 and task.is_aligned("kept", vector)
+
+
+def wide(task: Task, found: Plan) -> Plan:
+    """``found`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
+    vector = narrowed(task, widest_of(task, STATE_REGISTERS), task.state_registers)
+    if task.itemsize == 1 and task.state_registers > 1:
+        vector = min(vector, widest_of(task, STATE_REGISTERS // 2))
+    unroll = BYTES_IN_FLIGHT // (vector * task.itemsize)
+    if not task.adds_bytes:
+        unroll = min(unroll, unroll_of(task, "kept", vector))
+    return replace(found, vector=vector, unroll=unroll)
+
+
+# --- the width of an access ---
+def _widest(task: Task) -> int:
+    """Elements of an access at most."""
+    widest = widest_of(task, registers(task))
+    if is_short(task, widest):
+        return _widest_of_short(task, widest)
+    return min(widest, HALF // task.itemsize) if _has_long_rows(task) else widest
+
+
+def _widest_of_short(task: Task, widest: int) -> int:
+    """Elements of an access at most, where a thread walks few rows alone and has as many results as it writes well."""
+    rows, half = task.geometry.n_reduced, HALF // task.itemsize
+    crowded = _is_crowded(task)
+    if "unaligned" in task.accesses("kept", widest) and not crowded:
+        found = _widest_of_unaligned(task, widest)
+        if found:
+            return found
+    aligned = task.is_aligned("kept", widest)
+    if _are_few_truths(task) and aligned:
+        return widest
+    if _is_written(task):
+        written = RESULT_BYTES_OF_THREAD if task.result_bytes == PAIRED_RESULT_BYTES else WIDEST
+        return min(widest, written // task.result_bytes, max(half, 2) if rows > 1 else widest)
+    if not _writes_neighbours(task) and aligned:
+        return widest
+    if task.itemsize == 1:
+        widest = min(widest, half)
+    if crowded:
+        return min(widest, CROWDED_RESULTS)
+    written = min(widest, max(1, RESULT_BYTES_OF_THREAD // task.result_bytes))
+    return written if rows <= FEW_ROWS_AT_MOST or task.is_aligned("kept", written) else widest
+
+
+def _widest_of_unaligned(task: Task, widest: int) -> int:
+    """Elements of an access at most, where rows begin anywhere; 0 where they are read like others."""
+    rows, half = task.geometry.n_reduced, HALF // task.itemsize
+    if task.itemsize > 1 or task.joins_truths:
+        return widest
+    pairs, words = (task.is_aligned("kept", n) for n in (2, RESULT_BYTES_OF_THREAD // task.result_bytes))
+    if task.adds_bytes and not words:
+        few = ADDED_ALIGNED_RESULTS if pairs else ADDED_RESULTS
+        return min(widest, half if rows >= ADDED_MANY_ROWS else few)
+    return min(widest, half) if rows >= UNALIGNED_BYTE_ROWS and not pairs and not words else 0
+
+
+def _within_row(task: Task, vector: int, notes: Notes) -> int:
+    """``vector``; where the ends of rows cut it, fewer elements, so that most lanes have some, or single ones.
+
+    Only large arrays are read so: kernels for others have more dims, which would cost more than is gained.
     """
-    if not is_cut(task, vector):
+    if not task.is_cut(vector):
         return vector
     if is_short(task, vector) and not _pays_by_row(task):
         return 1
-    widths = [vector >> k for k in range(vector.bit_length() - 1)] if large(task.geometry) else []
-    found = max((n for n in widths if is_cut(task, n) and not _is_idle(task, n)), default=1)
+    widths = halvings(vector) if task.is_large else []
+    found = next((n for n in widths if task.is_cut(n) and not _is_idle(task, n)), 1)
     if found < vector:
         notes.rejected.append((f"vector={vector}", f"rows of {task.geometry.columns} results do not fill lanes"))
     return found
@@ -137,10 +224,116 @@ def _pays_by_row(task: Task) -> bool:
 
     Single words of many rows fill sectors as well; of few rows of bytes the results are most of what there is to do.
     """
-    few = task.geometry.n_reduced <= FEW_ROWS
+    few = task.geometry.n_reduced <= FEW_ROWS_AT_MOST
     if task.itemsize == 1:
-        return not few or joins_truths(task)
+        return not few or task.joins_truths
     return few or task.itemsize < 4
+
+
+def _is_written(task: Task) -> bool:
+    """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
+    nbytes = task.geometry.n_reduced * task.itemsize
+    return is_short(task, WIDEST // task.result_bytes) and nbytes <= LARGE_RESULTS * task.result_bytes
+
+
+def _writes_neighbours(task: Task) -> bool:
+    """Whether neighbouring results lie side by side."""
+    return set(task.geometry.kept[-1].strides[len(task.program.inputs) :]) <= {1}
+
+
+def _are_few_truths(task: Task) -> bool:
+    """Whether rows of truth values are so few that a thread has results of a whole access: words are results then."""
+    g = task.geometry
+    return task.joins_truths and g.n_reduced <= (FEW_ROWS_AT_MOST if len(g.kept) == 1 else TRUTH_ROWS)
+
+
+def _has_long_rows(task: Task) -> bool:
+    """Whether rows of narrow elements are so long that there are few CTAs, or one, for the reduced axis of each."""
+    kept = task.geometry.kept
+    nbytes = kept[-1].size * task.itemsize if kept else 0
+    return nbytes >= LONG_ROW_BYTES.get(task.itemsize, nbytes + 1) and task.is_large
+
+
+# --- accesses in flight ---
+def _unroll(task: Task, vector: int, *, alone: bool) -> int:
+    """Accesses in flight of a thread."""
+    unroll = unroll_of(task, "kept", vector)
+    if task.itemsize == 1 < vector and (alone or "unaligned" not in task.accesses("kept", vector)):
+        added = task.adds_bytes and vector > ADDED_ALIGNED_RESULTS
+        unroll = min(unroll, BYTES_ELEMENTS_IN_FLIGHT // vector, ADDED_IN_FLIGHT if added else unroll)
+    return min(unroll, _in_flight_alone(task, vector)) if alone and task.is_large else unroll
+
+
+def _in_flight_alone(task: Task, vector: int) -> int:
+    """Accesses in flight at most of a thread that walks the rows alone: what is left over is read all the same."""
+    rows, unaligned = task.geometry.n_reduced, "unaligned" in task.accesses("kept", vector)
+    if task.adds_bytes and vector == ADDED_ALIGNED_RESULTS:
+        return ceil2(rows) if rows <= UNROLL else ADDED_IN_FLIGHT_OF_MANY
+    if task.adds_bytes and vector == ADDED_RESULTS and unaligned:
+        return ADDED_IN_FLIGHT if rows <= FEW_ROWS_AT_MOST else ADDED_IN_FLIGHT_OF_MANY
+    if not unaligned or (task.itemsize == 1 and not task.joins_truths):
+        return _in_flight_of_aligned(task, rows)
+    if task.joins_truths:
+        return 2 if rows <= TWO_IN_FLIGHT_TRUTH_ROWS else 1
+    if rows <= ONE_IN_FLIGHT_ROWS[task.itemsize]:
+        return 1
+    return 2 if rows <= FEW_ROWS_AT_MOST else UNROLL_BEFORE_WIDTH
+
+
+def _in_flight_of_aligned(task: Task, rows: int) -> int:
+    """Accesses in flight of aligned rows: fewer where the rows left over would be more than half a step."""
+    if _are_few_truths(task):
+        return 1
+    if rows <= 3:
+        return 1 if task.itemsize >= ONE_IN_FLIGHT_ITEM else max(1, ceil2(rows))
+    half = ceil2(rows) // 2
+    return half if task.adds_bytes or 2 * rows > 3 * half else half // 2
+
+
+def _heavy(task: Task, vector: int, unroll: int) -> tuple[int, int, int]:
+    """(elements of an access, accesses in flight, lanes along the kept axis) of heavy columns."""
+    by_state = floor2(HEAVY_REGISTERS // task.state_registers)
+    wide = max(vector, min(WIDEST // task.itemsize, HEAVY_ELEMENTS, by_state))
+    vector = min(HEAVY_ELEMENTS, wide if task.is_aligned("kept", wide) else vector)
+    more = min(UNROLL, floor2(HEAVY_COMBINES // task.combine_cost))
+    return vector, max(unroll, more), _heavy_lanes(task, vector)
+
+
+# --- lanes and warps along the kept axis ---
+def _lanes_kept(task: Task, vector: int) -> int:
+    """Lanes along the kept axis where warps share the reduced one."""
+    if vector == 1 or _has_long_rows(task):
+        return WARP
+    pitches = [abs(d.strides[0]) * task.itemsize for d in task.geometry.reduced]
+    across = task.is_large and any(pitch % LINE_BYTES and pitch > 2 * LINE_BYTES for pitch in pitches)
+    return min(WARP, max(UNALIGNED_LANES if across else 1, LINE_BYTES // (vector * task.itemsize)))
+
+
+def _few_lanes(task: Task, vector: int) -> int | None:
+    """Lanes along a kept axis of so few accesses that others would be idle; None for a warp."""
+    if max(task.ranks) > (3 if vector == 1 else 1):
+        return None
+    table = LANES_OF_FEW_VECTORS if vector > 1 else LANES_OF_FEW_COLUMNS
+    return table.at(-(-task.geometry.n_kept // vector))
+
+
+def _heavy_lanes(task: Task, vector: int) -> int:
+    """Lanes of heavy columns along a row: at least those of other columns, unless some would then be idle."""
+    accesses = -(-task.geometry.n_kept // vector)
+    lanes, least = HEAVY_LANES[task.itemsize], min(_lanes_kept(task, vector), ceil2(accesses))
+    while lanes > least and (lanes * HEAVY_TILES > accesses or -(-accesses // lanes) * lanes * 8 > accesses * 9):
+        lanes //= 2
+    return lanes
+
+
+def _warps_kept(task: Task, vector: int, lanes: int, most: int) -> int:
+    """Warps of a CTA along the kept axis, of ``lanes`` each: fewer where a row would leave many of them idle."""
+    if not task.is_cut(vector):
+        return most
+    warps = -(-task.geometry.columns // (vector * lanes))
+    while most > 1 and -(-warps // most) * most * BUSY > warps:
+        most //= 2
+    return most
 
 
 def _is_idle(task: Task, vector: int) -> bool:
@@ -150,152 +343,7 @@ def _is_idle(task: Task, vector: int) -> bool:
     return -(-accesses // lanes) * lanes * BUSY > accesses
 
 
-def _warps_kept(task: Task, vector: int, lanes: int, most: int) -> int:
-    """Warps of a CTA along the kept axis, of so many lanes: fewer where a row would leave many of them idle."""
-    if not is_cut(task, vector):
-        return most
-    warps = -(-task.geometry.columns // (vector * lanes))
-    while most > 1 and -(-warps // most) * most * BUSY > warps:
-        most //= 2
-    return most
-
-
-def is_heavy(task: Task, vector: int) -> bool:
-    """Whether an array is large, and its elements take so much work in aligned accesses that nothing else matters."""
-    g = task.geometry
-    words = adds_bytes(task) or joins_truths(task) or (compares_bytes(task) and vector < HALF)
-    light = words or (task.state_registers == 1 and task.itemsize > 1)
-    much = not light and (task.itemsize <= 2 or operations(task.monoid) >= LONG_COMBINE)
-    big = g.n_kept * g.n_reduced * task.itemsize >= HEAVY and not _has_long_rows(task)
-    return much and big and vector > 1 and planned(task, "kept", vector) == {"aligned"}
-
-
-def _heavy(task: Task, vector: int, unroll: int) -> tuple[int, int, int]:
-    """(elements of an access, accesses in flight, lanes along the kept axis) of such columns."""
-    by_state = floor2(HEAVY_STATES // task.state_registers)
-    wide = max(vector, min(WIDEST // task.itemsize, HEAVY_ELEMENTS, by_state))
-    vector = min(HEAVY_ELEMENTS, wide if planned(task, "kept", wide) == {"aligned"} else vector)
-    more = min(UNROLL, floor2(HEAVY_CODE // operations(task.monoid)))
-    return vector, max(unroll, more), _heavy_lanes(task, -(-task.geometry.n_kept // vector), _lanes_kept(task, vector))
-
-
-def _heavy_lanes(task: Task, accesses: int, few: int) -> int:
-    """The same lanes, of so many accesses in a row; no fewer than ``few``, which others have, but if some are idle."""
-    lanes, least = HEAVY_LANES[task.itemsize], min(few, ceil2(accesses))
-    while lanes > least and (lanes * HEAVY_TILES > accesses or -(-accesses // lanes) * lanes * 8 > accesses * 9):
-        lanes //= 2
-    return lanes
-
-
-def registers(task: Task) -> int:
-    """Registers of states that a thread may hold."""
-    return STATE_LIMIT // (4 if task.state_registers >= SEVERAL else 2)
-
-
-def _has_long_rows(task: Task) -> bool:
-    """Whether rows of narrow elements are so long that there are few CTAs, or one, for the reduced axis of each."""
-    kept = task.geometry.kept
-    nbytes = kept[-1].size * task.itemsize if kept else 0
-    return nbytes >= LONG_ROWS.get(task.itemsize, nbytes + 1) and large(task.geometry)
-
-
-def _in_flight(task: Task, vector: int) -> int:
-    """Accesses in flight at most of a thread that walks so few rows alone: what is left over is read all the same."""
-    rows = task.geometry.n_reduced
-    if adds_bytes(task) and vector == OF_PAIRS:
-        return ceil2(rows) if rows <= UNROLL else OF_MANY
-    if adds_bytes(task) and vector == OF_ADDED and "unaligned" in planned(task, "kept", vector):
-        return ADDED if rows <= FEW_ROWS else OF_MANY
-    if "unaligned" not in planned(task, "kept", vector) or (task.itemsize == 1 and not joins_truths(task)):
-        return _in_flight_of_aligned(task, rows)
-    if joins_truths(task):
-        return 2 if rows <= TWO_OF_TRUTHS else 1
-    fewest, each = ANYWHERE[task.itemsize]
-    return each if rows <= fewest else 2 * each if rows <= FEW_ROWS else UNROLL_BEFORE_WIDTH
-
-
-def _in_flight_of_aligned(task: Task, rows: int) -> int:
-    """The same of aligned accesses: fewer where the rows left over would be more than half a step."""
-    if _are_few_truths(task):
-        return 1
-    if rows <= 3:
-        return 1 if task.itemsize >= WORD else max(1, ceil2(rows))
-    half = ceil2(rows) // 2
-    return half if adds_bytes(task) or 2 * rows > 3 * half else half // 2
-
-
-def _are_few_truths(task: Task) -> bool:
-    """Whether a thread has results of a whole access of few rows of truth values: their words are results as well."""
-    g = task.geometry
-    return joins_truths(task) and g.n_reduced <= (FEW_ROWS if len(g.kept) == 1 else FEW_TRUTHS)
-
-
-def _is_crowded(g: Geometry, item: int) -> bool:
+def _is_crowded(task: Task) -> bool:
     """Whether several rows of a middle axis lie within a line or so, and each result has some of them."""
-    return len(g.kept) > 1 and g.kept[-1].size * item <= CROWD and g.n_reduced >= CROWD
-
-
-def _are_beside(g: Geometry, inputs: int) -> bool:
-    """Whether neighbouring results lie side by side."""
-    return set(g.kept[-1].strides[inputs:]) <= {1}
-
-
-def _lanes_kept(task: Task, vector: int) -> int:
-    """Lanes along the kept axis where warps share the reduced one."""
     g = task.geometry
-    if vector == 1 or _has_long_rows(task):
-        return WARP
-    pitches = [abs(d.strides[0]) * task.itemsize for d in g.reduced]
-    across = large(g) and any(pitch % LINE and pitch > 2 * LINE for pitch in pitches)
-    return min(WARP, max(ACROSS if across else 1, LINE // (vector * task.itemsize)))
-
-
-def _is_written(task: Task) -> bool:
-    """Whether results are so large a part of the traffic, and so many, that writing them decides the time."""
-    g, side_by_side = task.geometry, WIDEST // task.result_bytes
-    return is_short(task, side_by_side) and g.n_reduced * task.itemsize <= WRITTEN * task.result_bytes
-
-
-def is_short(task: Task, vector: int) -> bool:
-    """Whether a thread walks the reduced axis alone, since results of so many each fill the machine."""
-    g = task.geometry
-    many = -(-g.n_kept // max(1, vector)) >= FEW * task.machine * WARP
-    return many and g.n_reduced <= SHORT and max(ranks(g)) <= 3
-
-
-def wide(task: Task, found: Plan) -> Plan:
-    """``found`` with the widest accesses, as along the reduced axis; while bytes are added, no states are in flight."""
-    vector = calm(task, widest_of(task, STATE_LIMIT), task.state_registers)
-    if task.itemsize == 1 and task.state_registers > 1:
-        vector = min(vector, widest_of(task, STATE_LIMIT // 2))
-    unroll = IN_FLIGHT // (vector * task.itemsize)
-    if not adds_bytes(task):
-        unroll = min(unroll, unroll_of(task, "kept", vector))
-    return replace(found, vector=vector, unroll=unroll)
-
-
-def _widest_of_short(task: Task, widest: int) -> int:
-    """The same where a thread walks a few rows alone: it has as many results as it writes well."""
-    g = task.geometry
-    half, few = HALF // task.itemsize, g.n_reduced <= FEW_ROWS
-    if "unaligned" in planned(task, "kept", widest) and not _is_crowded(g, task.itemsize):
-        if task.itemsize > 1 or joins_truths(task):
-            return widest
-        pairs, words = (planned(task, "kept", n) == {"aligned"} for n in (2, WRITES // task.result_bytes))
-        if adds_bytes(task) and not words:
-            return min(widest, half if g.n_reduced >= MANY_ROWS else OF_PAIRS if pairs else OF_ADDED)
-        if g.n_reduced >= FEWEST and not pairs and not words:
-            return min(widest, half)
-    if _are_few_truths(task) and planned(task, "kept", widest) == {"aligned"}:
-        return widest
-    if _is_written(task):
-        written = WRITES if task.result_bytes == LONG_RESULT else WIDEST
-        return min(widest, written // task.result_bytes, max(half, 2) if g.n_reduced > 1 else widest)
-    if not _are_beside(g, len(task.program.inputs)) and planned(task, "kept", widest) == {"aligned"}:
-        return widest
-    if task.itemsize == 1:
-        widest = min(widest, half)
-    if _is_crowded(g, task.itemsize):
-        return min(widest, CROWDED)
-    side_by_side = min(widest, max(1, WRITES // task.result_bytes))
-    return side_by_side if few or planned(task, "kept", side_by_side) == {"aligned"} else widest
+    return len(g.kept) > 1 and g.kept[-1].size * task.itemsize <= CROWDED_ROW_BYTES and g.n_reduced >= CROWDED_ROWS

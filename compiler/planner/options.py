@@ -1,4 +1,4 @@
-"""Options: what a user asks for in place of the planner's choices. What was not asked for gives way to it."""
+"""Options: what a user sets in place of the planner's choices. Fields that no option names give way to those."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 from ..errors import error
 from ..plan import tiles
 from ..plan.ladder import expand
-from ..plan.plan import IN_WARPS, LARGEST, OWN_WALKS, Plan, check, differing, settled
+from ..plan.plan import IN_WARPS, LARGEST, OWN_WALKS, Access, Plan, check, differing, settled
 from ..program.analysis.atomic import adds, exact
-from . import serving
-from .alignment import WIDEST, check_width, planned
+from . import walks
 from .layouts import tiled
 from .limits import fitting
 from .split import ctas_of
@@ -18,12 +17,12 @@ from .task import Notes, Task
 
 
 def keeps_own(task: Task, plan: Plan, options: str) -> bool:
-    """Whether ``options`` leave a plan what its layout needs: what they did not ask for gives way to all else."""
+    """Whether ``options`` leave a plan what its layout needs; if not, an ordinary plan has the other fields."""
     chosen, keys = plan.with_options(options), named(options)
     if plan.tile_bytes:
         served = chosen.lies_in_warps and _vector_fits(task, chosen)
         return chosen.tile_bytes > 0 and (served or "tile_bytes" in keys)
-    served = chosen == settled(chosen) and serving.serves(task, chosen)
+    served = chosen == settled(chosen) and walks.serves(task, chosen)
     return chosen.walk == plan.walk and not chosen.tile_bytes and (served or "walk" in keys)
 
 
@@ -39,37 +38,37 @@ def overridden(task: Task, plan: Plan, parts: int, options: str, notes: Notes) -
     changes = differing(plan, chosen)
     notes.forget({*changes, *(["parts"] if shared != parts else [])})
     keys = expand(options)
-    for words, given in (("asked for", True), ("so also", False)):
-        if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == given]:
+    for words, is_named in (("asked for", True), ("so also", False)):
+        if own := [f"{key}={value}" for key, value in changes.items() if (key in keys) == is_named]:
             notes.because(f"{words}: {', '.join(own)}")
     notes.rejected += later.rejected
     return chosen, shared
 
 
 def named(options: str) -> set[str]:
-    """The fields of a plan that ``options`` name; those of a rung give way where its name alone is given."""
+    """The fields of a plan that ``options`` set one by one; those that a rung sets may still give way."""
     return {key.strip() for key, equals, _ in (item.partition("=") for item in options.split(",")) if equals}
 
 
 def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
-    """``plan`` with ``options`` in it; what was not asked for gives way."""
-    asked = named(options)
-    chosen = _in_one_cta(plan.with_options(options), asked, task.target.max_threads)
+    """``plan`` with ``options`` in it; fields that they do not set give way."""
+    named_fields = named(options)
+    chosen = _in_one_cta(plan.with_options(options), named_fields, task.target.max_threads)
     if chosen.tile_bytes:
-        chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in asked})
-    if chosen.coarsening and chosen.finish == "cta" and "finish" not in asked:
+        chosen = replace(chosen, **{key: value for key, value in IN_WARPS.items() if key not in named_fields})
+    if chosen.coarsening and chosen.finish == "cta" and "finish" not in named_fields:
         chosen = replace(chosen, finish="last_block")
     if chosen.walk in OWN_WALKS:
-        chosen = _walking(task, plan, chosen, asked, notes)
-    if chosen.cluster > 1 and not chosen.coarsening and "finish" not in asked:
+        chosen = _walking(task, plan, chosen, named_fields, notes)
+    if chosen.cluster > 1 and not chosen.coarsening and "finish" not in named_fields:
         clusters = ctas_of(task, chosen) > chosen.cluster
         chosen = replace(chosen, finish="last_block" if clusters else "cta")
-    chosen = _in_whole_steps(chosen, asked)
-    if "warps" not in asked:
+    chosen = _in_whole_steps(chosen, named_fields)
+    if "warps" not in named_fields:
         chosen = fitting(task, chosen, notes)
-        serving.check(task, chosen)
+        walks.check(task, chosen)
     blocked = chosen.walk == "blocked" and chosen.vector_reduced > 1
-    if "vector" not in asked and (blocked or not _vector_fits(task, chosen)):
+    if "vector" not in named_fields and (blocked or not _vector_fits(task, chosen)):
         chosen = replace(chosen, vector=1)
     check(chosen, task.target, task.state_bytes)
     _check_vector(task, chosen)
@@ -83,39 +82,39 @@ def _changed(task: Task, plan: Plan, options: str, notes: Notes) -> Plan:
     return replace(chosen, finish="cta") if alone else chosen  # no grid stage for one CTA, or one cluster
 
 
-def _in_one_cta(plan: Plan, asked: set[str], threads: int) -> Plan:
-    """``plan`` with no more than so many threads a CTA, as far as warps were not asked for."""
+def _in_one_cta(plan: Plan, named_fields: set[str], threads: int) -> Plan:
+    """``plan`` with at most ``threads`` a CTA, as far as options do not set its warps."""
     for key in ("warps_kept", "warps"):
-        if key not in asked and plan.threads > threads:
+        if key not in named_fields and plan.threads > threads:
             extent = max(1, getattr(plan, key) * threads // plan.threads)
             plan = replace(plan, **{key: extent})
     return plan
 
 
-def _walking(task: Task, plan: Plan, chosen: Plan, asked: set[str], notes: Notes) -> Plan:
-    """``chosen`` with what else its walk needs, as far as it was not asked for."""
+def _walking(task: Task, plan: Plan, chosen: Plan, named_fields: set[str], notes: Notes) -> Plan:
+    """``chosen`` with what else its walk needs, in fields that options do not set."""
     fit = plan
     if plan.walk != chosen.walk:
-        fit = serving.NEEDS[chosen.walk].fitted(task, chosen)
-    own = {key: value for key, value in differing(chosen, fit).items() if key not in asked}
-    found = _in_whole_steps(replace(chosen, **own), asked)  # type: ignore[arg-type]
-    found = found if "warps" in asked else fitting(task, found, notes)
+        fit = walks.NEEDS[chosen.walk].fitted(task, chosen)
+    own = {key: value for key, value in differing(chosen, fit).items() if key not in named_fields}
+    found = _in_whole_steps(replace(chosen, **own), named_fields)  # type: ignore[arg-type]
+    found = found if "warps" in named_fields else fitting(task, found, notes)
     check(found, task.target, task.state_bytes)
-    serving.check(task, found)
-    if plan.walk != chosen.walk and not found.coarsening and "finish" not in asked:
+    walks.check(task, found)
+    if plan.walk != chosen.walk and not found.coarsening and "finish" not in named_fields:
         found = replace(found, finish="last_block" if ctas_of(task, found) > 1 else "cta")
     return found
 
 
-def _in_whole_steps(plan: Plan, asked: set[str]) -> Plan:
-    """``plan`` with no more accesses in flight than a thread makes, unless so many were asked for."""
-    if 0 < plan.coarsening < plan.unroll and "unroll" not in asked:
+def _in_whole_steps(plan: Plan, named_fields: set[str]) -> Plan:
+    """``plan`` with no more accesses in flight than a thread makes, unless options set them."""
+    if 0 < plan.coarsening < plan.unroll and "unroll" not in named_fields:
         return replace(plan, unroll=plan.coarsening)
     return plan
 
 
 def _check_atomic(task: Task) -> None:
-    """Refuses (WF408) an atomic that is not exact, unless it is a float sum of which nobody asks the same bits."""
+    """Refuses (WF408) an atomic that is not exact, unless it is a float sum whose bits may differ from run to run."""
     why, loose = "no atomic instruction combines its states", ""
     if adds(task.monoid):
         why = "its result would depend on the order of the atomics"
@@ -126,10 +125,10 @@ def _check_atomic(task: Task) -> None:
 
 
 def _check_vector(task: Task, plan: Plan) -> None:
-    """Refuses vectors that are wider than an access (WF421), or that the layout has not (WF407)."""
+    """Refuses vectors that are wider than an access (WF421), or that the layout does not have (WF407)."""
     if _vector_fits(task, plan):
         return
-    check_width(task, plan.vector, WIDEST)
+    walks.check_width(task, plan.vector)
     wanted, other = "unit stride, whole vectors and aligned rows", ", or choose the other axis with fast="
     if plan.tile_bytes:
         wanted = "rows of unit stride, elements of 1 or 2 bytes, 4 bytes of them at least, and a combine that commutes"
@@ -138,7 +137,7 @@ def _check_vector(task: Task, plan: Plan) -> None:
 
 
 def _check_tile(task: Task, plan: Plan) -> None:
-    """Refuses (WF418) a tile that holds no result's elements, and says which one would."""
+    """Refuses (WF418) a tile that holds no result's elements, and names the smallest that does."""
     sizes = [1 << k for k in range(LARGEST["tile_bytes"].bit_length())]
     served = [n for n in sizes if tiles.units(replace(plan, tile_bytes=n), task.geometry, task.program.inputs)]
     if plan.tile_bytes not in served:
@@ -147,9 +146,9 @@ def _check_tile(task: Task, plan: Plan) -> None:
 
 
 def _vector_fits(task: Task, plan: Plan) -> bool:
-    """Whether the layout has such vectors, and the finish: atomics are for whole ones."""
+    """Whether the layout has vectors of the plan's width, and its finish takes them: atomics are for whole ones."""
     if plan.tile_bytes:
         return plan.vector == 1 or tiled.takes_words(task, plan.vector)
     ordinary = plan.vector > 1 and plan.walk not in OWN_WALKS
-    kinds = planned(task, plan.fast, plan.vector) if ordinary else set()
+    kinds = task.accesses(plan.fast, plan.vector) if ordinary else frozenset[Access]()
     return "strided" not in kinds and ("unaligned" not in kinds or plan.finish != "atomic")

@@ -1,8 +1,7 @@
 """Repeated elements: dims along which no input moves, as ``broadcast_to`` and ``expand`` make them.
 
-A reduced one has the same elements again and again: they are read once, and their state is combined with itself as many
-times, if that changes anything. A kept one has the same results again and again: they are reduced once, and stored at
-every place.
+A reduced one repeats the elements of a result: they are read once, and their state is combined with itself as many
+times, if that changes anything. A kept one repeats results: they are reduced once, and stored everywhere.
 """
 
 from __future__ import annotations
@@ -13,24 +12,27 @@ from math import prod
 
 from ..program.analysis.proofs import proof
 from ..space.geometry import Dim, Geometry, merged
+from . import sittings
+from .table import threshold
 from .task import Task
 
-LONG, MANY = 1 << 9, 1 << 17
-"""Elements of a result, and of all results, from which on reading a result's elements again takes longer than storing
-it once more. The threads that have a result store all copies of it: of few elements each, few results leave most of the
+LONG_RESULT = threshold(1 << 9, "elements of a result", sittings.REPEATS)
+"""From here on reading a result's elements again takes longer than storing it once more."""
+MANY_ELEMENTS = threshold(1 << 17, "elements of all results", sittings.REPEATS)
+"""From here on copies pay: the threads that have a result store all its copies, and few short results leave most of the
 machine idle meanwhile."""
-FEW = 64
-"""Copies that cost nothing in any case."""
+FREE_COPIES = threshold(64, "copies of a result", sittings.REPEATS)
+"""Up to here copies cost nothing in any case."""
 
 
 def taken_out(g: Geometry, inputs: int, *, ordered: bool, indexed: bool) -> Geometry:
     """``g``, just collapsed, without what is repeated along its dims.
 
     Args:
-        g: the geometry of so many ``inputs``, and outputs.
-        inputs: operands that are read; a mask is one of them.
-        ordered: the elements stay in order: (abc)(abc) is a repeated state then, (aa)(bb)(cc) is none.
-        indexed: the numbers of elements tell more than which of equals is the first, so none of them is repeated.
+        g: the geometry of ``inputs`` operands that are read, and outputs.
+        inputs: how many operands are read; a mask is one of them.
+        ordered: whether elements stay in order: (abc)(abc) is then a repeated state, and (aa)(bb)(cc) is not.
+        indexed: whether numbers of elements do more than break ties, so that no element is repeated.
     """
 
     def stands(d: Dim) -> bool:
@@ -46,7 +48,7 @@ def taken_out(g: Geometry, inputs: int, *, ordered: bool, indexed: bool) -> Geom
 
 
 def is_raised(task: Task) -> bool:
-    """Whether the state of elements that a result has several times is combined with itself: it may be so already."""
+    """Whether the state of repeated elements must be combined with itself: an idempotent one need not."""
     return task.geometry.times > 1 and proof(task.monoid, "idempotence") is None
 
 
@@ -64,10 +66,12 @@ def repetitions(task: Task) -> list[str]:
 
 
 def _without_copies(g: Geometry, standing: list[Dim]) -> Geometry:
-    """``g`` without the largest kept dim of those ``standing``, if that pays; others stay."""
+    """``g`` without the largest of the ``standing`` kept dims, if that pays; others stay."""
     copies = max(standing, key=lambda d: d.size, default=None)
     if copies is None:
         return g
     found = replace(g, kept=merged([d for d in g.kept if d is not copies]), copies=copies)
-    pays = found.n_reduced >= LONG or found.n_kept * found.n_reduced >= MANY or copies.size <= FEW
+    pays = (
+        found.n_reduced >= LONG_RESULT or found.n_kept * found.n_reduced >= MANY_ELEMENTS or copies.size <= FREE_COPIES
+    )
     return found if pays else g

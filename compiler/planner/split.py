@@ -3,60 +3,99 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..plan.launch import cells_of, grain, launch, shared, tiles_of, unrolled
-from ..plan.plan import LARGEST_CLUSTER, OWN_WALKS, Plan
+from ..plan.plan import LARGEST_CLUSTER, OWN_WALKS, Plan, Walk
 from ..program.analysis.atomic import exact
 from ..target import WARP
-from .alignment import WIDEST, ranks, row_of
-from .layouts.gapped_columns import laid
+from . import sittings
+from .alignment import WIDEST
+from .layouts.gapped_columns import as_read
+from .limits import CTA_THREADS
+from .stores import row_of
+from .table import Sitting, threshold
 from .task import Notes, Task
 
-THREADS = 256
-"""Threads of a CTA: eight warps hide latency, and eight such CTAs fill an SM of 2048 threads."""
-CTAS_PER_SM = 4
-"""CTAs of THREADS threads per SM a split aims at: all of them resident, and few states to bring together at the end."""
-CTAS_OF_RUNS, MANY_IN_FLIGHT = 8, 4
-"""The same where a thread walks run by run, and waits for each: all that an SM can hold. Threads of long runs, with so
-many accesses in flight, take more registers: of more CTAs than CTAS_PER_SM the last would begin when others end."""
-ALL_OF_SM, WORD = 2, 4
-"""Times as many CTAs as these, where all threads of an SM are resident; and bytes of a state of one register."""
-LONGEST = 64
-"""Accesses of a thread beyond which more CTAs share a result: they start in order, so that all SMs read one moving
-front of the array, and none is left with a long part at the end."""
-UNEVEN, CHOICES = 1.05, 64
-"""How much longer than the least the waves of CTAs may take, and how many lengths of a CTA's part are looked at."""
-ALONG_KEPT = (
-    ("staggered", 1, 32, 3, 256), ("staggered", 1, 0, 4, 256), ("interleaved", 1, 64, 2, 128),
-    ("interleaved", 8, 32, 2, 128), ("period", 1, 128, 3, 64), ("period", 1, 0, 4, 128),
-)  # fmt: skip
-"""(walk, unroll, bytes, CTAs, longest): the two numbers where a thread along the kept axis has so many accesses in
-flight, and states of so many bytes, or more: registers leave room for fewer CTAs, and those take longer to meet."""
-NARROW, FILLED = 4, 4
-"""Bytes of an access, at most, and CTAs an SM from which on results read so have one each: of fewer too little is in
-flight."""
-TOO_FEW = 4
-"""CTAs that, to meet in global memory, take longer than one of them takes to do all."""
-WORKSPACE = 1000 << 10
-"""Bytes of partial states that a launch may ask for: a stream's MiB, less 16 KiB of tickets and what aligns values."""
-CLUSTER_FROM, CLUSTER_TO = 1 << 15, 1 << 18
-"""Bytes of a result's elements, at least and at most, for which one cluster is faster than one CTA, and than CTAs that
-meet in global memory."""
-CLUSTER_WARPS = 16
-"""Warps of its CTAs: an SM then reads its share of CLUSTER_TO in one unrolled step."""
-AT_THE_END = 1 << 15
-"""States of columns side by side that the CTA which comes last may have to read: it does so alone."""
+CTAS_PER_SM = threshold(4, "CTAs of 256 threads per SM", sittings.CLEAN_FLUSH)
+"""CTAs that share results aim at these: all are resident, and few states are to be combined at the end."""
+CTAS_PER_SM_OF_RUNS = threshold(8, "CTAs of 256 threads per SM", sittings.SEVERAL_DIMS)
+"""Replaces CTAS_PER_SM where threads walk run by run, and wait for each: all that an SM can hold."""
+MANY_IN_FLIGHT_OF_RUNS = threshold(4, "accesses in flight", sittings.GAPS)
+"""From here on warps along long runs aim at CTAS_PER_SM: threads take more registers, and more CTAs would not be
+resident."""
+ALL_RESIDENT = threshold(2, "times CTAS_PER_SM", sittings.SIXTEEN_WARPS)
+"""Aimed at by CTAs of more than 256 threads, of which all threads of an SM are resident."""
+WORD_STATE_BYTES = threshold(4, "bytes of a state", sittings.SIXTEEN_WARPS)
+"""Beyond, states of rows that are read by whole accesses are heavy: the assembler decides how many CTAs are
+resident."""
+LONGEST_WALK = threshold(64, "accesses of a thread", sittings.PLAIN_READS)
+"""Beyond, more CTAs share a result: they start in order, so that all SMs read one moving front of the array."""
+EVEN_WAVES = threshold(1.05, "times the least time", sittings.WAVES)
+"""Waves of CTAs may take this long, so that the number of CTAs stays near the one that was wanted."""
+PART_LENGTHS = threshold(64, "lengths", sittings.WAVES)
+"""About as many lengths of a CTA's part are compared for even waves."""
+NARROW_ACCESS_BYTES = threshold(4, "bytes of an access", sittings.GRID_BORDERS)
+"""Up to here accesses along rows are narrow, and too little is in flight."""
+CTAS_PER_SM_OF_NARROW = threshold(4, "CTAs per SM", sittings.GRID_BORDERS)
+"""From here on rows that are read by narrow accesses have a CTA each."""
+FEWEST_CTAS = threshold(4, "CTAs", sittings.CLEAN_FLUSH)
+"""Up to here CTAs take longer to meet in global memory than one of them takes to do all."""
+WORKSPACE = threshold(1000 << 10, "bytes", Sitting("2026-11-22", "82b0bc4"))
+"""Partial states of a launch take at most these: a stream's MiB, less 16 KiB of tickets and padding."""
+CLUSTER_BYTES_FROM = threshold(1 << 15, "bytes of a result's elements", sittings.CLEAN_FLUSH)
+"""Beyond, one cluster is faster than one CTA."""
+CLUSTER_BYTES_TO = threshold(1 << 18, "bytes of a result's elements", sittings.CLEAN_FLUSH)
+"""Up to here one cluster is faster than CTAs that meet in global memory."""
+CLUSTER_WARPS = threshold(16, "warps of a CTA", sittings.CLEAN_FLUSH)
+"""A CTA of a cluster has these: an SM then reads its share of CLUSTER_BYTES_TO in one unrolled step."""
+LAST_CTA_STATES = threshold(1 << 15, "states", sittings.PERIODS)
+"""The last CTA of a walk by periods reads at most these alone."""
 MOST_PARTS = 2**16 - LARGEST_CLUSTER
-"""CTAs of a grid along its second dim, at most, of whole clusters."""
+"""The most CTAs of a grid along its second dim, in whole clusters."""
+
+
+class Residency(NamedTuple):
+    """What fills the machine along columns.
+
+    Attributes:
+        walk: the walk of a plan.
+        unroll: accesses in flight of a thread, at least.
+        nbytes: bytes of the states of one access, at least.
+        ctas: CTAs of 256 threads per SM to aim at.
+        longest: accesses of a thread beyond which more CTAs share a result.
+    """
+
+    walk: Walk
+    unroll: int
+    nbytes: int
+    ctas: int
+    longest: int
+
+
+RESIDENT_OF_COLUMNS = threshold(
+    (
+        Residency("staggered", 1, 32, 3, 256),
+        Residency("staggered", 1, 0, 4, 256),
+        Residency("interleaved", 1, 64, 2, 128),
+        Residency("interleaved", 8, 32, 2, 128),
+        Residency("period", 1, 128, 3, 64),
+        Residency("period", 1, 0, 4, 128),
+    ),
+    "(walk, accesses in flight, bytes of states, CTAs per SM, accesses of a thread)",
+    sittings.HEAVY_COLUMNS,
+)
+"""Replaces CTAS_PER_SM and LONGEST_WALK along columns of at least these accesses and bytes: registers leave room for
+fewer CTAs, which take longer to meet."""
 
 
 def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
     """``plan`` for a cluster a result, where that is faster than one CTA and than CTAs that meet in global memory."""
     g = task.geometry
     nbytes = g.n_reduced * task.itemsize
-    plain = ranks(g) == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
-    room = plain and CLUSTER_FROM < nbytes <= CLUSTER_TO
-    if not room or not task.target.has_clusters or task.determinism == "portable" or not task.monoid.commutative:
+    plain = task.ranks == (1, 1) and g.n_kept * LARGEST_CLUSTER <= task.machine
+    room = plain and CLUSTER_BYTES_FROM < nbytes <= CLUSTER_BYTES_TO
+    if not room or not task.target.has_clusters or task.is_portable or not task.monoid.commutative:
         return plan
     wide = replace(plan, warps=CLUSTER_WARPS, cluster=LARGEST_CLUSTER)
     words = f"a cluster of {LARGEST_CLUSTER} CTAs reads {nbytes} bytes at once and meets in shared memory"
@@ -68,15 +107,15 @@ def clustered(task: Task, plan: Plan, notes: Notes) -> Plan:
 def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     """CTAs along the reduced axis: enough to fill the machine, each but the last with at least one unrolled step.
 
-    A plan for several results a CTA is one for short rows, which are not shared.
+    A plan with several results a CTA is one for short rows, which are not shared.
     """
     if plan.cluster > 1:
         return plan.cluster
-    task = laid(task, plan)
+    task = as_read(task, plan)
     g = task.geometry
     row = row_of(task, plan)
     tiles = max(1, tiles_of(plan, g.n_kept, row))
-    parts = ctas_of(task, plan)
+    parts = _ctas(task, plan, row)
     if parts == 1 or (plan.warps_kept > 1 and plan.walk != "period"):
         notes.because("one CTA finishes each result: no grid stage", "parts", "finish")
         return 1
@@ -89,11 +128,30 @@ def parts_of(task: Task, plan: Plan, notes: Notes) -> int:
     return parts
 
 
-def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, item: int, row: int = 0) -> int:
-    """CTAs along the reduced axis: of a plan that coarsens so many that no thread makes more accesses than it says.
+def ctas_of(task: Task, plan: Plan) -> int:
+    """CTAs along the reduced axis of ``plan`` for ``task``."""
+    task = as_read(task, plan)
+    return _ctas(task, plan, row_of(task, plan))
 
-    Others fill a machine of ``sms`` multiprocessors, with partial states of ``state_bytes`` each that fit in WORKSPACE;
-    there is one CTA when the results fill it. An element has ``item`` bytes, ``row`` is that of ``tiles_of``.
+
+def _ctas(task: Task, plan: Plan, row: int) -> int:
+    g = task.geometry
+    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row)
+
+
+def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, item: int, row: int = 0) -> int:
+    """CTAs along the reduced axis: as many as fill the machine, or one where the results fill it.
+
+    A plan that coarsens has so many that no thread makes more accesses than it says.
+
+    Args:
+        plan: how the elements are walked.
+        n_kept: results.
+        n_reduced: elements of each.
+        sms: multiprocessors of the machine.
+        state_bytes: bytes of a state, of which the partial ones fit in WORKSPACE.
+        item: bytes of an element.
+        row: results of a row, as ``tiles_of`` takes them; 0 for all.
     """
     if plan.walk in ("padded", "whole"):  # a thread has all elements of its results
         return 1
@@ -103,36 +161,35 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
     accesses = -(-n_reduced // step)
     cells = max(1, cells_of(plan, n_kept, row))
     most = min(MOST_PARTS, WORKSPACE // (cells * state_bytes) * plan.cluster)
-    most = min(most, AT_THE_END // row) if plan.walk == "period" else most
+    most = min(most, LAST_CTA_STATES // row) if plan.walk == "period" else most
     tiles = max(1, tiles_of(plan, n_kept, row))
-    each, longest = _in_flight(plan, state_bytes)
-    resident = sms * each * THREADS // plan.threads
+    each, longest = _per_sm(plan, state_bytes)
+    resident = sms * each * CTA_THREADS // plan.threads
     whole = unrolled(plan, row or n_kept)
     steps = -(-n_reduced // whole)
     wanted = max(resident // tiles, -(-accesses // longest))
     vector_bytes = plan.vector * item
-    along = plan.fast == "reduced" and plan.walk == "interleaved"
-    if along:
-        wanted = _of_rows(
-            plan, wanted, tiles, resident, heavy=vector_bytes == WIDEST and item > 1 and state_bytes > WORD
-        )
-    parts = min(most, wanted, steps if along else n_reduced // whole)
-    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and vector_bytes <= NARROW
-    if tiles >= (FILLED if narrow else max(2, each // 2)) * sms or tiles * parts <= TOO_FEW:
+    interleaved = plan.fast == "reduced" and plan.walk == "interleaved"
+    if interleaved:
+        heavy = vector_bytes == WIDEST and item > 1 and state_bytes > WORD_STATE_BYTES
+        wanted = _in_full_waves(plan, wanted, tiles, resident, heavy=heavy)
+    parts = min(most, wanted, steps if interleaved else n_reduced // whole)
+    narrow = plan.fast == "reduced" and plan.walk not in OWN_WALKS and vector_bytes <= NARROW_ACCESS_BYTES
+    if tiles >= (CTAS_PER_SM_OF_NARROW if narrow else max(2, each // 2)) * sms or tiles * parts <= FEWEST_CTAS:
         return 1
-    if plan.fast == "reduced":  # how many of these are resident is up to the assembler
+    if plan.fast == "reduced":  # the assembler decides how many of these are resident
         return max(1, parts)
     return _even(max(1, parts), most, tiles, steps, resident)
 
 
-def _of_rows(plan: Plan, wanted: int, tiles: int, resident: int, *, heavy: bool) -> int:
+def _in_full_waves(plan: Plan, wanted: int, tiles: int, resident: int, *, heavy: bool) -> int:
     """``wanted`` CTAs a row, or some more or fewer, where more than ``resident`` in all: few waves must be full ones.
 
-    All threads of an SM are resident in CTAs of more than THREADS, which are for light states. Of ``heavy`` ones how
-    many are is up to the assembler: only ``resident``, or so many that the last wave does not matter.
+    All threads of an SM are resident in CTAs of more than 256 threads, which are for light states. The assembler
+    decides how many of ``heavy`` states are: they get ``resident`` CTAs, or so many that the last wave does not matter.
     """
-    if plan.threads > THREADS:
-        full = ALL_OF_SM * resident
+    if plan.threads > CTA_THREADS:
+        full = ALL_RESIDENT * resident
         return -(-wanted * tiles // full) * full // tiles if wanted * tiles > full else wanted
     if not heavy or wanted * tiles <= resident:
         return wanted
@@ -145,39 +202,34 @@ def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
     return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 
-def _in_flight(plan: Plan, state_bytes: int) -> tuple[int, int]:
-    """CTAs of THREADS threads an SM, and accesses of a thread, or runs, before more CTAs share a result."""
+def _per_sm(plan: Plan, state_bytes: int) -> tuple[int, int]:
+    """CTAs of 256 threads per SM, and accesses of a thread, or runs, beyond which more CTAs share a result."""
     if plan.walk == "runs":
-        return CTAS_PER_SM if plan.lanes == WARP and plan.unroll >= MANY_IN_FLIGHT else CTAS_OF_RUNS, LONGEST
+        long = plan.lanes == WARP and plan.unroll >= MANY_IN_FLIGHT_OF_RUNS
+        return CTAS_PER_SM if long else CTAS_PER_SM_OF_RUNS, LONGEST_WALK
     if plan.fast != "kept":
-        return CTAS_PER_SM, LONGEST
+        return CTAS_PER_SM, LONGEST_WALK
     nbytes = plan.vector * state_bytes
-    for walk, unroll, least, each, longest in ALONG_KEPT:
-        if plan.walk == walk and plan.unroll >= unroll and nbytes >= least:
-            return each, longest
-    return CTAS_PER_SM, LONGEST
+    for of in RESIDENT_OF_COLUMNS:
+        if plan.walk == of.walk and plan.unroll >= of.unroll and nbytes >= of.nbytes:
+            return of.ctas, of.longest
+    return CTAS_PER_SM, LONGEST_WALK
 
 
 def _even(parts: int, most: int, tiles: int, steps: int, resident: int) -> int:
     """``parts``, or some more or fewer, so that none of the waves in which CTAs run is nearly empty.
 
-    A result has so many unrolled ``steps``, and so many CTAs are ``resident`` at a time.
+    A result has ``steps`` unrolled steps, and ``resident`` CTAs run at a time.
     """
     wanted = -(-steps // parts)
 
     def load(chunk: int) -> int:
         return -(-tiles * -(-steps // chunk) // resident) * chunk
 
-    lengths: list[int] = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, max(1, wanted // CHOICES))]
+    spacing = max(1, wanted // PART_LENGTHS)
+    lengths: list[int] = [wanted, *range(max(1, wanted // 2), wanted + wanted // 4 + 1, spacing)]
     choices = [c for c in lengths if -(-steps // c) <= most] or [wanted]
     least = min(map(load, choices))
-    even = [c for c in choices if load(c) <= UNEVEN * least]
+    even = [c for c in choices if load(c) <= EVEN_WAVES * least]
     chunk = min(even, key=lambda c: abs(c - wanted))
     return -(-steps // chunk)
-
-
-def ctas_of(task: Task, plan: Plan) -> int:
-    """The same for ``task``."""
-    task = laid(task, plan)
-    g = task.geometry
-    return ctas(plan, g.n_kept, shared(plan, g), task.machine, task.state_bytes, task.itemsize, row_of(task, plan))

@@ -1,19 +1,40 @@
-"""What the planner is asked and what it answers."""
+"""What the planner is asked, what the answer is, and what there is to know of the question before any choice.
+
+A ``Task`` answers each question about its program, its operands and its machine once. The modules of the planner ask
+the task, and not each other.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from ..dtypes import DType
+from ..lazy import lazy
 from ..plan.abi import Facts
 from ..plan.launch import Launch
-from ..plan.plan import Determinism, Plan
+from ..plan.plan import Access, Determinism, Plan
+from ..program.analysis.atomic import operation
+from ..program.analysis.cost import lifted, operations
 from ..program.graph import MonoidGraph, Program
 from ..space.geometry import Geometry
 from ..target import Target
+from . import alignment, sittings
+from .powers import ceil2
+from .table import threshold
 
-PORTABLE_SMS = 128
-"""The machine that portable plans are made for: of the size of large GPUs, so that none is left half empty."""
+PORTABLE_SMS = threshold(128, "multiprocessors", sittings.FEW_PLANS)
+"""Portable plans are made for a machine of this size, that of large GPUs, so that none is left half empty."""
+LARGE_ELEMENTS = threshold(1 << 22, "elements", sittings.COPIES)
+"""An array of this many elements and more gets kernels of its own layout: a launch costs little beside reading it."""
+FILLING_WARPS = threshold(8, "warps per SM", sittings.FEW_PLANS)
+"""These fill the machine: where results at a warp each are fewer, each gets more threads."""
+LONG_COMBINE = threshold(16, "instructions of a combine", sittings.ANCHORED)
+"""From here on a combine is long: threads would spend their time on what each of them does once."""
+VERY_LONG_COMBINE = threshold(20, "instructions of a combine", sittings.ANCHORED)
+"""From here on a combine costs so much that there is little to gain from how elements are read."""
+KEYED_ELEMENTS = threshold({1: 16, 2: 256}, "elements of a result, by bytes of an element", sittings.NUMBERED)
+"""From here on, columns of an argmin or argmax make words of rank and number of the chosen elements alone."""
 
 
 @dataclass
@@ -40,10 +61,10 @@ class Choice:
 
 @dataclass
 class Notes:
-    """What the planner thinks on its way.
+    """The reasons that the planner collects.
 
     Attributes:
-        reasons: each with the fields of the plan that it speaks of; ``parts`` are the CTAs that share a result.
+        reasons: each with the fields of the plan that it explains; ``parts`` are the CTAs that share a result.
         rejected: (field=value, why not).
     """
 
@@ -55,7 +76,7 @@ class Notes:
         self.reasons.append((reason, fields))
 
     def forget(self, fields: set[str]) -> None:
-        """Leaves out what speaks of ``fields``, of which another has decided."""
+        """Drops what explains ``fields``, since another rule has decided them."""
         self.reasons = [(reason, about) for reason, about in self.reasons if not fields.intersection(about)]
         self.rejected = [(what, why) for what, why in self.rejected if what.partition("=")[0] not in fields]
 
@@ -66,7 +87,7 @@ class Task:
 
     Attributes:
         program, geometry: what to reduce.
-        addresses: byte address of each operand's first element; only its place in WIDEST bytes matters.
+        addresses: the byte address of each operand's first element; only its offset modulo ``WIDEST`` matters.
         target, sms: the machine.
         determinism: what the bits of a result may depend on: on the arrays and the machine (``run``), on shape, strides
             and types alone (``portable``), or also on the order in which CTAs end (``none``).
@@ -79,43 +100,194 @@ class Task:
     sms: int
     determinism: Determinism = "run"
 
+    # --- the machine ---
+    @property
+    def is_portable(self) -> bool:
+        """Whether the plan must depend neither on the device nor on addresses."""
+        return self.determinism == "portable"
+
+    @property
+    def machine(self) -> int:
+        """Multiprocessors to plan for."""
+        return PORTABLE_SMS if self.is_portable else self.sms
+
+    # --- elements and states ---
     @property
     def monoid(self) -> MonoidGraph:
         """The monoid of the program's one reduction."""
         return self.program.monoid
 
-    @property
-    def machine(self) -> int:
-        """Multiprocessors to plan for: a portable plan must not look at the device."""
-        return PORTABLE_SMS if self.determinism == "portable" else self.sms
-
-    @property
+    @lazy
     def itemsize(self) -> int:
         """Bytes of the widest input element."""
         return max((t.itemsize for t in self.program.inputs), default=4)
 
-    @property
+    @lazy
     def result_bytes(self) -> int:
         """Bytes of the widest result."""
         return max(o.dtype.itemsize for o in self.program.outputs)
 
-    @property
+    @lazy
     def state_bytes(self) -> int:
         """Bytes of one monoid state."""
         return sum(t.itemsize for t in self.monoid.state)
 
-    @property
+    @lazy
     def state_registers(self) -> int:
-        """32-bit registers one monoid state takes."""
+        """32-bit registers that one monoid state takes."""
         return sum(-(-t.itemsize // 4) for t in self.monoid.state)
 
-    @property
+    @lazy
     def element_registers(self) -> int:
-        """Those of them that each element of an access has to itself."""
+        """32-bit registers of a state that each element of an access has to itself."""
         own = (t for k, t in enumerate(self.monoid.state) if k not in self.program.shared)
         return max(1, sum(-(-t.itemsize // 4) for t in own))
+
+    @lazy
+    def has_simple_state(self) -> bool:
+        """Whether states have one value, and no element is numbered."""
+        return len(self.monoid.state) == 1 and not self.program.uses_index
+
+    @lazy
+    def has_wide_state(self) -> bool:
+        """Whether states take several registers or are numbered, of elements that are wider than a byte."""
+        return (self.state_registers > 1 or self.program.uses_index) and self.itemsize > 1
+
+    @lazy
+    def has_words(self) -> bool:
+        """Whether elements are 32-bit words, and states one register."""
+        return self.itemsize == 4 and self.state_registers == 1 and self.has_simple_state
+
+    # --- the combine ---
+    @lazy
+    def combine_cost(self) -> int:
+        """Instructions of one combine, roughly."""
+        return operations(self.monoid)
+
+    @lazy
+    def lift_cost(self) -> int:
+        """Instructions that make of an element what is combined, roughly."""
+        return lifted(self.program)
+
+    @property
+    def has_long_combine(self) -> bool:
+        """Whether a combine takes LONG_COMBINE instructions or more."""
+        return self.combine_cost >= LONG_COMBINE
+
+    @property
+    def has_very_long_combine(self) -> bool:
+        """Whether a combine takes VERY_LONG_COMBINE instructions or more."""
+        return self.combine_cost >= VERY_LONG_COMBINE
+
+    @lazy
+    def adds_bytes(self) -> bool:
+        """Whether elements are bytes that are added, four of a word at a time."""
+        return self.itemsize == 1 and operation(self.monoid) == "add"
+
+    @lazy
+    def joins_truths(self) -> bool:
+        """Whether elements are bytes of which any or all are true, and those of a word are joined at a time."""
+        return self.itemsize == 1 and operation(self.monoid) in ("and", "or")
+
+    @lazy
+    def compares_bytes(self) -> bool:
+        """Whether elements are bytes of which the extreme is taken, two at a time."""
+        return self.itemsize == 1 and operation(self.monoid) in ("min", "max") and not self.program.uses_index
+
+    @lazy
+    def combines_words(self) -> bool:
+        """Whether elements are bytes, and those of a word are combined at once."""
+        return self.adds_bytes or self.joins_truths or self.compares_bytes
+
+    @lazy
+    def _takes_least_number(self) -> bool:
+        return self.program.uses_index and operation(self.monoid) == "min" and bool(self.geometry.numbers)
+
+    def is_ranked(self, axis: str) -> bool:
+        """Whether the program takes the least word of rank and number, and lanes along ``axis`` make one a step.
+
+        Such words are made if the numbers go up along the walk, or down (``passes/words/narrow_argmin.py``).
+        """
+        many = axis == "reduced" or self.geometry.n_reduced >= KEYED_ELEMENTS.get(self.itemsize, math.inf)
+        return self._takes_least_number and many
+
+    def is_keyed(self, axis: str) -> bool:
+        """Whether the task is ranked along ``axis``, and its elements are so narrow that they have keys."""
+        return self.itemsize in KEYED_ELEMENTS and self.is_ranked(axis)
+
+    @lazy
+    def ranks_bytes(self) -> bool:
+        """Whether rows are ranked, and elements are bytes."""
+        return self.itemsize == 1 and self.is_keyed("reduced")
+
+    # --- the layout ---
+    @lazy
+    def is_large(self) -> bool:
+        """Whether an array is so large that kernels of its own pay for its layout."""
+        return self.geometry.n_kept * self.geometry.n_reduced >= LARGE_ELEMENTS
+
+    @lazy
+    def has_few_results(self) -> bool:
+        """Whether results do not fill the machine at a warp each."""
+        return self.geometry.n_kept < FILLING_WARPS * self.machine
+
+    @lazy
+    def ranks(self) -> tuple[int, int]:
+        """Kept and reduced dims that a kernel has: one of few pairs, since each is a kernel of its own.
+
+        One dim of each kind costs nothing; beyond, every dim costs a division a thread (kept) or an access (reduced).
+        Large arrays get kernels of just their dims.
+        """
+        kept, reduced = len(self.geometry.kept), len(self.geometry.reduced)
+        if kept <= 1 and reduced <= 1:
+            return 1, 1
+        if kept <= 3 and reduced <= 3:
+            return (max(1, kept), max(1, reduced)) if self.is_large else (3, 3)
+        each = max(8, ceil2(max(kept, reduced)))
+        return each, each
 
     def operand_type(self, operand: int) -> DType:
         """Element type of an input or output."""
         inputs = self.program.inputs
         return inputs[operand] if operand < len(inputs) else self.program.outputs[operand - len(inputs)].dtype
+
+    def start(self, operand: int) -> int:
+        """The byte address at which the walk of an input or output starts."""
+        return self.addresses[operand] + self.geometry.offsets[operand] * self.operand_type(operand).itemsize
+
+    def access(self, operand: int, axis: str, vector: int, *, runs: bool = False) -> Access:
+        """How ``vector`` elements of an input along ``axis`` can be read, now that its address is known."""
+        return self._access(operand, axis, vector, self.start(operand), runs=runs)
+
+    def accesses(self, axis: str, vector: int, *, runs: bool = False) -> frozenset[Access]:
+        """How inputs can be read, as far as a plan may know it: a portable one does not know their addresses.
+
+        Where these then allow no vectors, a thread reads the same elements one by one, and the tree is the same.
+        Rows of several reduced dims can be shifted only where they are read as ``runs``.
+        """
+        key = axis, vector, runs
+        if key not in self._accesses:
+            starts = [0 if self.is_portable else self.start(i) for i in range(len(self.program.inputs))]
+            found = (self._access(i, axis, vector, start, runs=runs) for i, start in enumerate(starts))
+            self._accesses[key] = frozenset(found)
+        return self._accesses[key]
+
+    @lazy
+    def _accesses(self) -> dict[tuple[str, int, bool], frozenset[Access]]:
+        return {}
+
+    def _access(self, operand: int, axis: str, vector: int, start: int, *, runs: bool) -> Access:
+        item = self.operand_type(operand).itemsize
+        fixed = self.is_portable
+        shifts = not fixed and len(self.program.inputs) == 1 and (runs or self.ranks[1] == 1)
+        funnels = not fixed and max(self.ranks) <= 3
+        return alignment.access(self.geometry, operand, item, axis, vector, start, shifts=shifts, funnels=funnels)
+
+    def is_aligned(self, axis: str, vector: int) -> bool:
+        """Whether all inputs can be read by ``vector`` elements along ``axis``, in aligned accesses."""
+        return self.accesses(axis, vector) == {"aligned"}
+
+    def is_cut(self, vector: int) -> bool:
+        """Whether vectors along several kept dims are cut where the innermost dim ends, and read all the same."""
+        g = self.geometry
+        return len(g.kept) > 1 and g.columns % vector != 0 and "strided" not in self.accesses("kept", vector)

@@ -21,7 +21,7 @@ from warpfold.compiler.plan.launch import cells_of, piece, shared
 from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import INDEX_LIMIT
-from warpfold.compiler.planner.layouts.gapped_columns import laid
+from warpfold.compiler.planner.layouts.gapped_columns import as_read
 from warpfold.compiler.planner.layouts.runs import as_rows
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.target import TARGETS
@@ -29,7 +29,7 @@ from warpfold.compiler.target import TARGETS
 
 def check_choice(task: Task, choice: Choice) -> None:
     """Everything that must hold of an answer, for sizes that can be enumerated."""
-    task = laid(task, choice.plan)
+    task = as_read(task, choice.plan)
     g, plan, run = task.geometry, choice.plan, choice.run
     check_target(task, plan)
     if plan.walk == "period":

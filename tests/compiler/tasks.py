@@ -16,8 +16,7 @@ from layouts import Layout, strides_of
 from warpfold.compiler.dtypes import ALL, F64, DType, accumulator
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.errors import WarpfoldError
-from warpfold.compiler.planner.limits import FEW
-from warpfold.compiler.planner.task import Task
+from warpfold.compiler.planner.task import FILLING_WARPS, Task
 from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Program
@@ -28,7 +27,7 @@ from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
 
 WIDE = 40
-MANY = 2 * FEW * DEFAULT.sms
+MANY = 2 * FILLING_WARPS * DEFAULT.sms
 """Results that fill the machine with a warp each."""
 
 

@@ -15,8 +15,8 @@ from test_shifted import placed
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError
 from warpfold.compiler.plan.abi import Facts
-from warpfold.compiler.planner import alignment
 from warpfold.compiler.planner import choose as planner
+from warpfold.compiler.planner import task
 from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
 
@@ -63,7 +63,7 @@ def test_whole_accesses_are_written_but_at_the_ends_of_rows(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((alignment, "MANY"), 87)], ids=["wide", "own dims"]
+    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((task, "LARGE_ELEMENTS"), 87)], ids=["wide", "own dims"]
 )
 def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
     limit: Any, columns: int, monkeypatch: pytest.MonkeyPatch, facts: list[Facts]

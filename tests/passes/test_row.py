@@ -20,8 +20,8 @@ import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.plan.abi import Facts
-from warpfold.compiler.planner import alignment
 from warpfold.compiler.planner import choose as planner
+from warpfold.compiler.planner import task
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend, emulator
 from warpfold.runtime.compiled import _serves
 from warpfold.runtime.emulator.profiler import Profiler, total
@@ -151,7 +151,7 @@ def test_a_mask_lies_in_rows_of_its_own(finish: str, facts: list[Facts]) -> None
 @pytest.mark.parametrize("plan", ["walk=staggered,vector=4", "fast=kept,vector=4,lanes=4,warps=4"])
 @pytest.mark.parametrize("finish", ["cta", "last_block,coarsening=4"])
 @pytest.mark.parametrize(
-    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((alignment, "MANY"), 87)], ids=["wide", "own dims"]
+    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((task, "LARGE_ELEMENTS"), 87)], ids=["wide", "own dims"]
 )
 def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
     plan: str, finish: str, limit: Any, columns: int, monkeypatch: pytest.MonkeyPatch, facts: list[Facts]

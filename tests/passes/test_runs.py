@@ -16,7 +16,7 @@ from test_shifted import placed
 
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.planner.alignment import MANY
+from warpfold.compiler.planner.task import LARGE_ELEMENTS
 
 
 def images(
@@ -79,7 +79,7 @@ def test_any_images(
 ) -> None:
     """Kept dims before the reduced ones or between them, walked forwards or backwards; large as the planner asks."""
     count, rows, columns = shape
-    count = count if plan else max(count, -(-MANY // (rows * columns * (kept or (1,))[0])))
+    count = count if plan else max(count, -(-LARGE_ELEMENTS // (rows * columns * (kept or (1,))[0])))
     item = np.dtype(t).itemsize
     x = images((*kept, count), rows, columns, t, offset // item * item, cut)
     x = x[..., :: flips[0], :: flips[1], :: flips[2]]

@@ -1,8 +1,9 @@
-"""Both axes: lanes along rows of kept and reduced elements, as the channels and pixels of an image follow each other.
+"""A reduction factored into two kernels: lanes lie along rows of kept and reduced elements (``fast=both``).
 
-The elements of a result then lie in short runs, and between them those of other results; runs that begin anywhere can
-only be read element by element. So the first kernel takes the innermost reduced dim for a kept one and reads columns of
-all, in whole accesses. The second reduces what these left of each result, together with the states of several CTAs.
+The elements of a result lie in short runs, and between them those of other results, as the pixels of a channel lie
+between those of other channels. Runs that begin anywhere can only be read element by element. So the first kernel takes
+the innermost reduced dim for a kept one, and reads columns in whole accesses. The second kernel reduces what the first
+left of each result, together with the states of several CTAs.
 """
 
 from __future__ import annotations
@@ -15,34 +16,37 @@ from ...plan.launch import tiles_of
 from ...plan.plan import Access, Axis, Plan
 from ...space.geometry import Dim, Geometry, merged
 from ...target import WARP
-from ..alignment import large, planned
+from .. import sittings
 from ..columns import plan as plan_of_columns
 from ..columns import registers
-from ..limits import STATE_LIMIT, widest_of
+from ..limits import STATE_REGISTERS, widest_of
 from ..options import named
+from ..powers import halvings
 from ..split import WORKSPACE
+from ..table import threshold
 from ..task import Notes, Task
-from .gapped_columns import laid
+from .gapped_columns import as_read
 
-WIDE, NARROW = 8, 4
-"""Bytes of an aligned access from which on runs are read as fast as rows, without what is left; and bytes that elements
-are narrower than whose rows are faster by any accesses of several, aligned or not, than their runs one by one."""
-LONG = 2 * WARP
-"""Elements of a row at least: of shorter ones a warp would read no more at a time than of runs, one by one."""
-SHORT = 64
-"""Bytes of a run below which its neighbours' are better read with it, even where whole accesses hold it."""
-LONG_RUNS = 500
-"""Elements of a run from which on narrow ones are faster run by run, wherever these begin, than by such rows."""
-OFTEN = 16
-"""Times the bytes of a state that the first kernel must read for each it leaves, so that these cost little."""
-ENOUGH = 2
-"""CTAs an SM from which on none shares its columns: with one access in flight all of them are resident."""
-WANTED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
-"""The fields of a plan that the second kernel leaves no choice."""
+ALIGNED_BYTES = threshold(8, "bytes of an access", sittings.ODD_IMAGES)
+"""Runs with aligned accesses of these are read as fast as rows, and no states are left between two kernels."""
+NARROW_ITEM = threshold(4, "bytes of an element", sittings.ODD_IMAGES)
+"""Elements below this are read faster as rows, by vectors of any alignment, than run by run."""
+ROW_ELEMENTS = threshold(2 * WARP, "elements of a row", sittings.ODD_IMAGES)
+"""A row has at least these: of a shorter one a warp would read no more at a time than of runs, one by one."""
+SHORT_RUN_BYTES = threshold(64, "bytes of a run", sittings.SEVERAL_DIMS)
+"""Below, a run is better read with its neighbours, even where whole accesses hold it."""
+LONG_RUN = threshold(500, "elements of a run", sittings.OTHER_PLANS)
+"""From here on runs of narrow elements that begin anywhere are faster run by run than as such rows."""
+BYTES_READ = threshold(16, "bytes read for each byte of a state left", sittings.IMAGES)
+"""The first kernel reads at least these, so that states cost little."""
+FILLING_CTAS = threshold(2, "CTAs per SM", sittings.FIFTEEN_THOUSAND)
+"""From here on no CTA shares its columns: with one access in flight all of them are resident."""
+FIXED = {"walk": "interleaved", "finish": "two_kernels", "cluster": "1", "tile_bytes": "0"}
+"""The fields of a plan for which the second kernel leaves no choice."""
 
 
 def as_columns(g: Geometry, inputs: int) -> Geometry | None:
-    """What the first kernel sees of ``g``, with what the second does ``after``; None where rows are not of both axes.
+    """What the first kernel sees of ``g``, with what the second does ``after``; None where rows do not hold both axes.
 
     Args:
         g: one kept dim between two reduced ones, whose elements follow each other in all inputs.
@@ -60,7 +64,7 @@ def as_columns(g: Geometry, inputs: int) -> Geometry | None:
 
 
 def as_columns_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
-    """The same for arrays of other sizes than a kernel was compiled for, with dims of size 1 where none are left."""
+    """What the first kernel sees of an array of another size than it was compiled for: missing dims have size 1."""
     one = Dim(1, (0,) * len(g.offsets))
     missing = (one,) * (2 - len(g.reduced))
     for reduced in ((*missing, *g.reduced), (*g.reduced, *missing)):
@@ -73,20 +77,20 @@ def as_columns_of_any_size(g: Geometry, inputs: int) -> Geometry | None:
 def launched(task: Task, plan: Plan) -> Geometry:
     """The geometry that the kernels of ``plan`` are launched with."""
     found = as_columns(task.geometry, len(task.program.inputs)) if plan.fast == "both" else None
-    return found or laid(task, plan).geometry
+    return found or as_read(task, plan).geometry
 
 
 def task_of(task: Task, options: str) -> Task | None:
-    """What the first kernel does, where lanes are to lie along both axes: as ``options`` ask, or since it is faster.
+    """The first kernel's task, where lanes are to lie along both axes: as ``options`` ask, or since it is faster.
 
     Raises:
         PlanError: WF422 where options ask for it, and the layout or what else they name is another.
     """
     keys = expand(options)
     asked = keys.get("fast") == "both"
-    if not asked and keys.keys() & {"fast", *WANTED}:
+    if not asked and keys.keys() & {"fast", *FIXED}:
         return None
-    other = sorted(f"{key}={keys[key]}" for key in WANTED.keys() & named(options) if keys[key] != WANTED[key])
+    other = sorted(f"{key}={keys[key]}" for key in FIXED.keys() & named(options) if keys[key] != FIXED[key])
     if asked and other:
         raise error("WF422", found=f"the plan has {', '.join(other)}")
     left = as_columns(task.geometry, len(task.program.inputs)) if task.monoid.commutative else None
@@ -115,35 +119,32 @@ def _unfit(task: Task) -> str:
 
 def _is_faster(task: Task, found: Task) -> bool:
     """Whether long rows are read in wide accesses, runs are not, and the states left are few."""
+    if not task.is_large or found.geometry.n_kept < ROW_ELEMENTS:
+        return False
     states = found.geometry.n_kept * task.state_bytes
-    inner = task.geometry.reduced[-1].size * task.itemsize
-    few = states <= WORKSPACE and found.geometry.n_reduced * task.itemsize >= OFTEN * task.state_bytes
-    runs = _accesses(task, "reduced", STATE_LIMIT, WIDE)
-    narrow = task.itemsize < NARROW and task.geometry.reduced[-1].size < LONG_RUNS
-    rows = _accesses(found, "kept", registers(found), NARROW if narrow else WIDE)
-    wide = "aligned" in rows or (narrow and "unaligned" in rows)
-    return (
-        few
-        and wide
-        and ("aligned" not in runs or inner < SHORT)
-        and found.geometry.n_kept >= LONG
-        and large(task.geometry)
-    )
+    if states > WORKSPACE or found.geometry.n_reduced * task.itemsize < BYTES_READ * task.state_bytes:
+        return False
+    run = task.geometry.reduced[-1].size
+    if run * task.itemsize >= SHORT_RUN_BYTES and "aligned" in _accesses(
+        task, "reduced", STATE_REGISTERS, ALIGNED_BYTES
+    ):
+        return False
+    narrow = task.itemsize < NARROW_ITEM and run < LONG_RUN
+    rows = _accesses(found, "kept", registers(found), NARROW_ITEM if narrow else ALIGNED_BYTES)
+    return "aligned" in rows or (narrow and "unaligned" in rows)
 
 
 def _accesses(task: Task, axis: Axis, registers: int, nbytes: int) -> set[Access]:
-    """How accesses of so many bytes and more could lie along ``axis``, for the states that the registers hold."""
-    widest = widest_of(task, registers)
-    widths = [widest >> k for k in range(widest.bit_length() - 1)]
-    kinds = [planned(task, axis, n) for n in widths if n * task.itemsize >= nbytes]
+    """How accesses of ``nbytes`` and more along ``axis`` are read, if registers hold the states of their elements."""
+    kinds = [task.accesses(axis, n) for n in halvings(widest_of(task, registers)) if n * task.itemsize >= nbytes]
     return set().union(*(kind for kind in kinds if len(kind) == 1))
 
 
 def plan(task: Task, options: str, notes: Notes) -> Plan:
     """The plan for what ``task_of`` gives, before ``options``: that of columns, and a second kernel."""
     found = replace(plan_of_columns(task, notes), finish="two_kernels")
-    enough = tiles_of(found, task.geometry.n_kept) >= ENOUGH * task.machine
-    if enough and found.vector * task.itemsize >= WIDE:
+    enough = tiles_of(found, task.geometry.n_kept) >= FILLING_CTAS * task.machine
+    if enough and found.vector * task.itemsize >= ALIGNED_BYTES:
         found = replace(found, unroll=1)
         notes.forget({"unroll"})
         notes.because("1 access in flight a thread, so that all CTAs are resident", "unroll")
@@ -160,5 +161,5 @@ def plan(task: Task, options: str, notes: Notes) -> Plan:
 
 def rest(options: str) -> str:
     """``options`` for the first kernel's plan, which another one follows."""
-    keys = {key: value for key, value in expand(options).items() if key not in ("fast", *WANTED)} | WANTED
+    keys = {key: value for key, value in expand(options).items() if key not in ("fast", *FIXED)} | FIXED
     return ",".join(f"{key}={value}" for key, value in keys.items())

@@ -1,8 +1,8 @@
-"""Columns cut out of wider rows: where the walk is by periods, rows are read as wide as they lie in memory.
+"""Columns cut out of wider rows: a walk by periods reads rows as wide as they lie in memory.
 
-Between two rows of such columns lies a *gap*, so that these are no one run of elements, and begin anywhere. With the
-gap they are: what it holds is reduced like other columns, and nobody writes it. The lines that memory gives hold it
-anyway. The last row ends with its columns.
+Between two rows of such columns lies a *gap*, so that the columns are no one run of elements, and begin anywhere. With
+the gap they are one: the elements in it are reduced like other columns, and nobody writes the result. The memory
+delivers their lines anyway. The last row ends with its columns.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...plan.plan import Plan
+from .. import sittings
+from ..table import threshold
 from ..task import Task
 
-DENSE = 3 / 4
-"""The part of a row, at least, that must be columns."""
+DENSE = threshold(3 / 4, "part of a row", sittings.GAPS)
+"""Gaps are read as columns where at least this part of a row is columns."""
 
 
-def laid(task: Task, plan: Plan) -> Task:
+def as_read(task: Task, plan: Plan) -> Task:
     """``task`` as ``plan`` reads it: with the gaps as columns, where that makes periods."""
     return (widened(task) if plan.walk == "period" else None) or task
 

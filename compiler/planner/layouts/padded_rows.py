@@ -1,111 +1,141 @@
 """Rows of a middle axis that begin anywhere, of few elements a result: a thread's results begin where accesses do.
 
-Accesses along such rows begin anywhere, whatever results a thread owns. So it may as well own those that it can write
-at once: each row of results is *padded* to whole accesses, the first of which begins at the boundary before the row.
-What of it, and of the last one, is not the row's is neither written nor counted.
+Accesses along such rows begin anywhere, whatever results a thread owns. A thread therefore owns results that it can
+write at once: each row of results is *padded* to whole accesses, and the first begins at the boundary before the row.
+Places outside the row, in its first and last access, are neither counted nor written.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from ...plan.plan import Plan, settled
-from ...program.analysis.cost import operations
 from ...target import WARP
-from ..alignment import WIDEST, large, planned
+from .. import sittings
+from ..alignment import WIDEST
 from ..columns import is_short
-from ..limits import LONG_COMBINE, adds_bytes, joins_truths
-from ..split import THREADS
+from ..limits import CTA_THREADS
+from ..table import Table, threshold
 from ..task import Notes, Task
 
 
-class Rows(NamedTuple):
-    """Rows that are padded.
+class Padding(NamedTuple):
+    """Which rows are padded, and how.
 
     Attributes:
-        elements, columns: of so many elements a result at most, and of so many columns at least,
-        whole: which are no multiple of this.
-        vector, unroll: the elements of an access then, and the accesses in flight.
+        columns: a row has at least these.
+        multiple: rows of a multiple of these columns are written well without padding; 1 pads no row.
+        vector, unroll: elements of an access, and accesses in flight.
     """
 
-    elements: int
     columns: int
-    whole: int
+    multiple: int
     vector: int
     unroll: int
 
 
-TRUTHS = (Rows(119, 128, 4, 16, 1), Rows(159, 128, 4, 16, 8))
-ADDED = (Rows(23, 0, 1, 8, 4), Rows(49, 500, 2, 8, 4), Rows(159, 128, 2, 8, 4))
-OTHERS = {
-    1: (Rows(3, 128, 4, 16, 1), Rows(11, 250, 4, 16, 2), Rows(23, 500, 4, 16, 2), Rows(159, 500, 4, 16, 4)),
-    2: (
-        Rows(3, 128, 4, 8, 1), Rows(11, 128, 2, 8, 2), Rows(23, 200, 2, 8, 2), Rows(64, 200, 2, 8, 4),
-        Rows(119, 0, 1, 8, 8), Rows(159, 128, 2, 8, 8),
+BOUND = "elements of a result"
+CHOICE = "(columns at least, columns not a multiple of, elements of an access, accesses in flight)"
+TRUTHS = Table(BOUND, CHOICE, sittings.PADDED, ((119, Padding(128, 4, 16, 1)), (159, Padding(128, 4, 16, 8))))
+"""Rows of truth values. A copy is as fast for fewer columns."""
+ADDED = Table(
+    BOUND,
+    CHOICE,
+    sittings.PADDED,
+    ((23, Padding(0, 1, 8, 4)), (49, Padding(500, 2, 8, 4)), (159, Padding(128, 2, 8, 4))),
+)
+"""Rows of added bytes."""
+OTHER_BYTES = Table(
+    BOUND,
+    CHOICE,
+    sittings.PADDED,
+    (
+        (3, Padding(128, 4, 16, 1)), (11, Padding(250, 4, 16, 2)), (23, Padding(500, 4, 16, 2)),
+        (159, Padding(500, 4, 16, 4)),
     ),
-    4: (Rows(3, 0, 1, 4, 2), Rows(12, 500, 2, 4, 2), Rows(39, 1000, 2, 4, 2), Rows(99, 500, 2, 4, 1)),
-}  # fmt: skip
-"""The first that has so many elements counts, which with ``whole`` 1 are never padded: of truth values, of bytes that
-are added, and of others, by the bytes of an element. Rows of a multiple of ``whole`` columns are written well without.
-A copy is as fast for fewer columns, and where results, or elements, are so wide that single ones fill sectors.
-"""
-FEW, WARPS_OF_FEW, WARPS = 24, 4, THREADS // WARP
-"""Elements of a result up to which CTAs have fewer warps: the first and the last of each stand alone, so that threads
-wait for most of their time."""
-WANTED = (
+)  # fmt: skip
+"""Rows of other bytes."""
+PAIRS = Table(
+    BOUND,
+    CHOICE,
+    sittings.PADDED,
+    (
+        (3, Padding(128, 4, 8, 1)), (11, Padding(128, 2, 8, 2)), (23, Padding(200, 2, 8, 2)),
+        (64, Padding(200, 2, 8, 4)), (119, Padding(0, 1, 8, 8)), (159, Padding(128, 2, 8, 8)),
+    ),
+)  # fmt: skip
+"""Rows of 2-byte elements with results no wider."""
+WORDS = Table(
+    BOUND,
+    CHOICE,
+    sittings.PADDED,
+    (
+        (3, Padding(0, 1, 4, 2)), (12, Padding(500, 2, 4, 2)), (39, Padding(1000, 2, 4, 2)),
+        (99, Padding(500, 2, 4, 1)),
+    ),
+)  # fmt: skip
+"""Rows of 4-byte elements with results no wider: wider elements fill sectors one by one."""
+OTHERS = {1: OTHER_BYTES, 2: PAIRS, 4: WORDS}
+FEW_ELEMENTS = threshold(24, "elements of a result", sittings.FIFTEEN_THOUSAND)
+"""Up to here CTAs have WARPS_OF_FEW: the first and the last element stand alone, so that threads mostly wait."""
+WARPS_OF_FEW = threshold(4, "warps of a CTA", sittings.FIFTEEN_THOUSAND)
+"""A CTA has these where results have few elements."""
+NEEDS = (
     "several kept dims, one result without repetition whose rows have no gaps between elements, and inputs whose rows"
     " can be read by accesses that begin anywhere, two accesses apart at least"
 )
+"""What a layout must be, in the words of an error."""
 
 
 def plan(task: Task, notes: Notes) -> Plan | None:
     """A thread for each access of a padded row; None where that does not serve, or gains nothing."""
-    g, rows = task.geometry, _rows(task)
-    if rows is None or not large(g) or not is_short(task, rows.vector):
+    g, padding = task.geometry, _padding(task)
+    if padding is None or not task.is_large or not is_short(task, padding.vector):
         return None
-    found = replace(_plan(rows.vector), unroll=rows.unroll, warps_kept=WARPS_OF_FEW if g.n_reduced <= FEW else WARPS)
+    warps = WARPS_OF_FEW if g.n_reduced <= FEW_ELEMENTS else CTA_THREADS // WARP
+    found = _plan(padding.vector, padding.unroll, warps)
     if not serves(task, found):
         return None
-    words = f"a thread has up to {rows.vector} results of one of the rows of {g.columns}, from a boundary of theirs on"
-    notes.because(words, "walk", "fast", "vector", "lanes", "warps")
-    notes.because(f"{rows.unroll} access(es) in flight", "unroll")
+    words = f"a thread has up to {padding.vector} results of one of the rows of {g.columns}"
+    notes.because(f"{words}, from a boundary of theirs on", "walk", "fast", "vector", "lanes", "warps")
+    notes.because(f"{padding.unroll} access(es) in flight", "unroll")
     notes.rejected.append(("walk=interleaved", "rows of results begin anywhere, and would be written one by one"))
     return found
 
 
-def _rows(task: Task) -> Rows | None:
+def _padding(task: Task) -> Padding | None:
     """How the rows of ``task`` are padded, if that gains anything."""
     g = task.geometry
-    simple = task.state_registers == 1 and not task.program.uses_index and operations(task.monoid) < LONG_COMBINE
-    if not simple or len(g.kept) < 2 or len(task.program.inputs) > 1:
+    simple = task.state_registers == 1 and not task.program.uses_index and not task.has_long_combine
+    if not simple or len(g.kept) < 2 or len(task.program.inputs) > 1 or g.n_reduced < 2:
         return None
-    table = TRUTHS if joins_truths(task) else ADDED if adds_bytes(task) else OTHERS.get(task.itemsize, ())
-    if table not in (TRUTHS, ADDED) and task.result_bytes > task.itemsize:
+    if task.joins_truths or task.adds_bytes:
+        found = (TRUTHS if task.joins_truths else ADDED).at(g.n_reduced)
+    elif task.result_bytes <= task.itemsize and task.itemsize in OTHERS:
+        found = OTHERS[task.itemsize].at(g.n_reduced)
+    else:
         return None
-    found = next((rows for rows in table if 1 < g.n_reduced <= rows.elements), None)
-    return found if found and g.columns >= found.columns and g.columns % found.whole else None
+    return found if found and g.columns >= found.columns and g.columns % found.multiple else None
 
 
 def serves(task: Task, plan: Plan) -> bool:
-    """Whether the layout is one of such rows, in accesses of ``plan``.
+    """Whether the layout has rows that can be padded, and read by accesses of ``plan``.
 
     An access begins up to a vector before a row does, and is read from the boundary before.
     """
     g, inputs = task.geometry, range(len(task.program.inputs))
     one = len(g.offsets) == len(inputs) + 1 and not g.repeats
-    if not one or len(g.kept) < 2 or "strided" in planned(task, "kept", plan.vector):
+    if not one or len(g.kept) < 2 or "strided" in task.accesses("kept", plan.vector):
         return False
-    item, out = task.result_bytes, len(inputs)
-    start = task.addresses[out] + g.offsets[out] * item
+    out = len(inputs)
     apart = all(d.strides[i] * task.operand_type(i).itemsize >= 2 * WIDEST for d in g.reduced for i in inputs)
-    return apart and start % item == 0 and g.kept[-1].strides[out] == 1
+    return apart and task.start(out) % task.result_bytes == 0 and g.kept[-1].strides[out] == 1
 
 
 def fitted(task: Task, _plan_of_others: Plan) -> Plan:
     """The plan with the widest accesses."""
-    return _plan(WIDEST // task.itemsize)
+    return _plan(WIDEST // task.itemsize, 1, CTA_THREADS // WARP)
 
 
-def _plan(vector: int) -> Plan:
-    return settled(Plan("kept", "padded", vector, 1, warps_kept=WARPS))
+def _plan(vector: int, unroll: int, warps: int) -> Plan:
+    return settled(Plan("kept", "padded", vector, unroll, warps_kept=warps))

@@ -1,8 +1,9 @@
-"""Narrow columns: rows so short that several of them are read as one, the period of a plan that walks so.
+"""Narrow columns: several rows, the *period* of the walk, are read as one.
 
 Rows of n columns without gaps, m at a time, are a run of m * n elements. Where that fills whole accesses, all threads
-of a CTA lie side by side along it, and what a thread reads m rows on is of the same columns. So it keeps a state for
-each element of its access, and needs to know of no column before the end: then thread c takes those of column c.
+of a CTA lie side by side along it, and what a thread reads m rows later belongs to the same columns. So a thread keeps
+a state for each element of its access, and computes no column before the end: then thread c combines the states of
+column c.
 """
 
 from __future__ import annotations
@@ -12,108 +13,103 @@ from dataclasses import replace
 from ...plan.launch import period_rows
 from ...plan.plan import STATIC_SHARED, Plan, settled
 from ...target import WARP
-from ..alignment import WIDEST, large, ranks
-from ..limits import UNROLL, floor2, in_words, joins_truths, keyed
-from ..split import THREADS
+from .. import sittings
+from ..alignment import HALF, WIDEST
+from ..limits import CTA_THREADS, UNROLL
+from ..powers import floor2
+from ..table import Sitting, threshold
 from ..task import Notes, Task
-from .gapped_columns import laid, widened
+from .gapped_columns import as_read, widened
 
-COLUMNS, OF_WORDS, LARGEST = 256, 340, 32
-"""Columns at most: CTAs own all of them, and have no more threads than pay off for wider rows. Bytes that are added or
-compared are better off so up to OF_WORDS columns, in CTAs of LARGEST warps: of staggered ones many lanes own none."""
-GAPPED = {1: COLUMNS, 2: 200, 4: 48, 8: 48}
-"""The same of rows with gaps between them, by the bytes of an element: wider ones are as fast by staggered warps."""
-FEW, WARPS_OF_FEW, WARPS = 32, 8, 16
-"""Columns of bytes up to which a CTA has fewer warps, but where these are taken up by the word or numbered. The more
-columns there are, the more states the CTAs bring to the last one: then few large CTAs are better."""
-HALF = 8
-"""Bytes of an access to bytes that are taken up by the word, UNROLL of them in flight, and to numbered elements."""
-LEAST = 1 << 20
-"""Bytes of an array at least: a smaller one is read in a few accesses a thread, whichever they are. Wide states, of
-which an access has one, gain nothing either."""
-EACH_OF_BYTES, EACH = 64, 32
-"""Accesses of a thread at least, of elements of a byte and of wider ones, where there are several tiles of columns,
-each of which has its rows to itself: while some CTAs begin or meet, others read."""
-STEPS = 4
-"""Periods that a CTA must have at least; it gets fewer warps where the rows of a result are too few for so many."""
-FEWEST = 2
-"""Warps of a CTA at least. Where there are too few periods for many, it gets 8 or these, so that kernels are few."""
-SECTORS, WORD = 64, 8
-"""Bytes of a row, and of its elements, from which on a middle axis is as fast by single elements."""
-BYTES, SHORT, LONG = 128, 256, 1 << 18
-"""Columns of bytes of a middle axis up to which lanes along them would lie in too many of its rows, if there are more
-than so many of these, and no more bytes in all."""
-STATES = 16
-"""Registers of states that a thread along the columns has at most: so many columns make a whole access."""
-VALUES = 64
-"""Registers of values in flight at most, where there are twice as many of them as for other plans."""
-WANTED, RAISE = (
-    "rows with no gaps, or narrow ones, no more columns than threads, whole accesses in a period",
-    "warps_kept",
+COLUMNS = threshold(256, "columns", sittings.SHORT_PAIRS)
+"""CTAs own all columns, at most these: more threads than that do not pay off."""
+COLUMNS_OF_WORDS = threshold(340, "columns", sittings.SHORT_PAIRS)
+"""Replaces COLUMNS for bytes that are added or compared: of staggered warps many lanes would own no column."""
+COLUMNS_WITH_GAPS = threshold(
+    {1: COLUMNS, 2: 200, 4: 48, 8: 48}, "columns, by bytes of an element", sittings.SHORT_LONG_COMBINES
 )
-"""What a layout must be, in words, and the extent that makes more layouts so."""
-FULL = 3 / 4
-"""Part of its lanes that have something to read in a plan of whole accesses: with as many it is as fast."""
+"""Replaces COLUMNS for rows with gaps between them: wider ones are as fast by staggered warps."""
+MIDDLE_WARPS = threshold(16, "warps of a CTA", sittings.HEAVY_COLUMNS)
+"""A CTA has these: the more columns, the more states its threads leave, and a few large CTAs are better."""
+LARGEST_WARPS = threshold(32, "warps of a CTA", sittings.SHORT_PAIRS)
+"""A CTA has these beyond COLUMNS."""
+BYTE_COLUMNS = threshold(32, "columns", sittings.HEAVY_COLUMNS)
+"""Up to here a CTA has WARPS_OF_BYTES for bytes that are neither combined by the word nor numbered."""
+WARPS_OF_BYTES = threshold(8, "warps of a CTA", sittings.HEAVY_COLUMNS)
+"""A CTA has these for few columns of bytes, and where there are too few periods for more."""
+FEWEST_WARPS = threshold(2, "warps of a CTA", sittings.PERIODS)
+"""A CTA has these where there are too few periods for eight; no number between, so that kernels are few."""
+ARRAY_BYTES = threshold(1 << 20, "bytes of an array", Sitting("2026-11-22", "2f5af35"))
+"""From here on periods pay: a smaller array is read in a few accesses a thread, whichever they are."""
+ACCESSES = threshold(
+    {1: 64, 2: 32, 4: 32, 8: 32}, "accesses of a thread, by bytes of an element", Sitting("2026-11-22", "4df7cba")
+)
+"""Threads make at least these where each tile of columns has rows of its own: while some CTAs begin or meet, others
+read."""
+PERIODS_OF_CTA = threshold(4, "periods", sittings.PERIODS)
+"""A CTA has at least these; it gets fewer warps where the rows of a result are too few."""
+SECTOR_ROW_BYTES = threshold(64, "bytes of a row", sittings.SIXTY_THOUSAND)
+"""From here on a middle axis of SECTOR_ITEM elements is as fast by single elements."""
+SECTOR_ITEM = threshold(8, "bytes of an element", sittings.SIXTY_THOUSAND)
+"""From here on single elements along a middle axis fill sectors."""
+MIDDLE_BYTE_COLUMNS = threshold(128, "columns", sittings.SIXTY_THOUSAND)
+"""Up to here lanes along bytes of a middle axis would touch too many rows, if there are MIDDLE_BYTE_ROWS."""
+MIDDLE_BYTE_ROWS = threshold(256, "rows of a middle axis", sittings.SIXTY_THOUSAND)
+"""Beyond, lanes along few columns of bytes would touch too many of these rows."""
+MIDDLE_BYTES = threshold(1 << 18, "bytes of the middle axis of one outer index", sittings.SIXTY_THOUSAND)
+"""Up to here, MIDDLE_BYTE_COLUMNS holds."""
+STATE_REGISTERS = threshold(16, "registers", sittings.SIXTY_THOUSAND)
+"""A thread of the ordinary walk along the columns has states of at most these: whole accesses hold as many columns."""
+VALUE_REGISTERS = threshold(64, "registers", Sitting("2026-11-22", "3c14c5c"))
+"""Values in flight take at most these where a thread has twice as many accesses in flight as in other plans."""
+FULL = threshold(3 / 4, "part of the lanes", Sitting("2026-11-22", "a541b40"))
+"""With at least this part busy, the ordinary walk by whole accesses is as fast."""
+NEEDS = "rows with no gaps, or narrow ones, no more columns than threads, whole accesses in a period"
+"""What a layout must be, in the words of an error."""
+RAISE = "warps_kept"
+"""The extent that makes more layouts so."""
 
 
 def serves(task: Task, plan: Plan) -> bool:
-    """Whether ``plan`` can walk by periods: each row begins where the one before ends, in all inputs at one place.
+    """Whether ``plan`` can walk by periods: each row begins where the one before ends, at one offset in all inputs.
 
-    Which place that is in an access does not matter to the kernel; the bits of a result know it.
+    The kernel works for any offset from a boundary of accesses; the bits of a result depend on it.
     """
-    task = laid(task, plan)
+    task = as_read(task, plan)
     g = task.geometry
-    if len(g.reduced) != 1 or not g.kept or not g.columns or max(ranks(g)) > 3 or task.determinism == "portable":
+    if len(g.reduced) != 1 or not g.kept or not g.columns or max(task.ranks) > 3 or task.is_portable:
         return False
     inputs, inner = range(len(task.program.inputs)), g.kept[-1]
     narrow = inner.size <= plan.threads and period_rows(plan, inner.size) > 0 and plan.vector * task.itemsize <= WIDEST
-    side_by_side = all((inner.strides[i], g.reduced[0].strides[i]) == (1, inner.size) for i in inputs)
-    return narrow and side_by_side and _one_place(task, plan.vector)
+    dense = all((inner.strides[i], g.reduced[0].strides[i]) == (1, inner.size) for i in inputs)
+    return narrow and dense and _has_one_offset(task, plan.vector)
 
 
-def _one_place(task: Task, vector: int) -> bool:
+def _has_one_offset(task: Task, vector: int) -> bool:
     """Whether all inputs begin as many elements past a boundary of ``vector`` elements."""
-    g, places = task.geometry, set()
+    offsets = set()
     for i, t in enumerate(task.program.inputs):
-        start = task.addresses[i] + g.offsets[i] * t.itemsize
+        start = task.start(i)
         if start % t.itemsize:
             return False
-        places.add(start // t.itemsize % vector)
-    same = all(len({d.strides[i] for i in range(len(task.program.inputs))}) == 1 for d in g.kept[:-1])
-    return len(places) <= 1 and same
+        offsets.add(start // t.itemsize % vector)
+    same = all(len({d.strides[i] for i in range(len(task.program.inputs))}) == 1 for d in task.geometry.kept[:-1])
+    return len(offsets) <= 1 and same
 
 
 def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     """A plan that walks by periods with the accesses of ``wide``, where that is faster than ``plan``."""
     wider = widened(task)
-    if wider is not None and wider.geometry.columns > GAPPED[task.itemsize]:
+    if wider is not None and wider.geometry.columns > COLUMNS_WITH_GAPS[task.itemsize]:
         return plan
     task = wider or task
-    g = task.geometry
-    alone = plan.vector > 1 and plan.warps < THREADS // WARP and len(g.kept) > 1
-    small = (
-        alone
-        or wide.vector == 1
-        or g.n_kept * g.n_reduced * task.itemsize < LEAST
-        or (len(g.kept) > 1 and not large(g))
-    )
-    if small or not task.monoid.commutative or g.columns > _most_columns(task) or _is_full(task, plan):
+    if not _pays(task, wide, plan):
         return plan
-    warps = WARPS_OF_FEW if task.itemsize == 1 and g.columns <= FEW else WARPS
-    vector, unroll = wide.vector, wide.unroll * _more(task, wide)
-    if len(g.kept) > 1:
-        vector = vector // 2 if task.itemsize == 1 else vector
-        warps = _of_many_tiles(task, vector, warps)
-    elif in_words(task) or keyed(task, "kept"):
-        vector, unroll, warps = min(vector, HALF // task.itemsize), UNROLL, LARGEST if g.columns > COLUMNS else WARPS
-    found = replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll)
-    found = settled(found)
-    while found.warps_kept > FEWEST and not _fits(task, found):
-        found = replace(found, warps_kept=8 if found.warps_kept > 8 else FEWEST)
+    found = _found(task, wide)
     if not _fits(task, found) or not serves(task, found):
         return plan
-    rows = period_rows(found, g.columns)
-    words = f"{rows} rows of {g.columns} columns are a period of {found.threads} threads"
+    columns = task.geometry.columns
+    words = f"{period_rows(found, columns)} rows of {columns} columns are a period of {found.threads} threads"
     notes.forget({"fast", "vector", "lanes", "warps", "unroll"})
     notes.because(
         f"{words}: each reads {found.vector} element(s) an access, of the same columns throughout", "walk", "vector"
@@ -122,26 +118,48 @@ def periodic(task: Task, wide: Plan, plan: Plan, notes: Notes) -> Plan:
     return found
 
 
-def _most_columns(task: Task) -> int:
-    """Columns at most; of several tiles of them, and of all but bytes that are added or compared, COLUMNS."""
-    words = in_words(task) and not joins_truths(task) and len(task.geometry.kept) == 1
-    return OF_WORDS if words else COLUMNS
+def _pays(task: Task, wide: Plan, plan: Plan) -> bool:
+    """Whether columns are so narrow, and the array so large, that periods are faster than ``plan``."""
+    g, several = task.geometry, len(task.geometry.kept) > 1
+    alone = several and plan.vector > 1 and plan.warps < CTA_THREADS // WARP
+    large = g.n_kept * g.n_reduced * task.itemsize >= ARRAY_BYTES and (task.is_large or not several)
+    words = task.combines_words and not task.joins_truths and not several
+    narrow = g.columns <= (COLUMNS_OF_WORDS if words else COLUMNS)
+    return not alone and wide.vector > 1 and large and task.monoid.commutative and narrow and not _is_full(task, plan)
 
 
-def _of_many_tiles(task: Task, vector: int, most: int) -> int:
-    """Warps of a CTA whose rows are not shared with others: as many as make enough accesses each."""
+def _found(task: Task, wide: Plan) -> Plan:
+    """The plan by periods with the accesses of ``wide``, of as many warps as there are periods for."""
+    columns = task.geometry.columns
+    warps = WARPS_OF_BYTES if task.itemsize == 1 and columns <= BYTE_COLUMNS else MIDDLE_WARPS
+    vector, unroll = wide.vector, wide.unroll * _more(task, wide)
+    if len(task.geometry.kept) > 1:
+        vector = vector // 2 if task.itemsize == 1 else vector
+        warps = _warps_of_tile(task, vector, warps)
+    elif task.combines_words or task.is_keyed("kept"):
+        vector, unroll = min(vector, HALF // task.itemsize), UNROLL
+        warps = LARGEST_WARPS if columns > COLUMNS else MIDDLE_WARPS
+    found = settled(replace(wide, walk="period", vector=vector, warps_kept=warps, unroll=unroll))
+    while found.warps_kept > FEWEST_WARPS and not _fits(task, found):
+        fewer = WARPS_OF_BYTES if found.warps_kept > WARPS_OF_BYTES else FEWEST_WARPS
+        found = replace(found, warps_kept=fewer)
+    return found
+
+
+def _warps_of_tile(task: Task, vector: int, most: int) -> int:
+    """Warps of a CTA whose rows are not shared with others: as many as leave each thread ACCESSES."""
     g = task.geometry
-    threads = g.n_reduced * g.columns // (vector * (EACH_OF_BYTES if task.itemsize == 1 else EACH))
-    return max(FEWEST, min(most, floor2(threads // WARP)))
+    threads = g.n_reduced * g.columns // (vector * ACCESSES[task.itemsize])
+    return max(FEWEST_WARPS, min(most, floor2(threads // WARP)))
 
 
 def _more(task: Task, wide: Plan) -> int:
-    """How many times the accesses of ``wide`` are in flight: of large CTAs twice, if registers hold their values.
+    """How many times the accesses of ``wide`` are in flight: twice in large CTAs, if registers hold their values.
 
     Bytes, and states of several values, have enough in flight as it is.
     """
-    large_ctas = task.geometry.columns > FEW or task.itemsize == 8
-    held = 2 * wide.unroll * wide.vector * task.state_registers <= VALUES
+    large_ctas = task.geometry.columns > BYTE_COLUMNS or task.itemsize == 8
+    held = 2 * wide.unroll * wide.vector * task.state_registers <= VALUE_REGISTERS
     return 2 if large_ctas and held and task.itemsize > 1 and len(task.monoid.state) == 1 else 1
 
 
@@ -152,15 +170,16 @@ def _is_full(task: Task, plan: Plan) -> bool:
     """
     g, item = task.geometry, task.itemsize
     columns, lanes = g.columns, plan.lanes_kept
-    whole = columns % min(WIDEST // item, max(1, STATES // task.state_registers)) == 0
+    whole = columns % min(WIDEST // item, max(1, STATE_REGISTERS // task.state_registers)) == 0
     if len(g.kept) > 1:
-        long = item > 1 or columns > BYTES or not SHORT < g.n_reduced <= LONG // columns
-        return (whole and plan.vector * item >= WIDEST and long) or (columns * item >= SECTORS and item >= WORD)
+        spread = columns <= MIDDLE_BYTE_COLUMNS and MIDDLE_BYTE_ROWS < g.n_reduced <= MIDDLE_BYTES // columns
+        wide = plan.vector * item >= WIDEST and (item > 1 or not spread)
+        return (whole and wide) or (columns * item >= SECTOR_ROW_BYTES and item >= SECTOR_ITEM)
     accesses = -(-columns // plan.vector)
     return whole and accesses / (-(-accesses // lanes) * lanes) >= FULL
 
 
 def _fits(task: Task, plan: Plan) -> bool:
     """Whether there are enough periods for the threads of a CTA, and shared memory for their states."""
-    enough = task.geometry.n_reduced >= STEPS * period_rows(plan, task.geometry.columns)
+    enough = task.geometry.n_reduced >= PERIODS_OF_CTA * period_rows(plan, task.geometry.columns)
     return enough and replace(plan, finish="last_block").shared_bytes(task.state_bytes) <= STATIC_SHARED

@@ -3,7 +3,7 @@
 The elements of a result lie in *runs*, one for each index of all reduced dims but the innermost: the rows of an image
 that is cut out of another, a channel's pixels in every image of a batch. Each is read as a row is, from the boundary
 before it on, wherever it begins. The lanes of a warp lie along one run, and the warps that share a result take one run
-after another; long ones are cut into pieces. So a thread divides once a piece to know where it lies, and not once an
+after another; long runs are cut into pieces. A thread then divides once a piece to find its address, and not once an
 access.
 """
 
@@ -15,45 +15,73 @@ from ...plan.launch import piece, pieces
 from ...plan.plan import Access, Plan
 from ...space.geometry import Geometry
 from ...target import WARP
-from ..alignment import WIDEST, large, planned, ranks
-from ..alignment import access as access_to_rows
-from ..limits import adds_bytes, calm_widest, floor2, in_words, joins_truths
-from ..split import THREADS
+from .. import sittings
+from ..alignment import WIDEST
+from ..limits import CTA_THREADS, widest_of_row
+from ..powers import floor2
+from ..table import Table, threshold
 from ..task import Notes, Task
-from .short_runs import MANY, Run, are_pairs, short
+from .short_runs import BOUND, CHOICE, MANY_RUNS, Reading, are_pairs, short
 
 MOST_DIMS = 3
-"""Dims of each kind at most: of more, elements are read one by one."""
-WANTED = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
-LONG: dict[str | int, tuple[Run, ...]] = {
-    "truths": (
-        Run(383, 8, 4, 2), Run(600, 8, 4, 4), Run(767, 8, 8, 2), Run(2500, 8, 8, 4), Run(3000, 16, 8, 4),
-        Run(9500, 16, 8, 2), Run(20000, 16, 16, 2),
+"""The most dims of each kind: of more, elements are read one by one."""
+NEEDS = f"several reduced dims that are not one run of memory, {MOST_DIMS} of each kind at most"
+"""What a layout must be, in the words of an error."""
+TRUTHS = Table(
+    BOUND,
+    CHOICE,
+    sittings.BLOCKS,
+    (
+        (383, Reading(8, 4, 2)), (600, Reading(8, 4, 4)), (767, Reading(8, 8, 2)), (2500, Reading(8, 8, 4)),
+        (3000, Reading(16, 8, 4)), (9500, Reading(16, 8, 2)), (20000, Reading(16, 16, 2)),
     ),
-    "added": (
-        Run(600, 8, 8, 2), Run(1000, 8, 16, 2), Run(1800, 8, 8, 2), Run(5000, 8, 16, 2), Run(20000, 16, 32, 1),
+)  # fmt: skip
+"""Truth values. All that is in flight is masked at both ends of a run, and of a piece of one."""
+ADDED = Table(
+    BOUND,
+    CHOICE,
+    sittings.ONE_STEP,
+    (
+        (600, Reading(8, 8, 2)), (1000, Reading(8, 16, 2)), (1800, Reading(8, 8, 2)), (5000, Reading(8, 16, 2)),
+        (20000, Reading(16, 32, 1)),
     ),
-    1: (Run(1000, 8, 8, 1), Run(7000, 16, 8, 1), Run(20000, 16, 16, 1)),
-    2: (Run(768, 8, 4, 4), Run(2500, 8, 8, 4), Run(4500, 8, 16, 4)),
-    4: (Run(64, 4, 4, 2), Run(200, 4, 16, 2)),
-    8: (Run(64, 2, 8, 2),),
-}  # fmt: skip
-"""How longer runs are read than the short ones of bytes: of truth values, of bytes that are added, and of others by the
-bytes of an element. All that is in flight is masked at both ends of a run, and of a piece of one."""
-LONGER: tuple[dict[str | int, int], int] = {"added": 2}, 4
-"""Accesses in flight of a warp that reads a still longer run: of bytes that are added, and of others."""
-NARROW, OF_NARROW = 4, 600
-"""Bytes of aligned accesses, at most, that are so narrow that runs of so many elements and more are better off."""
-SHORTEST, IN_WORDS, PAIRS = {1: 22, 2: 150}, 14, 30
-"""Elements of a run from which on it is worth what masking its ends costs, by their bytes, of bytes that are taken up
-by the word, and of pairs of bytes in few runs. Wider ones lie in whole sectors when neighbours read them one by one."""
-TINY, FEW = range(5, 11), 16
-"""Such bytes of so few runs that a thread which reads all of these alone is faster, too; and how many runs are few."""
-ALONE = 24
-"""Warps an SM that results must fill to have one each: others are shared by the warps of a CTA, if they have runs for
-these. A warp waits for each run, so that there must be many."""
-RUNS_A_WARP = 3
-"""Runs that each warp of a CTA must have where its warps share MANY short ones, since they meet for each result."""
+)  # fmt: skip
+"""Bytes that are added."""
+OTHER_BYTES = Table(
+    BOUND, CHOICE, sittings.BLOCKS, ((1000, Reading(8, 8, 1)), (7000, Reading(16, 8, 1)), (20000, Reading(16, 16, 1)))
+)
+"""Other bytes."""
+PAIRS = Table(
+    BOUND, CHOICE, sittings.BLOCKS, ((768, Reading(8, 4, 4)), (2500, Reading(8, 8, 4)), (4500, Reading(8, 16, 4)))
+)
+"""2-byte elements."""
+WORDS = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(4, 4, 2)), (200, Reading(4, 16, 2))))
+"""4-byte elements."""
+DOUBLES = Table(BOUND, CHOICE, sittings.BLOCKS, ((64, Reading(2, 8, 2)),))
+"""8-byte elements."""
+TABLES = {1: OTHER_BYTES, 2: PAIRS, 4: WORDS, 8: DOUBLES}
+UNROLL_OF_LONGEST = threshold(4, "accesses in flight", sittings.GAPS)
+"""Runs beyond the tables are read by a warp with these, by 16 bytes at a time."""
+UNROLL_OF_LONGEST_ADDED = threshold(2, "accesses in flight", sittings.GAPS)
+"""Replaces UNROLL_OF_LONGEST for bytes that are added."""
+NARROW_ACCESS_BYTES = threshold(4, "bytes of an access", sittings.BLOCKS)
+"""Up to here aligned accesses are so narrow that long runs are better read run by run."""
+LONG_RUN = threshold(600, "elements of a run", sittings.BLOCKS)
+"""From here on runs are better read run by run than by aligned accesses of NARROW_ACCESS_BYTES."""
+SHORTEST_RUN = threshold({1: 22, 2: 150}, "elements of a run, by bytes of an element", sittings.PAIR_RUNS)
+"""From here on a run is worth the masks at its ends; neighbours read wider elements one by one in whole sectors."""
+SHORTEST_RUN_OF_WORDS = threshold(14, "elements of a run", sittings.PAIR_RUNS)
+"""Replaces SHORTEST_RUN for bytes that are combined by the word."""
+SHORTEST_RUN_OF_PAIRS = threshold(30, "elements of a run", sittings.PAIR_RUNS)
+"""Replaces SHORTEST_RUN for 2-byte elements in few runs."""
+TINY_RUNS = threshold(range(5, 11), "elements of a run", sittings.PADDED)
+"""A thread reads all of a result's runs of these bytes alone, if they are at most FEW_RUNS."""
+FEW_RUNS = threshold(16, "runs of a result", sittings.PADDED)
+"""Up to here one thread reads all tiny runs of a result."""
+WARPS_PER_SM = threshold(24, "warps per SM", sittings.RUNS)
+"""From here on results have a warp each; fewer share the warps of a CTA, since a warp waits for each run."""
+RUNS_OF_WARP = threshold(3, "runs of a warp", sittings.SHORT_PAIRS)
+"""Each warp of a CTA has at least these where warps share MANY_RUNS short ones, since they meet for each result."""
 
 
 def as_rows(g: Geometry) -> Geometry | None:
@@ -68,7 +96,7 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
     if not task.geometry.reduced or _is_wide(task, flat) or not _pays(task):
         return flat
     found = fitted(task, flat)
-    if found.vector == 1 or not large(task.geometry) or not serves(task, found) or not task.monoid.commutative:
+    if found.vector == 1 or not task.is_large or not serves(task, found) or not task.monoid.commutative:
         return flat
     runs, length = task.geometry.runs, task.geometry.reduced[-1].size
     notes.forget({"vector", "lanes", "warps", "unroll"})
@@ -82,55 +110,59 @@ def plan(task: Task, flat: Plan, notes: Notes) -> Plan:
 
 def _is_wide(task: Task, flat: Plan) -> bool:
     """Whether the accesses of ``flat`` are wide enough to do without runs."""
-    long = task.geometry.reduced[-1].size >= OF_NARROW
-    return flat.vector > 1 and (flat.vector * task.itemsize > NARROW or task.itemsize > 2 or not long)
+    long = task.geometry.reduced[-1].size >= LONG_RUN
+    return flat.vector > 1 and (flat.vector * task.itemsize > NARROW_ACCESS_BYTES or task.itemsize > 2 or not long)
 
 
 def _pays(task: Task) -> bool:
     """Whether runs are so long that it pays to mask their ends."""
     g = task.geometry
     length = g.reduced[-1].size
-    if in_words(task):
-        return length >= IN_WORDS or (length in TINY and g.runs <= FEW)
-    return length >= (PAIRS if are_pairs(task) else SHORTEST.get(task.itemsize, length + 1))
+    if task.combines_words:
+        return length >= SHORTEST_RUN_OF_WORDS or (length in TINY_RUNS and g.runs <= FEW_RUNS)
+    return length >= (SHORTEST_RUN_OF_PAIRS if are_pairs(task) else SHORTEST_RUN.get(task.itemsize, length + 1))
 
 
 def fitted(task: Task, flat: Plan) -> Plan:
     """``flat`` with lanes along runs: of many results those of a warp, of few those of all warps of a CTA."""
     g = task.geometry
-    length, warps = g.reduced[-1].size if g.reduced else 1, THREADS // WARP
+    length, warps = g.reduced[-1].size if g.reduced else 1, CTA_THREADS // WARP
     brief = short(task, length)
-    run = brief or _long(task, length)
-    vector = run.vector if serves(task, replace(flat, vector=run.vector)) else 1
-    found = Plan("reduced", "runs", vector, run.unroll, run.lanes, 1, warps)
-    few = g.n_kept * run.lanes < ALONE * task.machine * WARP
-    together = (few and g.runs * pieces(found, length) >= warps) or (brief is not None and g.runs >= MANY)
+    vector, lanes, unroll = brief or _long(task, length)
+    vector = vector if serves(task, replace(flat, vector=vector)) else 1
+    found = Plan("reduced", "runs", vector, unroll, lanes, 1, warps)
+    few = g.n_kept * lanes < WARPS_PER_SM * task.machine * WARP
+    together = (few and g.runs * pieces(found, length) >= warps) or (brief is not None and g.runs >= MANY_RUNS)
     if brief and not few:
-        warps = min(warps, floor2(g.runs // RUNS_A_WARP))
+        warps = min(warps, floor2(g.runs // RUNS_OF_WARP))
     return replace(found, warps=warps, warps_kept=1) if together else found
 
 
-def _long(task: Task, length: int) -> Run:
-    """How others are read."""
-    item = task.itemsize
-    of = "truths" if joins_truths(task) else "added" if adds_bytes(task) else item
-    few, others = LONGER
-    longer = Run(length, WIDEST // item, WARP, few.get(of, others))
-    run = next((run for run in LONG[of] if length <= run.most), longer)
-    vector = min(run.vector, calm_widest(task))
-    return run._replace(vector=vector, unroll=floor2(min(run.unroll, length // (vector * run.lanes))))
+def _long(task: Task, length: int) -> Reading:
+    """How runs that are not short are read."""
+    table = TRUTHS if task.joins_truths else ADDED if task.adds_bytes else TABLES[task.itemsize]
+    unroll = UNROLL_OF_LONGEST_ADDED if task.adds_bytes else UNROLL_OF_LONGEST
+    found = table.at(length) or Reading(WIDEST // task.itemsize, WARP, unroll)
+    vector = min(found.vector, widest_of_row(task))
+    return found._replace(vector=vector, unroll=floor2(min(found.unroll, length // (vector * found.lanes))))
 
 
 def serves(task: Task, plan: Plan) -> bool:
     """Whether a result's elements lie in several runs, and accesses of ``plan`` can read them."""
-    g = as_rows(task.geometry)
-    if g is None or max(ranks(task.geometry)) > MOST_DIMS:
+    rows = _rows(task)
+    if rows is None or max(task.ranks) > MOST_DIMS:
         return False
-    return plan.vector == 1 or "strided" not in planned(replace(task, geometry=g), "reduced", plan.vector, rows=True)
+    return plan.vector == 1 or "strided" not in rows.accesses("reduced", plan.vector, runs=True)
 
 
 def access(task: Task, operand: int, plan: Plan) -> Access:
     """How an input's runs are read."""
+    rows = _rows(task)
+    assert rows is not None  # or the walk would not serve
+    return rows.access(operand, "reduced", plan.vector, runs=True)
+
+
+def _rows(task: Task) -> Task | None:
+    """``task`` with its runs as results of their own."""
     g = as_rows(task.geometry)
-    assert g is not None  # or the walk would not serve
-    return access_to_rows(replace(task, geometry=g), operand, "reduced", plan.vector, rows=True)
+    return None if g is None else replace(task, geometry=g)

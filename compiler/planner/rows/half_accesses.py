@@ -1,69 +1,81 @@
 """Rows of narrow elements that are read by half an access at a time.
 
-A wide access of bytes is much for a thread to mask and to join: with half of it twice as many threads share a row that
-is not long, and of an aligned one each has all that it reads in flight at once.
+A wide access of bytes is much for a thread to mask and to join. With half of it twice as many threads share a row that
+is not long, and of an aligned row each thread has all that it reads in flight at once.
 """
 
 from __future__ import annotations
 
-from ...program.analysis.cost import operations
 from ...target import WARP
-from ..alignment import WIDEST, planned, ranks
-from ..limits import FEW as WARPS
-from ..limits import LONG_COMBINE, STATE_LIMIT, UNROLL, in_words, joins_truths, numbers_bytes, widest_of
-from ..split import THREADS
+from .. import sittings
+from ..alignment import HALF
+from ..limits import CTA_THREADS, STATE_REGISTERS, UNROLL, widest_of
+from ..table import Table, threshold
 from ..task import Task
 
-HALF = WIDEST // 2
-"""Bytes of an access."""
-ROW = 128
+FOUR_WARPS = 4 * WARP
 """Threads of a row that one CTA of four warps reads in a few steps."""
-ALIGNED = ((56, 1), (88, 2), (200, 4), (960, 8), (1500, 16), (5500, WARP), (12000, ROW))
-OTHERS = ((60, 1), (88, 2), (600, 4), (1100, 8), (5000, 16), (8192, WARP))
-SHIFTED_TRUTHS = (*OTHERS[:3], (2300, 8), *OTHERS[4:], (40960, WARP))
-"""(bytes, threads): rows of so many bytes at most get so many threads. Longer ones get those of a CTA where they are
-aligned and those of a word are taken up at once; others are read by whole accesses. Shifted truth values take the
-fewest instructions an element."""
-OF_PAIRS = 3200
-"""Bytes, at most, of shifted rows of pairs of bytes that are read so; aligned ones are not."""
-FEW, IN_VAIN = 4, 3
-"""Threads of so short rows that they have no more than TWO accesses in flight; and the part of a thread's accesses, one
-in so many, that may be in vain for as many to be in flight as can be."""
-TWO = 2
+THREADS_OF_ALIGNED = Table(
+    "bytes of a row",
+    "threads",
+    sittings.PAIR_RUNS,
+    ((56, 1), (88, 2), (200, 4), (960, 8), (1500, 16), (5500, WARP), (12000, FOUR_WARPS)),
+)
+"""Aligned rows of bytes that are added, joined or compared; a CTA of 256 threads beyond."""
+THREADS_OF_OTHERS = Table(
+    "bytes of a row", "threads", sittings.PAIR_RUNS, ((60, 1), (88, 2), (600, 4), (1100, 8), (5000, 16), (8192, WARP))
+)
+"""Rows of narrow elements that begin anywhere, and aligned ones of other bytes; longer ones by whole accesses."""
+THREADS_OF_SHIFTED_TRUTHS = Table(
+    "bytes of a row",
+    "threads",
+    sittings.PAIR_RUNS,
+    ((60, 1), (88, 2), (600, 4), (2300, 8), (5000, 16), (8192, WARP), (40960, WARP)),
+)
+"""Rows of truth values that begin anywhere, which take the fewest instructions an element."""
+SHIFTED_PAIRS_BYTES = threshold(3200, "bytes of a row", sittings.PAIR_RUNS)
+"""Rows of 2-byte elements that begin anywhere are read by half accesses up to here; aligned ones never are."""
+SHORT_ROW_THREADS = threshold(4, "threads of a row", sittings.PAIR_RUNS)
+"""Up to here rows are so short that a thread has at most TWO accesses in flight."""
+TWO = threshold(2, "accesses in flight", sittings.PAIR_RUNS)
+"""A thread of a short row, or of bytes that are not combined by the word, has at most these."""
+IN_VAIN = threshold(3, "accesses", sittings.PAIR_RUNS)
+"""One in so many accesses of a thread may be masked off, so that more of them are in flight."""
 
 
-def served(task: Task) -> bool:
-    """Whether rows are read so."""
-    narrow = task.itemsize <= 2 and task.state_registers <= 2 and operations(task.monoid) < LONG_COMBINE
-    g = task.geometry
-    if not narrow or g.n_kept < WARPS * task.machine or ranks(g)[1] > 1 or numbers_bytes(task):
+def serves(task: Task) -> bool:
+    """Whether rows are read by half accesses."""
+    narrow = task.itemsize <= 2 and task.state_registers <= 2 and not task.has_long_combine
+    if not narrow or task.has_few_results or task.ranks[1] > 1 or task.ranks_bytes:
         return False
-    if _aligned(task):
-        return task.itemsize == 1 and (in_words(task) or g.n_reduced <= OTHERS[-1][0])
-    most = OF_PAIRS if task.itemsize > 1 else SHIFTED_TRUTHS[-1][0] if joins_truths(task) else OTHERS[-1][0]
-    return g.n_reduced * task.itemsize <= most
+    n = task.geometry.n_reduced
+    if _is_aligned(task):
+        return task.itemsize == 1 and (task.combines_words or n <= THREADS_OF_OTHERS.last)
+    table = THREADS_OF_SHIFTED_TRUTHS if task.joins_truths else THREADS_OF_OTHERS
+    return n * task.itemsize <= (SHIFTED_PAIRS_BYTES if task.itemsize > 1 else table.last)
 
 
 def threads(task: Task) -> int:
     """Threads of a row."""
-    words = in_words(task) and _aligned(task)
-    table = ALIGNED if words else SHIFTED_TRUTHS if joins_truths(task) else OTHERS
-    nbytes = task.geometry.n_reduced * task.itemsize
-    return next((threads for most, threads in table if nbytes <= most), THREADS)
+    words = task.combines_words and _is_aligned(task)
+    others = THREADS_OF_SHIFTED_TRUTHS if task.joins_truths else THREADS_OF_OTHERS
+    table = THREADS_OF_ALIGNED if words else others
+    return table.at(task.geometry.n_reduced * task.itemsize) or CTA_THREADS
 
 
 def unroll(task: Task, vector: int, positions: int) -> int:
-    """Accesses in flight of each of so many threads of an aligned row."""
+    """Accesses in flight of each of ``positions`` threads of an aligned row."""
     accesses = -(-task.geometry.n_reduced // vector)
-    return at_once(-(-accesses // positions), UNROLL if in_words(task) and positions > FEW else TWO)
+    many = task.combines_words and positions > SHORT_ROW_THREADS
+    return at_once(-(-accesses // positions), UNROLL if many else TWO)
 
 
 def at_once(each: int, most: int) -> int:
-    """As many of ``each`` accesses of a thread as can be in flight, ``most`` of them, of which few are in vain."""
+    """As many of a thread's ``each`` accesses as can be in flight, up to ``most``, with few of them in vain."""
     choices = [1 << k for k in range(most.bit_length())]
     return max(n for n in choices if IN_VAIN * (-each % n) <= each)
 
 
-def _aligned(task: Task) -> bool:
-    """Whether rows are, for accesses of HALF bytes."""
-    return planned(task, "reduced", min(HALF // task.itemsize, widest_of(task, STATE_LIMIT))) == {"aligned"}
+def _is_aligned(task: Task) -> bool:
+    """Whether rows are aligned for accesses of HALF bytes."""
+    return task.is_aligned("reduced", min(HALF // task.itemsize, widest_of(task, STATE_REGISTERS)))

@@ -2,130 +2,194 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...program.analysis.cost import operations
 from ...target import WARP
-from ..alignment import WIDEST, planned, ranks
-from ..limits import FEW, LONG_COMBINE, LONGER_COMBINE, kind, numbers_bytes
-from ..split import THREADS
-from ..task import Task
+from .. import sittings
+from ..alignment import HALF, WIDEST
+from ..limits import CTA_THREADS
+from ..table import Sitting, Table, threshold
+from ..task import FILLING_WARPS, LONG_COMBINE, Task
 from . import half_accesses
-from .half_accesses import HALF, ROW
-from .kinds import are_few, are_simple, are_wide, are_words
-from .unroll import PAIR
+from .half_accesses import FOUR_WARPS
 
-THREADS_A_ROW = ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, ROW))
-THREADS_A_ROW_OF_PAIRS = (*THREADS_A_ROW[:3], (72, 8), *THREADS_A_ROW[3:])
-THREADS_A_ROW_OF_SIMPLE_PAIRS = (*THREADS_A_ROW[:3], (60, 8), (128, 16), (340, WARP), (1600, ROW))
-THREADS_A_ROW_OF_WORDS = (*THREADS_A_ROW[:3], (112, 16), (127, WARP), *THREADS_A_ROW[3:])
-"""(accesses, threads): rows of so many wide accesses at most get so many threads; longer ones a CTA of THREADS. Rows of
-one thread lie side by side, so that a warp reads neighbours anyway; four lanes read 64 bytes in a row; up to a warp
-needs no shared memory. An access counts as a wide one is, and of pairs of bytes they have one class more, others where
-states are simple (``are_simple``); so have words (``are_words``), where of 16 threads some would have a whole step
-more than others: a warp then takes both ways."""
-OF_ONE_WARP = 512
-"""Accesses of a row of states of several registers up to which it gets a warp and no more."""
-THREADS_A_ROW_OF_LONG = {
-    1: ((5, 1), (32, 4), (512, 16), (4096, WARP)),
-    LONG_COMBINE: ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP)),
-}
-"""THREADS_A_ROW where LONG_COMBINE operations join the elements of an access, by those of one combine: each thread has
-more of them then."""
-THREADS_A_ROW_OF_LONGER = {
-    2: ((15, 1), (47, 2), (126, 4), (300, 8), (600, 16), (4096, WARP)),
-    8: ((15, 1), (31, 2), (63, 4), (512, 8), (4096, WARP)),
-}
-"""The same of LONGER_COMBINE operations, by the bytes of an element, where these have a table of their own."""
-RESIDENT_OF_LONGER, LITTLE_MORE = 1536, 1.75
-"""Threads of such a combine of words that the registers of an SM have room for, and how many times as many as are
-resident are too few: while those run that came last, most of the machine waits. Others take more work an element, which
-weighs more."""
-THREADS_OF_NUMBERED = ((6, 1), (32, 4), (64, 8), (128, 16), (511, WARP), (2000, ROW))
-THREADS_OF_SHIFTED_NUMBERED = ((6, 1), (24, 2), (70, 4), (130, 8), (700, 16), (8000, ROW))
-"""The same of bytes that are numbered, and of those where they begin anywhere: a thread has no more than one step has
-room for, or a few that have much to choose from."""
-THREADS_OF_SINGLE_LONG = ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, ROW))
-"""(elements, threads): the same of rows that are read by single elements, of long combines."""
-THREADS_OF_BYTES = ((64, 1), (192, 4), (800, 8))
-"""(bytes, threads): rows that are read by single elements get so many threads up to so many bytes; others a warp."""
-WARP_TO = 1024
-"""Elements up to which a row that is read one by one gets a warp and no more."""
-THREADS_A_ROW_OF_FEW = {"wide": ((2, 1), (4, 4), (64, WARP)), "single": ((4, 1), (16, 4), (64, WARP))}
-"""The same where results are few."""
-THREADS_OF_SEVERAL_DIMS = ((512, FEW, 8), (8192, 4 * FEW, WARP))
-"""(accesses, warps, threads): rows of several dims, of at most so many accesses, get so many threads where results fill
-the machine by so many warps an SM; others ROW threads, or where results are few those of a CTA."""
-FOUR, ONE = 8, 0.75
-"""Accesses for each element of one: such rows of fewer get four threads or one, so that few of the elements that these
-read are masked; longer ones, up to MOST_OF_A_WARP accesses, by the bytes of an element, get a warp, and up to
-MOST_OF_A_ROW ROW threads."""
-MOST_OF_A_WARP, MOST_OF_A_ROW = {1: 512, 2: 768, 4: 640, 8: 1024}, 2048
-THREADS_OF_SHIFTED = {
-    2: ((640, WARP), (1600, ROW)), 4: ((360, WARP), (2048, ROW)), 8: ((180, 16), (640, WARP), (2200, ROW)),
-}  # fmt: skip
-"""(accesses, threads), by the bytes of an element: the same of those with a state of one value and no number."""
+ACCESSES = "16-byte accesses of a row"
+THREADS_OF_WIDE = Table(
+    ACCESSES, "threads", sittings.SIXTY_THOUSAND, ((3, 1), (6, 2), (32, 4), (128, 16), (224, WARP), (4096, FOUR_WARPS))
+)
+"""Rows read by vectors, unless another table decides. Rows of one thread lie side by side, so that a warp reads
+neighbours anyway; four lanes read 64 bytes in a row; up to a warp needs no shared memory."""
+THREADS_OF_PAIRS = Table(
+    ACCESSES,
+    "threads",
+    sittings.SIXTY_THOUSAND,
+    ((3, 1), (6, 2), (32, 4), (72, 8), (128, 16), (224, WARP), (4096, FOUR_WARPS)),
+)
+"""Rows of 2-byte elements."""
+THREADS_OF_SIMPLE_PAIRS = Table(
+    ACCESSES,
+    "threads",
+    sittings.LAST_RUN,
+    ((3, 1), (6, 2), (32, 4), (60, 8), (128, 16), (340, WARP), (1600, FOUR_WARPS)),
+)
+"""Rows of 2-byte elements whose states have one value and no number."""
+THREADS_OF_WORDS = Table(
+    ACCESSES,
+    "threads",
+    sittings.WORDS,
+    ((3, 1), (6, 2), (32, 4), (112, 16), (127, WARP), (128, 16), (224, WARP), (4096, FOUR_WARPS)),
+)
+"""Rows of 4-byte elements whose states are one register without a number. From 112 to 127 accesses some of 16 threads
+would have a whole step more than others, and a warp would take both ways."""
+WARP_OF_WIDE_STATES = threshold(512, ACCESSES, sittings.SIXTY_THOUSAND)
+"""A row of states of several registers, or of numbered elements, gets a warp and no more up to here."""
+THREADS_OF_LONG_ACCESSES = Table(ACCESSES, "threads", sittings.BLOCKS, ((5, 1), (32, 4), (512, 16), (4096, WARP)))
+"""Rows of short combines that take LONG_COMBINE instructions for the elements of an access."""
+THREADS_OF_LONG_COMBINES = Table(
+    ACCESSES, "threads", sittings.BLOCKS, ((7, 1), (15, 2), (63, 4), (512, 8), (4096, WARP))
+)
+"""Rows of long combines: each thread has more elements then."""
+THREADS_OF_VERY_LONG_PAIRS = Table(
+    ACCESSES, "threads", sittings.ANCHORED, ((15, 1), (47, 2), (126, 4), (300, 8), (600, 16), (4096, WARP))
+)
+"""Rows of 2-byte elements of very long combines."""
+THREADS_OF_VERY_LONG_DOUBLES = Table(
+    ACCESSES, "threads", sittings.ANCHORED, ((15, 1), (31, 2), (63, 4), (512, 8), (4096, WARP))
+)
+"""Rows of 8-byte elements of very long combines."""
+RESIDENT_OF_VERY_LONG = threshold(1536, "threads per SM", sittings.ANCHORED)
+"""The registers of an SM hold these threads of a very long combine of 4-byte elements."""
+LITTLE_MORE_THAN_RESIDENT = threshold(1.75, "times the resident threads", sittings.ANCHORED)
+"""Up to here threads are too few more than are resident: while the last ones run, most of the machine waits."""
+THREADS_OF_NUMBERED = Table(
+    ACCESSES, "threads", sittings.NUMBERED, ((6, 1), (32, 4), (64, 8), (128, 16), (511, WARP), (2000, FOUR_WARPS))
+)
+"""Aligned rows of numbered bytes: a thread has no more than one step has room for."""
+THREADS_OF_SHIFTED_NUMBERED = Table(
+    ACCESSES, "threads", sittings.NUMBERED, ((6, 1), (24, 2), (70, 4), (130, 8), (700, 16), (8000, FOUR_WARPS))
+)
+"""Rows of numbered bytes that begin anywhere."""
+THREADS_OF_SINGLE_LONG = Table(
+    "elements of a row",
+    "threads",
+    sittings.LONG_COMBINES,
+    ((20, 1), (64, 2), (128, 4), (400, 8), (2500, 16), (12000, WARP), (30000, FOUR_WARPS)),
+)
+"""Rows of long combines that are read by single elements."""
+THREADS_OF_SINGLE = Table("bytes of a row", "threads", Sitting("2026-11-22", "4c3585e"), ((64, 1), (192, 4), (800, 8)))
+"""Rows of short combines that are read by single elements."""
+WARP_OF_SINGLE = threshold(1024, "elements of a row", sittings.ROW_LENGTHS)
+"""Up to here a longer row that is read by single elements gets a warp, and the threads of a CTA beyond."""
+THREADS_OF_FEW_WIDE = Table("accesses of a row", "threads", sittings.CLASSES, ((2, 1), (4, 4), (64, WARP)))
+"""Rows read by vectors, where results at a warp each do not fill the machine."""
+THREADS_OF_FEW_SINGLE = Table("elements of a row", "threads", sittings.CLASSES, ((4, 1), (16, 4), (64, WARP)))
+"""Rows read by single elements, where results at a warp each do not fill the machine."""
+THREADS_OF_SEVERAL_DIMS = threshold(
+    ((512, FILLING_WARPS, 8), (8192, 4 * FILLING_WARPS, WARP)),
+    "(accesses of a row, warps per SM, threads)",
+    sittings.SEVERAL_DIMS,
+)
+"""Rows of several dims of at most these accesses get these threads where results fill the machine by these warps: an
+access takes a division, so that threads have work enough."""
+ONE_THREAD_OF_SHIFTED = threshold(0.75, "accesses for each element of one", sittings.SHIFTED_ROWS)
+"""Up to here a row that begins anywhere gets one thread, so that few of the elements it reads are masked."""
+FOUR_THREADS_OF_SHIFTED = threshold(8, "accesses for each element of one", sittings.SHIFTED_ROWS)
+"""Up to here a row that begins anywhere gets four threads."""
+WARP_OF_SHIFTED = threshold(
+    {1: 512, 2: 768, 4: 640, 8: 1024}, "16-byte accesses of a row, by bytes of an element", sittings.SIXTY_THOUSAND
+)
+"""Up to here a longer row that begins anywhere gets a warp."""
+FOUR_WARPS_OF_SHIFTED = threshold(2048, ACCESSES, sittings.SIXTY_THOUSAND)
+"""Up to here a still longer row that begins anywhere gets four warps."""
+THREADS_OF_SHIFTED_PAIRS = Table(ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((640, WARP), (1600, FOUR_WARPS)))
+"""Rows of 2-byte elements that begin anywhere, of states of one value without a number."""
+THREADS_OF_SHIFTED_WORDS = Table(ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((360, WARP), (2048, FOUR_WARPS)))
+"""Rows of 4-byte elements that begin anywhere, of states of one register without a number."""
+THREADS_OF_SHIFTED_DOUBLES = Table(
+    ACCESSES, "threads", sittings.ALL_IN_FLIGHT, ((180, 16), (640, WARP), (2200, FOUR_WARPS))
+)
+"""Rows of 8-byte elements that begin anywhere, of states of one value without a number."""
+_VERY_LONG = {2: THREADS_OF_VERY_LONG_PAIRS, 8: THREADS_OF_VERY_LONG_DOUBLES}
+_SHIFTED = {2: THREADS_OF_SHIFTED_PAIRS, 4: THREADS_OF_SHIFTED_WORDS, 8: THREADS_OF_SHIFTED_DOUBLES}
 
 
 def threads_of(task: Task, vector: int) -> int:
-    """By the number of its accesses, and by whether the results alone fill the machine."""
-    g = task.geometry
-    accesses, nbytes = -(-g.n_reduced // vector), g.n_reduced * task.itemsize
-    if ranks(g)[1] > 1:
-        return _of_several_dims(task, accesses)
-    if are_few(task):
-        return _first(THREADS_A_ROW_OF_FEW[kind(vector)], accesses)
-    if half_accesses.served(task) and vector * task.itemsize == HALF:
+    """Threads of a row that is read by ``vector`` elements at a time."""
+    if task.ranks[1] > 1:
+        return _of_several_dims(task, vector)
+    if task.has_few_results:
+        table = THREADS_OF_FEW_WIDE if vector > 1 else THREADS_OF_FEW_SINGLE
+        return table.at(-(-task.geometry.n_reduced // vector)) or CTA_THREADS
+    if half_accesses.serves(task) and vector * task.itemsize == HALF:
         return half_accesses.threads(task)
-    return _first(_steps(task, vector), -(-nbytes // WIDEST) if vector > 1 else accesses)
+    return (_of_single(task) if vector == 1 else _of_vectors(task, vector)) or CTA_THREADS
 
 
-def _of_several_dims(task: Task, accesses: int) -> int:
-    """The same where dims did not merge: an access takes a division, so that threads have work enough."""
+def _of_several_dims(task: Task, vector: int) -> int:
+    """Threads of a row whose dims did not merge."""
+    accesses = -(-task.geometry.n_reduced // vector)
     for most, warps, threads in THREADS_OF_SEVERAL_DIMS:
         if accesses <= threads or (accesses <= most and task.geometry.n_kept >= warps * task.machine):
             return threads
-    return THREADS if are_few(task) else ROW
+    return CTA_THREADS if task.has_few_results else FOUR_WARPS
+
+
+def _of_single(task: Task) -> int | None:
+    """Threads of a row that is read by single elements; None for those of a CTA."""
+    n = task.geometry.n_reduced
+    if task.has_long_combine:
+        return THREADS_OF_SINGLE_LONG.at(n)
+    return THREADS_OF_SINGLE.at(n * task.itemsize) or (WARP if n <= WARP_OF_SINGLE else None)
+
+
+def _of_vectors(task: Task, vector: int) -> int | None:
+    """Threads of a row that is read by vectors; None for those of a CTA."""
+    accesses = -(-task.geometry.n_reduced * task.itemsize // WIDEST)
+    if task.ranks_bytes:
+        aligned = task.is_aligned("reduced", vector)
+        return (THREADS_OF_NUMBERED if aligned else THREADS_OF_SHIFTED_NUMBERED).at(accesses)
+    if "shifted" in task.accesses("reduced", vector):
+        return _of_shifted(task, vector, accesses)
+    threads = _table(task, vector).at(accesses)
+    one_warp = task.has_wide_state and not _is_long(task, vector) and accesses <= WARP_OF_WIDE_STATES
+    return WARP if one_warp and threads == FOUR_WARPS else threads
+
+
+def _of_shifted(task: Task, vector: int, accesses: int) -> int | None:
+    """Threads of a row that begins anywhere."""
+    elements = WIDEST // task.itemsize
+    if accesses <= ONE_THREAD_OF_SHIFTED * elements:
+        return 1
+    if accesses <= FOUR_THREADS_OF_SHIFTED * elements:
+        return 4
+    if task.has_long_combine:
+        return _table(task, vector).at(accesses)
+    if task.has_simple_state and (task.itemsize != 4 or task.has_words) and task.itemsize in _SHIFTED:
+        return _SHIFTED[task.itemsize].at(accesses)
+    if accesses <= WARP_OF_SHIFTED[task.itemsize]:
+        return WARP
+    return FOUR_WARPS if accesses <= FOUR_WARPS_OF_SHIFTED else None
+
+
+def _is_long(task: Task, vector: int) -> bool:
+    """Whether combining the elements of an access is long."""
+    return task.combine_cost * vector >= LONG_COMBINE
+
+
+def _table(task: Task, vector: int) -> Table[int]:
+    """The table for aligned rows, and for rows of long combines."""
+    if task.has_very_long_combine and task.itemsize in _VERY_LONG:
+        return _VERY_LONG[task.itemsize]
+    if task.has_long_combine:
+        return THREADS_OF_LONG_COMBINES
+    if _is_long(task, vector):
+        return THREADS_OF_LONG_ACCESSES
+    if task.itemsize == 2:
+        return THREADS_OF_SIMPLE_PAIRS if task.has_simple_state else THREADS_OF_PAIRS
+    return THREADS_OF_WORDS if task.has_words else THREADS_OF_WIDE
 
 
 def in_waves(task: Task, positions: int) -> int:
-    """So many threads of a row, twice as many, or half, so that there are not a few more than are resident."""
-    waves = task.geometry.n_kept * positions / (task.machine * RESIDENT_OF_LONGER)
-    if not 1 < waves < LITTLE_MORE:
+    """``positions`` threads of a row, twice as many, or half, so that there are not a few more than are resident."""
+    waves = task.geometry.n_kept * positions / (task.machine * RESIDENT_OF_VERY_LONG)
+    if not 1 < waves < LITTLE_MORE_THAN_RESIDENT:
         return positions
     return 2 * positions if positions < WARP else positions // 2
-
-
-def _first(steps: Sequence[tuple[float, int]], size: int) -> int:
-    """The threads of the first class of so large rows; those of a CTA beyond."""
-    return next((threads for most, threads in steps if size <= most), THREADS)
-
-
-def _steps(task: Task, vector: int) -> tuple[tuple[float, int], ...]:
-    """(accesses, threads) of rows that fill the machine."""
-    code = operations(task.monoid)
-    if numbers_bytes(task) and vector > 1:
-        aligned = planned(task, "reduced", vector) == {"aligned"}
-        return THREADS_OF_NUMBERED if aligned else THREADS_OF_SHIFTED_NUMBERED
-    is_long = code * vector >= LONG_COMBINE
-    steps: tuple[tuple[float, int], ...] = THREADS_A_ROW_OF_PAIRS if task.itemsize == 2 else THREADS_A_ROW
-    steps = THREADS_A_ROW_OF_WORDS if are_words(task) else steps
-    steps = THREADS_A_ROW_OF_SIMPLE_PAIRS if task.itemsize == PAIR and are_simple(task) else steps
-    if is_long:
-        steps = next(found for least, found in reversed(THREADS_A_ROW_OF_LONG.items()) if code >= least)
-        steps = THREADS_A_ROW_OF_LONGER.get(task.itemsize, steps) if code >= LONGER_COMBINE else steps
-    elif are_wide(task):
-        steps = tuple((OF_ONE_WARP if threads == WARP else most, threads) for most, threads in steps)
-    if vector == 1 and code >= LONG_COMBINE:
-        return THREADS_OF_SINGLE_LONG
-    if vector == 1:
-        return (*((nbytes / task.itemsize, threads) for nbytes, threads in THREADS_OF_BYTES), (WARP_TO, WARP))
-    if "shifted" not in planned(task, "reduced", vector):
-        return steps
-    item = WIDEST // task.itemsize
-    short = ((ONE * item, 1), (FOUR * item, 4))
-    if code >= LONG_COMBINE:
-        return (*short, *steps[1:])
-    if are_simple(task) and (task.itemsize != 4 or are_words(task)) and task.itemsize in THREADS_OF_SHIFTED:
-        return (*short, *THREADS_OF_SHIFTED[task.itemsize])
-    return (*short, (MOST_OF_A_WARP[task.itemsize], WARP), (MOST_OF_A_ROW, ROW))

@@ -29,7 +29,8 @@ from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.launch import shared
 from warpfold.compiler.plan.plan import LARGEST_CLUSTER, Plan, check
 from warpfold.compiler.planner.choose import INDEX_LIMIT, choose, facts
-from warpfold.compiler.planner.split import CLUSTER_FROM, CLUSTER_TO, CLUSTER_WARPS, THREADS
+from warpfold.compiler.planner.limits import CTA_THREADS
+from warpfold.compiler.planner.split import CLUSTER_BYTES_FROM, CLUSTER_BYTES_TO, CLUSTER_WARPS
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.space.geometry import Dim
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
@@ -229,14 +230,14 @@ def test_a_cluster_reads_what_is_too_long_for_a_cta_where_the_target_has_them(ar
 
     target = TARGETS[arch]
     for nbytes, within in (
-        (CLUSTER_FROM, False),
-        (CLUSTER_FROM + 4, True),
-        (CLUSTER_TO, True),
-        (CLUSTER_TO + 4, False),
+        (CLUSTER_BYTES_FROM, False),
+        (CLUSTER_BYTES_FROM + 4, True),
+        (CLUSTER_BYTES_TO, True),
+        (CLUSTER_BYTES_TO + 4, False),
     ):
         chosen = within and target.has_clusters
         assert plan(nbytes).cluster == (LARGEST_CLUSTER if chosen else 1)
-        alone = 2 * THREADS // WARP if nbytes == CLUSTER_FROM else THREADS // WARP
+        alone = 2 * CTA_THREADS // WARP if nbytes == CLUSTER_BYTES_FROM else CTA_THREADS // WARP
         assert plan(nbytes).warps == (CLUSTER_WARPS if chosen else alone)
         assert plan(nbytes, determinism="portable").cluster == 1
         assert plan(nbytes, "affine").cluster == 1
@@ -244,7 +245,7 @@ def test_a_cluster_reads_what_is_too_long_for_a_cta_where_the_target_has_them(ar
 
 def test_clusters_are_for_results_so_few_that_all_clusters_are_resident() -> None:
     most = DEFAULT.sms // LARGEST_CLUSTER
-    clusters = [choose(simple("sum", (n, CLUSTER_TO // 4), (1,))).plan.cluster for n in (1, most, most + 1)]
+    clusters = [choose(simple("sum", (n, CLUSTER_BYTES_TO // 4), (1,))).plan.cluster for n in (1, most, most + 1)]
     assert clusters == [LARGEST_CLUSTER, LARGEST_CLUSTER, 1]
 
 

@@ -8,27 +8,27 @@ import pytest
 from tasks import MANY, simple, sliced
 
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.planner.alignment import WIDEST, ceil2
+from warpfold.compiler.planner.alignment import HALF, WIDEST
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.columns import (
-    ADDED,
-    ANYWHERE,
+    ADDED_IN_FLIGHT,
+    ADDED_IN_FLIGHT_OF_MANY,
+    ADDED_MANY_ROWS,
+    ADDED_RESULTS,
+    ALONE_ELEMENTS,
     BUSY,
-    FEW_ROWS,
-    FEW_TRUTHS,
-    FEWEST,
-    HALF,
-    MANY_ROWS,
-    OF_ADDED,
-    OF_MANY,
-    SEVERAL,
-    SHORT,
-    TWO_OF_TRUTHS,
-    WORD,
-    WRITES,
-    WRITTEN,
+    FEW_ROWS_AT_MOST,
+    LARGE_RESULTS,
+    ONE_IN_FLIGHT_ITEM,
+    ONE_IN_FLIGHT_ROWS,
+    RESULT_BYTES_OF_THREAD,
+    SEVERAL_REGISTERS,
+    TRUTH_ROWS,
+    TWO_IN_FLIGHT_TRUTH_ROWS,
+    UNALIGNED_BYTE_ROWS,
 )
-from warpfold.compiler.planner.limits import STATE_LIMIT, floor2
+from warpfold.compiler.planner.limits import STATE_REGISTERS
+from warpfold.compiler.planner.powers import ceil2, floor2
 from warpfold.compiler.planner.task import Choice
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.space.geometry import collapse
@@ -51,10 +51,10 @@ def test_a_few_rows_are_read_by_as_many_columns_as_a_thread_writes_at_once(
     """Results of eight bytes are written by two lanes together."""
     for rows in (1, 2, 3, most):
         choice = columns(what, t, rows)
-        most_results = vector if rows > 1 else OF_ADDED
+        most_results = vector if rows > 1 else ADDED_RESULTS
         assert (choice.plan.fast, choice.plan.vector, choice.facts.store_vector) == ("kept", most_results, True)
-        unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows) if dtype(t).itemsize < WORD else 1
-        assert choice.plan.unroll == (min(unroll, ADDED) if dtype(t).itemsize == 1 else unroll)
+        unroll = max(1, ceil2(rows) // 2) if rows > 3 else ceil2(rows) if dtype(t).itemsize < ONE_IN_FLIGHT_ITEM else 1
+        assert choice.plan.unroll == (min(unroll, ADDED_IN_FLIGHT) if dtype(t).itemsize == 1 else unroll)
     assert columns(what, t, most + 1).plan.vector >= vector
     assert columns(what, t, 2, 1 << 12).plan.vector > vector
 
@@ -66,7 +66,7 @@ def test_columns_of_bytes_are_read_by_16_at_a_time_or_as_many_as_a_thread_writes
     choice = columns("sum", "i8", rows, 1 << (20 if rows < 256 else 10))
     assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("aligned",))
     assert choice.facts.store_vector == (choice.plan.positions == 1)
-    assert vector == 16 or vector * choice.plan.positions * dtype("i64").itemsize == WRITES
+    assert vector == 16 or vector * choice.plan.positions * dtype("i64").itemsize == RESULT_BYTES_OF_THREAD
 
 
 @pytest.mark.parametrize(("t", "beside", "vector"), [("i8", 4, 16), ("bool", 8, 16), ("f32", 4, 4)])
@@ -112,16 +112,16 @@ def alone(what: str, t: str, rows: int, n: int = COLUMNS) -> Choice:
 def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: str) -> None:
     """As many columns as an access has, or as it writes well: of bytes half an access."""
     item = dtype(t).itemsize
-    for rows in (FEW_ROWS, FEW_ROWS + 1, SHORT):
+    for rows in (FEW_ROWS_AT_MOST, FEW_ROWS_AT_MOST + 1, ALONE_ELEMENTS):
         task = simple(what, (rows, COLUMNS), (0,), t)
-        if rows * item <= WRITTEN * task.result_bytes:
+        if rows * item <= LARGE_RESULTS * task.result_bytes:
             continue  # another class
         choice = alone(what, t, rows)
         most = HALF if item == 1 else WIDEST // item
-        if task.state_registers >= SEVERAL:
-            most = min(most, STATE_LIMIT // 4 // task.state_registers)
+        if task.state_registers >= SEVERAL_REGISTERS:
+            most = min(most, STATE_REGISTERS // 4 // task.state_registers)
         assert choice.facts.access == (("aligned",) if choice.plan.vector > 1 else ("strided",))
-        assert choice.plan.vector == floor2(min(most, WRITES // task.result_bytes))
+        assert choice.plan.vector == floor2(min(most, RESULT_BYTES_OF_THREAD // task.result_bytes))
 
 
 @pytest.mark.parametrize(
@@ -136,21 +136,22 @@ def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
     what: str, t: str, vector: int, unrolls: tuple[int, ...]
 ) -> None:
     """Each is two, so that fewer are in flight."""
-    fewest = ANYWHERE.get(dtype(t).itemsize, (3, 1))[0] or WRITTEN
-    for rows, unroll in zip((fewest, FEW_ROWS, FEW_ROWS + 1), unrolls, strict=False):
+    fewest = ONE_IN_FLIGHT_ROWS.get(dtype(t).itemsize, 3) or LARGE_RESULTS
+    for rows, unroll in zip((fewest, FEW_ROWS_AT_MOST, FEW_ROWS_AT_MOST + 1), unrolls, strict=False):
         choice = alone(what, t, rows, 2 * COLUMNS + 1)
         found = (choice.plan.vector, choice.plan.unroll, choice.facts.access)
         assert found == (vector, unroll, ("unaligned",)), rows
-    for rows, unroll in ((TWO_OF_TRUTHS, 2), (TWO_OF_TRUTHS + 1, 1)):
+    for rows, unroll in ((TWO_IN_FLIGHT_TRUTH_ROWS, 2), (TWO_IN_FLIGHT_TRUTH_ROWS + 1, 1)):
         assert alone("any", "bool", rows, 2 * COLUMNS + 1).plan.unroll == unroll
-    assert alone("max", "i8", FEWEST, 2 * COLUMNS + 1).plan.vector == HALF
+    assert alone("max", "i8", UNALIGNED_BYTE_ROWS, 2 * COLUMNS + 1).plan.vector == HALF
 
 
 @pytest.mark.parametrize(
     ("rows", "vector", "unroll"),
     [
-        (2, OF_ADDED, ADDED), (FEW_ROWS, OF_ADDED, ADDED), (FEW_ROWS + 1, OF_ADDED, OF_MANY),
-        (MANY_ROWS - 1, OF_ADDED, OF_MANY), (MANY_ROWS, HALF, ADDED),
+        (2, ADDED_RESULTS, ADDED_IN_FLIGHT), (FEW_ROWS_AT_MOST, ADDED_RESULTS, ADDED_IN_FLIGHT),
+        (FEW_ROWS_AT_MOST + 1, ADDED_RESULTS, ADDED_IN_FLIGHT_OF_MANY),
+        (ADDED_MANY_ROWS - 1, ADDED_RESULTS, ADDED_IN_FLIGHT_OF_MANY), (ADDED_MANY_ROWS, HALF, ADDED_IN_FLIGHT),
     ],
 )  # fmt: skip
 def test_bytes_that_are_added_are_read_by_as_many_as_a_thread_writes_well(rows: int, vector: int, unroll: int) -> None:
@@ -158,16 +159,18 @@ def test_bytes_that_are_added_are_read_by_as_many_as_a_thread_writes_well(rows: 
     choice = alone("sum", "i8", rows, 2 * COLUMNS + 1)
     assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("unaligned",))
     pairs = alone("sum", "i8", rows, 2 * COLUMNS + 2)
-    assert (pairs.plan.vector, pairs.facts.access[0]) == ((HALF, "unaligned") if rows >= MANY_ROWS else (2, "aligned"))
+    assert (pairs.plan.vector, pairs.facts.access[0]) == (
+        (HALF, "unaligned") if rows >= ADDED_MANY_ROWS else (2, "aligned")
+    )
 
 
 def test_a_thread_of_few_aligned_rows_of_truth_values_writes_whole_accesses() -> None:
     """One at a time; of more rows, and of several of a middle axis, half as many."""
-    for rows in range(2, FEW_ROWS + 2):
+    for rows in range(2, FEW_ROWS_AT_MOST + 2):
         plan = alone("any", "bool", rows).plan
-        assert ((plan.vector, plan.unroll) == (16, 1)) == (rows <= FEW_ROWS)
-    for rows in (2, FEW_TRUTHS, FEW_TRUTHS + 1):
-        assert rows_of("bool", 160, rows, "any").plan.vector == (16 if rows <= FEW_TRUTHS else HALF)
+        assert ((plan.vector, plan.unroll) == (16, 1)) == (rows <= FEW_ROWS_AT_MOST)
+    for rows in (2, TRUTH_ROWS, TRUTH_ROWS + 1):
+        assert rows_of("bool", 160, rows, "any").plan.vector == (16 if rows <= TRUTH_ROWS else HALF)
 
 
 def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
@@ -206,7 +209,7 @@ def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
 def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_read_as_ever() -> None:
     assert rows_of("f64", 5001, 40).plan.vector == 1
     assert rows_of("f32", 5001, 120).plan.vector == 1
-    assert rows_of("i8", 5001, FEW_ROWS, "sum").plan.vector == 1
+    assert rows_of("i8", 5001, FEW_ROWS_AT_MOST, "sum").plan.vector == 1
     small = simple("max", (10, 40, 5001), (1,), "f16")
     assert (choose(small).plan.vector, choose(small).facts.by_row) == (1, False)
     portable = replace(simple("max", (10_000, 40, 5001), (1,), "f16"), determinism="portable")

@@ -14,7 +14,7 @@ from warpfold.compiler.plan.ladder import RUNGS, expand
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts import staggered_columns
-from warpfold.compiler.planner.split import THREADS
+from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.program.analysis.atomic import exact
 from warpfold.compiler.target import DEFAULT, TARGETS
 
@@ -46,7 +46,7 @@ def test_an_option_that_was_not_given_gives_way() -> None:
     task = simple("sum", (2**18,), (0,))
     own = choose(task).plan
     assert own.vector == 4
-    wanted = Plan("reduced", "blocked", 1, own.unroll, 32, THREADS // 32, 1, finish="last_block")
+    wanted = Plan("reduced", "blocked", 1, own.unroll, 32, CTA_THREADS // 32, 1, finish="last_block")
     assert choose(task, "walk=blocked").plan == wanted
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
@@ -80,7 +80,7 @@ def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str
     task = simple(what, (1600, 1025), (0,), t)
     plan = choose(task, "walk=staggered").plan
     assert (plan.walk, plan.warps) == ("staggered", 8)
-    assert plan.vector * task.state_registers <= staggered_columns.STATES or plan.vector == 2
+    assert plan.vector * task.state_registers <= staggered_columns.STATE_REGISTERS or plan.vector == 2
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_parts_follow_the_plan_that_was_asked_for() -> None:
     task = simple("sum", (2**18,), (0,))
     own = choose(task)
     assert own.run.split == 2**18 // own.plan.tile > 1
-    assert choose(task, "unroll=1").run.split == 2**18 // (4 * THREADS)
+    assert choose(task, "unroll=1").run.split == 2**18 // (4 * CTA_THREADS)
     assert choose(task, "finish=cta").run.split == 1
     assert choose(simple("sum", (100,), (0,)), "finish=two_kernels").run.split == 1
 

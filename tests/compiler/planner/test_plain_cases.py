@@ -12,7 +12,7 @@ import pytest
 from warpfold.commands.bench.cases import PLAIN, Case
 from warpfold.commands.levels import plan_words
 from warpfold.compiler.plan.plan import Plan
-from warpfold.compiler.planner.columns import SEVERAL
+from warpfold.compiler.planner.columns import SEVERAL_REGISTERS
 from warpfold.runtime import api
 from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profile, Profiler
@@ -55,12 +55,12 @@ def test_the_main_loop_reads_16_bytes_at_a_time_and_nothing_spills(case: Case, r
 def narrowest(case: Case) -> int:
     """Bits of an access in the main loop, at least.
 
-    A thread has a state for each element of an access along the kept axis. Where a state takes SEVERAL registers or
+    A thread has a state for each element of an access along the kept axis. Where a state takes SEVERAL_REGISTERS and
     more, as a variance's do, wide accesses leave room for few in flight; then more of them are worth more than their
     width.
     """
     ready = plain_plans.planned(case)
-    large_states = ready.choice.plan.fast == "kept" and ready.task.state_registers >= SEVERAL
+    large_states = ready.choice.plan.fast == "kept" and ready.task.state_registers >= SEVERAL_REGISTERS
     return 64 if large_states else 128
 
 

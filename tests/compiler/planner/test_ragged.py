@@ -12,7 +12,7 @@ from warpfold.compiler.dtypes import F32, F64, DType
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner import ragged
-from warpfold.compiler.planner.ragged import Rows, Threads
+from warpfold.compiler.planner.ragged import RaggedRows, Threads
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT
@@ -21,8 +21,8 @@ ROOM = DEFAULT.sms * DEFAULT.threads_per_sm
 LENGTHS = st.lists(st.one_of(st.sampled_from([0, 1, 7, 8, 31, 32, 33]), st.integers(0, 5000)), max_size=40)
 
 
-def rows_of(lengths: list[int], start: int = 0) -> Rows:
-    return Rows.of(start + np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]))
+def rows_of(lengths: list[int], start: int = 0) -> RaggedRows:
+    return RaggedRows.of(start + np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]))
 
 
 def task(name: str = "sum", columns: int = 1, dtype: DType = F32, size: int = 1 << 20) -> Task:
@@ -81,8 +81,8 @@ def test_no_thread_walks_far_and_a_few_cuts_are_enough(long: list[int], short: i
         if limit is None:
             break
         pieces, rows = rows.cut(limit)
-        assert len(pieces) <= len(rows) + columns * int(rows.count.sum()) // (ragged.LOADS * plan.positions)
-    fair = ragged.PATIENCE * max(ragged.LOADS, 2 * rows.bounds[-1] * columns // (ROOM))
+        assert len(pieces) <= len(rows) + columns * int(rows.count.sum()) // (ragged.THREAD_ELEMENTS * plan.positions)
+    fair = ragged.PIECES_OF_ROW * max(ragged.THREAD_ELEMENTS, 2 * rows.bounds[-1] * columns // (ROOM))
     assert rows.lengths.max() <= 2 * fair * plan.positions
 
 

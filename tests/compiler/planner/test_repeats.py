@@ -11,7 +11,7 @@ from tasks import simple, traced
 
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.planner import choose as planner
-from warpfold.compiler.planner.repeats import FEW, LONG, MANY, taken_out
+from warpfold.compiler.planner.repeats import FREE_COPIES, LONG_RESULT, MANY_ELEMENTS, taken_out
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.space.geometry import Dim, Geometry, collapse
 from warpfold.compiler.target import DEFAULT
@@ -118,7 +118,8 @@ def test_the_largest_of_several_kept_dims_is_taken_out() -> None:
 @pytest.mark.parametrize(
     ("kept", "reduced", "copies", "pays"),
     [
-        (1, 4, FEW, True), (1, 4, FEW + 1, False), (1, LONG, 10**6, True), (MANY // 4, 4, 1000, True),
+        (1, 4, FREE_COPIES, True), (1, 4, FREE_COPIES + 1, False), (1, LONG_RESULT, 10**6, True),
+        (MANY_ELEMENTS // 4, 4, 1000, True),
         (64, 4, 1000, False),
     ],
 )  # fmt: skip

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from warpfold.compiler.plan.launch import launch
 from warpfold.compiler.plan.plan import Plan
+from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.split import (
-    ALONG_KEPT,
-    CTAS_OF_RUNS,
     CTAS_PER_SM,
-    FILLED,
-    LONGEST,
+    CTAS_PER_SM_OF_NARROW,
+    CTAS_PER_SM_OF_RUNS,
+    EVEN_WAVES,
+    FEWEST_CTAS,
+    LONGEST_WALK,
     MOST_PARTS,
-    THREADS,
-    TOO_FEW,
-    UNEVEN,
+    RESIDENT_OF_COLUMNS,
     WORKSPACE,
     _even,
     ctas,
@@ -47,7 +47,7 @@ def test_ctas_are_never_more_than_may_be_and_their_waves_are_full(
     assert 1 <= found <= min(most, steps)
     chunk = -(-steps // found)
     assert (found - 1) * chunk < steps
-    assert load(found, tiles, steps, resident) <= UNEVEN * load(parts, tiles, steps, resident)
+    assert load(found, tiles, steps, resident) <= EVEN_WAVES * load(parts, tiles, steps, resident)
 
 
 @pytest.mark.parametrize(("tiles", "resident"), [(1, 528), (5, 528), (162, 528), (100, 264)])
@@ -95,38 +95,38 @@ def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
     assert ctas(plan, 5, long, SMS, 4, 4) == SMS * CTAS_PER_SM // 5
 
 
-@pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), ALONG_KEPT)
+@pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), RESIDENT_OF_COLUMNS)
 def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: int, each: int, longest: int) -> None:
     """Rows that the resident CTAs read in a few steps: so many CTAs, but for what evens their waves."""
     warps = (1, 8) if walk == "period" else (8, 1)
     plan = Plan("kept", walk, 4, unroll, 1, *warps, finish="last_block")
     columns, state = 64, max(4, nbytes // 4)
     found = ctas(plan, columns, unroll << 14, SMS, state, 4, columns)
-    assert found <= SMS * each * THREADS // plan.threads
+    assert found <= SMS * each * CTA_THREADS // plan.threads
     if nbytes and walk != "staggered":
         assert ctas(plan, columns, unroll << 14, SMS, state - 1, 4, columns) != found
-    assert longest >= LONGEST
+    assert longest >= LONGEST_WALK
 
 
 def test_more_results_share_the_machine_where_they_are_read_by_single_elements() -> None:
     """Rows of f32 that vectors do not serve: with a CTA each, too little is in flight."""
     plan, wide = Plan("reduced", unroll=8, warps=8), Plan("reduced", vector=4, unroll=4, warps=8)
     assert ctas(plan, 2 * SMS, 1 << 20, SMS, 4, 4) > 1
-    assert ctas(plan, FILLED * SMS, 1 << 20, SMS, 4, 4) == 1
+    assert ctas(plan, CTAS_PER_SM_OF_NARROW * SMS, 1 << 20, SMS, 4, 4) == 1
     assert ctas(wide, 2 * SMS, 1 << 20, SMS, 4, 4) == ctas(plan, 2 * SMS, 1 << 20, SMS, 8, 8) == 1
 
 
 def test_threads_of_long_runs_have_few_ctas() -> None:
     """The more there is in flight, the more registers a thread takes: all CTAs are to be resident."""
-    for unroll, each in ((4, CTAS_PER_SM), (2, CTAS_OF_RUNS)):
+    for unroll, each in ((4, CTAS_PER_SM), (2, CTAS_PER_SM_OF_RUNS)):
         plan = Plan("reduced", "runs", 16, unroll, WARP, 8)
         assert ctas(plan, 1, 1 << 14, SMS, 4, 1) == each * SMS
 
 
 def test_a_few_ctas_are_not_worth_a_meeting() -> None:
-    for parts in (TOO_FEW, TOO_FEW + 1):
+    for parts in (FEWEST_CTAS, FEWEST_CTAS + 1):
         found = ctas(COLUMNS, 1, parts * COLUMNS.tile, SMS, 4, 4)
-        assert found == (1 if parts == TOO_FEW else parts)
+        assert found == (1 if parts == FEWEST_CTAS else parts)
 
 
 def test_results_that_fill_the_machine_are_not_shared() -> None:
@@ -156,7 +156,7 @@ def test_ctas_of_light_states_fill_waves(rows: int, millions: int) -> None:
 @pytest.mark.parametrize("rows", [1, 60, 81, 151, 190, 217])
 @pytest.mark.parametrize("n", [50_000, 200_000, 800_000, 3_000_000])
 def test_ctas_of_heavy_states_are_as_many_as_are_resident_or_far_more(rows: int, n: int) -> None:
-    """How many are resident is up to the assembler: so CTAS_PER_SM at most, or twice as many as LONGEST asks for."""
+    """How many are resident is up to the assembler: so CTAS_PER_SM, or twice what LONGEST_WALK asks for."""
     heavy, light = (rows * shared(8, rows, n, state) for state in (8, 4))
     resident = CTAS_PER_SM * SMS
     if light <= resident:

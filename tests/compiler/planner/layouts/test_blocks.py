@@ -10,7 +10,7 @@ from tasks import simple
 
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.choose import Choice, choose
-from warpfold.compiler.planner.layouts.blocks import BEST, HEAVY, MOST, OTHERS, TRUTHS, Rows
+from warpfold.compiler.planner.layouts.blocks import HEAVY, LINE_FILLING_BYTES, MOST_BYTES, OTHERS, TRUTHS, Worth
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 
@@ -36,7 +36,7 @@ CLASSES = [
 
 
 @pytest.mark.parametrize(("what", "t", "rows"), CLASSES)
-def test_rows_of_each_class_are_read_whole_up_to_its_bounds(what: str, t: str, rows: Rows) -> None:
+def test_rows_of_each_class_are_read_whole_up_to_its_bounds(what: str, t: str, rows: Worth) -> None:
     served = []
     for elements in range(2, 40):
         found = task(what, t, elements)
@@ -45,13 +45,13 @@ def test_rows_of_each_class_are_read_whole_up_to_its_bounds(what: str, t: str, r
         if plan.walk == "whole":
             served.append(elements)
             assert nbytes % 16 == 0
-            assert nbytes <= MOST
+            assert nbytes <= MOST_BYTES
             assert nbytes <= rows.nbytes or elements <= rows.elements
-            assert nbytes <= BEST or plan.vector == 2 or plan.vector * elements * found.itemsize // 2 % 16
+            assert nbytes <= LINE_FILLING_BYTES or plan.vector == 2 or plan.vector * elements * found.itemsize // 2 % 16
             assert (plan.positions, plan.finish, plan.unroll) == (1, "cta", 1)
     assert served[0] == 2
     item = task(what, t, 2).itemsize
-    assert {n for n in range(2, rows.elements + 1) if lcm(16, n * item) <= MOST} <= set(served)
+    assert {n for n in range(2, rows.elements + 1) if lcm(16, n * item) <= MOST_BYTES} <= set(served)
 
 
 def test_blocks_are_read_whole_where_their_columns_are_a_power_of_two() -> None:

@@ -12,7 +12,7 @@ import warpfold as wf
 from warpfold.commands.ideals import ideals
 from warpfold.compiler.errors import ArgumentError, PlanError
 from warpfold.compiler.plan.ladder import RUNGS
-from warpfold.compiler.planner.layouts.factored import LONG_RUNS, WANTED, as_columns
+from warpfold.compiler.planner.layouts.factored import FIXED, LONG_RUN, as_columns
 from warpfold.compiler.space.geometry import collapse
 from warpfold.runtime import api, prepare
 from warpfold.runtime.backends.launch import scratch
@@ -73,10 +73,10 @@ def test_other_layouts_have_no_such_rows(shape: tuple[int, ...], axes: tuple[int
     [
         ((21399, 64, 7, 7), "bf16", "both"),
         ((42799, 64, 7, 7), "i8", "both"),
-        ((1000, 195, LONG_RUNS - 1), "i8", "both"),
-        ((1000, 195, LONG_RUNS + 1), "i8", "reduced"),  # rows that begin anywhere: run by run
-        ((1000, 97, LONG_RUNS + 11), "bf16", "reduced"),
-        ((1000, 128, LONG_RUNS + 277), "i8", "both"),  # aligned ones
+        ((1000, 195, LONG_RUN - 1), "i8", "both"),
+        ((1000, 195, LONG_RUN + 1), "i8", "reduced"),  # rows that begin anywhere: run by run
+        ((1000, 97, LONG_RUN + 11), "bf16", "reduced"),
+        ((1000, 128, LONG_RUN + 277), "i8", "both"),  # aligned ones
         ((10699, 64, 7, 7), "f32", "both"),
         ((10699, 64, 8, 8), "f32", "reduced"),  # runs of whole accesses
         ((600, 64, 7, 7), "f32", "reduced"),  # no large array
@@ -113,7 +113,7 @@ def test_a_rung_gives_way() -> None:
 def test_the_second_kernel_leaves_some_fields_no_choice(words: str) -> None:
     """Whatever else is asked for, a rung among it."""
     plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan=words).choice.plan
-    assert {key: str(getattr(plan, key)) for key in WANTED} == WANTED
+    assert {key: str(getattr(plan, key)) for key in FIXED} == FIXED
     assert plan.fast == "both"
 
 

@@ -8,8 +8,8 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.layouts.gapped_columns import laid, widened
-from warpfold.compiler.planner.layouts.periods import GAPPED
+from warpfold.compiler.planner.layouts.gapped_columns import as_read, widened
+from warpfold.compiler.planner.layouts.periods import COLUMNS_WITH_GAPS
 from warpfold.compiler.planner.task import Task
 
 
@@ -35,12 +35,12 @@ def test_other_walks_see_the_columns_alone() -> None:
     task = cut("f32", 1 << 20, 12, 16)
     plan = choose(task).plan
     assert plan.walk != "period"  # whole accesses, aligned
-    assert laid(task, plan) is task
+    assert as_read(task, plan) is task
 
 
 @pytest.mark.parametrize(("t", "item"), [("i8", 1), ("bf16", 2), ("f32", 4), ("f64", 8)])
 def test_narrow_rows_with_gaps_are_periods(t: str, item: int) -> None:
-    most = GAPPED[item]
+    most = COLUMNS_WITH_GAPS[item]
     for pitch in (7, 33, most - 1 | 1):
         choice = choose(cut(t, (1 << 25) // pitch, pitch - 1, pitch))
         if pitch > most:

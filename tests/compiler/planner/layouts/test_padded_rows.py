@@ -10,7 +10,8 @@ from tasks import simple
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.launch import padded
 from warpfold.compiler.planner.choose import Choice, choose
-from warpfold.compiler.planner.layouts.padded_rows import ADDED, FEW, OTHERS, TRUTHS, WARPS, WARPS_OF_FEW, Rows
+from warpfold.compiler.planner.layouts.padded_rows import ADDED, FEW_ELEMENTS, OTHERS, TRUTHS, WARPS_OF_FEW, Padding
+from warpfold.compiler.planner.table import Table
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.space.geometry import collapse
@@ -40,22 +41,22 @@ CLASSES = [
 
 
 @pytest.mark.parametrize(("what", "t", "table"), CLASSES)
-def test_rows_of_each_class_get_its_accesses(what: str, t: str, table: tuple[Rows, ...]) -> None:
+def test_rows_of_each_class_get_its_accesses(what: str, t: str, table: Table[Padding]) -> None:
     least = 2
-    for rows in table:
-        for elements in (least, rows.elements):
-            if rows.whole == 1:
+    for most, padding in table.rows:
+        for elements in (least, int(most)):
+            if padding.multiple == 1:
                 assert chosen(what, t, elements, 2001).plan.walk != "padded"
                 continue
-            columns = next_odd(max(rows.columns, 40))
+            columns = next_odd(max(padding.columns, 40))
             plan = chosen(what, t, elements, columns).plan
-            assert (plan.walk, plan.vector, plan.unroll) == ("padded", rows.vector, rows.unroll)
-            warps = WARPS_OF_FEW if elements <= FEW else WARPS
+            assert (plan.walk, plan.vector, plan.unroll) == ("padded", padding.vector, padding.unroll)
+            warps = WARPS_OF_FEW if elements <= FEW_ELEMENTS else 8
             assert (plan.positions, plan.finish, plan.threads) == (1, "cta", warps * WARP)
-            assert chosen(what, t, elements, rows.columns - 1 - rows.columns % 2).plan.walk != "padded"
-            whole = -(-columns // rows.whole) * rows.whole
+            assert chosen(what, t, elements, padding.columns - 1 - padding.columns % 2).plan.walk != "padded"
+            whole = -(-columns // padding.multiple) * padding.multiple
             assert chosen(what, t, elements, whole).plan.walk != "padded"
-        least = rows.elements + 1
+        least = int(most) + 1
     assert chosen(what, t, least, 2001).plan.walk != "padded"
 
 

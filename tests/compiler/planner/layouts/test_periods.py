@@ -12,7 +12,7 @@ from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts.gapped_columns import DENSE
-from warpfold.compiler.planner.layouts.periods import GAPPED, LARGEST, OF_WORDS
+from warpfold.compiler.planner.layouts.periods import COLUMNS_OF_WORDS, COLUMNS_WITH_GAPS, LARGEST_WARPS
 
 LONG = 2_000_000
 FULL = {("f32", 12), ("i8", 16)}
@@ -22,15 +22,16 @@ FULL = {("f32", 12), ("i8", 16)}
 def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
     """Whether columns are read with what lies between rows: if these are no whole accesses that fill the lanes."""
     full = (t, pitch) in FULL
-    return DENSE * pitch <= width and pitch <= GAPPED[dtype(t).itemsize] and not full
+    return DENSE * pitch <= width and pitch <= COLUMNS_WITH_GAPS[dtype(t).itemsize] and not full
 
 
 @pytest.mark.parametrize(
     ("t", "width", "warps"),
     [("f32", 2, 16), ("f32", 9, 16), ("f32", 32, 0), ("f32", 33, 16), ("f32", 48, 0), ("f32", 40, 16), ("f32", 64, 0),
      ("f32", 255, 16),
-     ("f32", 257, 0), ("i8", 9, 16), ("i8", 16, 0), ("i8", 12, 16), ("i8", 257, LARGEST), ("u8", OF_WORDS - 1, LARGEST),
-     ("i8", OF_WORDS + 1, 0), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0),
+     ("f32", 257, 0), ("i8", 9, 16), ("i8", 16, 0), ("i8", 12, 16), ("i8", 257, LARGEST_WARPS),
+     ("u8", COLUMNS_OF_WORDS - 1, LARGEST_WARPS),
+     ("i8", COLUMNS_OF_WORDS + 1, 0), ("f16", 8, 16), ("f64", 9, 16), ("f64", 4, 0),
      ("bool", 129, 16)],
 )  # fmt: skip
 def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:

@@ -53,7 +53,7 @@ def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, si
 
 
 def test_a_warp_reads_results_of_its_own_where_they_are_many_or_have_few_runs() -> None:
-    many = runs.ALONE * 132 * 32 // 16
+    many = runs.WARPS_PER_SM * 132 * 32 // 16
     sizes = [(7, 1000), (8, 1000), (8, many - 1), (8, many)]
     plans = [choose(simple("sum", (n, results, 777), (0, 2), "i8")).plan for n, results in sizes]
     assert [(p.walk, p.warps) for p in plans] == [("runs", 1), ("runs", 8), ("runs", 8), ("runs", 1)]

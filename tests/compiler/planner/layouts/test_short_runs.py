@@ -8,12 +8,17 @@ from tasks import task_of, traced
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.planner.choose import Choice, choose
-from warpfold.compiler.planner.layouts import runs
-from warpfold.compiler.planner.layouts.short_runs import MANY, TABLES, short
+from warpfold.compiler.planner.layouts import runs, short_runs
+from warpfold.compiler.planner.layouts.short_runs import MANY_RUNS, short
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.target import DEFAULT
 
 BYTES = 1 << 27
+SHORTEST = runs.SHORTEST_RUN_OF_WORDS
+TABLES = {
+    "beside": short_runs.NEIGHBOURS, "apart": short_runs.DISTANT, "whole": short_runs.WHOLE_ACCESSES,
+    "whole truths": short_runs.WHOLE_ACCESSES_OF_TRUTHS, "others": short_runs.OTHER_BYTES, "pairs": short_runs.PAIRS,
+}  # fmt: skip
 
 
 def beside(what: str, t: str, count: int, length: int) -> Task:
@@ -31,35 +36,35 @@ def crops(what: str, t: str, rows: int, length: int, pitch: int) -> Task:
     return task_of(traced(what, dtype(t)), layout, (pitch + 1, 0), DEFAULT, DEFAULT.sms)
 
 
-def laid(place: str, what: str, length: int, rows: int) -> Task:
-    t = "bf16" if place == "pairs" else "bool" if what == "any" else "i8"
-    if place == "beside":
+def runs_of(where: str, what: str, length: int, rows: int) -> Task:
+    t = "bf16" if where == "pairs" else "bool" if what == "any" else "i8"
+    if where == "beside":
         return beside(what, t, rows, length)
     pitch = -(-(length + 2) // 16) * 16
-    return crops(what, t, rows, length, pitch + (0 if place.startswith("whole") else 3))
+    return crops(what, t, rows, length, pitch + (0 if where.startswith("whole") else 3))
 
 
 @pytest.mark.parametrize(
-    ("place", "what"),
+    ("where", "what"),
     [("beside", "any"), ("beside", "sum"), ("apart", "any"), ("apart", "sum"), ("whole truths", "any"),
      ("whole", "sum"), ("apart", "max"), ("others", "prod"), ("pairs", "sum"), ("pairs", "max")],
 )  # fmt: skip
-def test_runs_of_every_length_are_read_as_their_table_says(place: str, what: str) -> None:
-    table = TABLES[place]
-    ends = [run.most for run in table]
-    rows = MANY - 1 if place == "pairs" else 20
-    shortest = {"pairs": runs.PAIRS, "others": runs.SHORTEST[1]}.get(place, runs.IN_WORDS)
-    for run, least in zip(table, [shortest, *(most + 1 for most in ends)], strict=False):
-        for length in (least, run.most):
-            if length < shortest or length > run.most:
+def test_runs_of_every_length_are_read_as_their_table_says(where: str, what: str) -> None:
+    table = TABLES[where]
+    ends = [int(most) for most, _ in table.rows]
+    rows = MANY_RUNS - 1 if where == "pairs" else 20
+    shortest = {"pairs": runs.SHORTEST_RUN_OF_PAIRS, "others": runs.SHORTEST_RUN[1]}.get(where, SHORTEST)
+    for (most, reading), least in zip(table.rows, [shortest, *(end + 1 for end in ends)], strict=False):
+        for length in (least, int(most)):
+            if length < shortest or length > most:
                 continue
-            task = laid(place, what, length, rows)
-            assert short(task, length) == run, (length, run)
+            task = runs_of(where, what, length, rows)
+            assert short(task, length) == reading, (length, reading)
             plan = choose(task).plan
             if plan.walk != "runs":
                 continue  # whole accesses are there anyway
-            assert (plan.vector, plan.lanes, plan.unroll) == run[1:], length
-    assert short(laid(place, what, ends[-1] + 1, rows), ends[-1] + 1) is None
+            assert (plan.vector, plan.lanes, plan.unroll) == reading, length
+    assert short(runs_of(where, what, ends[-1] + 1, rows), ends[-1] + 1) is None
 
 
 def walked(task: Task) -> Choice | None:
@@ -76,9 +81,10 @@ def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
 
 @pytest.mark.parametrize(
     ("what", "t", "length", "rows", "found"),
-    [("sum", "bf16", runs.PAIRS, 13, True), ("sum", "bf16", runs.PAIRS - 1, 13, False), ("max", "i16", 40, 13, True),
-     ("sum", "bf16", 40, MANY, False), ("sum", "i16", 40, 13, False), ("logsumexp", "bf16", 40, 13, False),
-     ("sum", "bf16", runs.SHORTEST[2], 40, True)],
+    [("sum", "bf16", runs.SHORTEST_RUN_OF_PAIRS, 13, True),
+     ("sum", "bf16", runs.SHORTEST_RUN_OF_PAIRS - 1, 13, False), ("max", "i16", 40, 13, True),
+     ("sum", "bf16", 40, MANY_RUNS, False), ("sum", "i16", 40, 13, False), ("logsumexp", "bf16", 40, 13, False),
+     ("sum", "bf16", runs.SHORTEST_RUN[2], 40, True)],
 )  # fmt: skip
 def test_short_runs_of_pairs_are_read_so_where_a_result_has_few(
     what: str, t: str, length: int, rows: int, found: bool
@@ -89,4 +95,4 @@ def test_short_runs_of_pairs_are_read_so_where_a_result_has_few(
 
 def test_warps_share_results_of_many_short_runs_however_many_there_are() -> None:
     warps = {rows: choose(crops("sum", "i8", rows, 35, 38)).plan.warps for rows in (8, 13, 14, 40)}
-    assert warps == {8: 1, 13: 1, 14: 4, 40: 8}, "each has RUNS_A_WARP of them at least"
+    assert warps == {8: 1, 13: 1, 14: 4, 40: 8}, "each has RUNS_OF_WARP of them at least"

@@ -14,24 +14,23 @@ from tasks import simple, task_of, traced
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.plan import STATIC_SHARED, Plan
-from warpfold.compiler.planner.alignment import MANY, WIDEST
+from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts.staggered_columns import (
-    ALONE,
-    FEW_CTAS,
-    LANES,
-    LANES_OF_BYTES,
-    LEAST,
-    OF_PAIRS,
-    SMALLEST,
-    STATES,
+    ACCESS_BYTES,
+    ARRAY_BYTES,
+    ARRAY_BYTES_OF_WIDE_PAIRS,
+    BUSY_LANES,
+    BUSY_LANES_OF_BYTES,
+    MIDDLE_CTAS_PER_SM,
+    SHARED_ELEMENTS,
+    STATE_REGISTERS,
     STEPS,
-    WIDTH,
     serves,
 )
-from warpfold.compiler.planner.layouts.staggered_columns import WIDEST as ELEMENTS
-from warpfold.compiler.planner.split import THREADS
-from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.planner.layouts.staggered_columns import MOST_ELEMENTS as ELEMENTS
+from warpfold.compiler.planner.limits import CTA_THREADS
+from warpfold.compiler.planner.task import LARGE_ELEMENTS, Choice, Task
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT, TARGETS, WARP
@@ -48,7 +47,7 @@ def item(t: str) -> int:
 
 def widest(t: str, what: str = "max") -> int:
     registers = simple(what, (ROWS, 1001), (0,), t).state_registers
-    return min(max(2, WIDTH // item(t)), ELEMENTS, STATES // registers)
+    return min(max(2, ACCESS_BYTES // item(t)), ELEMENTS, STATE_REGISTERS // registers)
 
 
 def middle(t: str, columns: int, *kept: tuple[int, int], rows: int = 1000, pitch: int = 0) -> Task:
@@ -77,7 +76,7 @@ def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
     """Odd rows, and rows of whole accesses that begin beside a boundary, or lie apart by no whole accesses."""
     choice = choose(simple("max", (ROWS, 1001), (0,), t))
     plan = choice.plan
-    assert (plan.walk, plan.vector, plan.warps, plan.lanes) == ("staggered", widest(t), THREADS // WARP, 1)
+    assert (plan.walk, plan.vector, plan.warps, plan.lanes) == ("staggered", widest(t), CTA_THREADS // WARP, 1)
     assert choice.facts.access == ("staggered",)
     assert choice.facts.cut == "unaligned"
     assert not choice.facts.store_vector
@@ -90,16 +89,16 @@ def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
 @pytest.mark.parametrize("t", ["i8", "bool", "bf16"])
 def test_warps_share_narrow_elements_that_begin_anywhere_before_they_are_long(t: str) -> None:
     what = "any" if t == "bool" else "sum"
-    found = [choose(simple(what, (rows, 700_001), (0,), t)).plan for rows in (ALONE - 1, ALONE)]
+    found = [choose(simple(what, (rows, 700_001), (0,), t)).plan for rows in (SHARED_ELEMENTS - 1, SHARED_ELEMENTS)]
     assert [(p.walk, p.warps) for p in found] == [("interleaved", 1), ("staggered", 8)]
-    aligned = choose(simple(what, (ALONE, 700_032), (0,), t)).plan
+    aligned = choose(simple(what, (SHARED_ELEMENTS, 700_032), (0,), t)).plan
     assert (aligned.walk, aligned.warps) == ("interleaved", 1)
 
 
 @pytest.mark.parametrize("t", TYPES)
 def test_so_many_columns_fill_most_lanes(t: str) -> None:
-    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
-    rows = 2 * MANY // most
+    most = (BUSY_LANES_OF_BYTES if t == "i8" else BUSY_LANES) * widest(t)
+    rows = 2 * LARGE_ELEMENTS // most
     assert is_staggered(pitched(rows, most, 2 * most + 1, t, what="max"))
     assert not is_staggered(pitched(rows, most - 1, 2 * most - 1, t, what="max"))
 
@@ -107,7 +106,7 @@ def test_so_many_columns_fill_most_lanes(t: str) -> None:
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
 def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
     """Whatever their strides; the results of a CTA are of one, and as many columns fill its lanes as of one alone."""
-    most = (LANES_OF_BYTES if t == "i8" else LANES) * widest(t)
+    most = (BUSY_LANES_OF_BYTES if t == "i8" else BUSY_LANES) * widest(t)
     for kept in [((64, 1_001_003),), ((8, 999), (7, 5_000_000)), ((5, 3_000_001), (9, 300_007))]:
         pitch = 8 * 999 if kept[0][1] == 999 else 999
         task = middle(t, 999, *kept, rows=1000 if len(kept) == 1 else 256, pitch=pitch)
@@ -115,7 +114,7 @@ def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
         assert (choice.plan.walk, choice.facts.by_row) == ("staggered", True)
         wide = dtype(t).itemsize > 1 and choice.plan.unroll == 1  # and CTAs enough without sharing rows
         assert choice.plan.vector == (2 * widest(t) if wide else widest(t))
-        assert not wide or choice.run.tiles >= FEW_CTAS * task.machine
+        assert not wide or choice.run.tiles >= MIDDLE_CTAS_PER_SM * task.machine
         assert choice.run.tiles == task.geometry.n_kept // 999 * -(-999 // choice.plan.slots)
         assert not choice.facts.flat
         assert "tiles go by row: no access goes on from one of 999 results in the next" in choice.reasons
@@ -128,7 +127,7 @@ def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
 def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
     """So many columns make a large array of few rows, and are too few for threads of their own."""
-    columns = MANY // 32 + 1
+    columns = LARGE_ELEMENTS // 32 + 1
     plan = choose(simple("max", (300, columns), (0,), t)).plan
     least = STEPS * plan.tile
     assert plan.walk == "staggered"
@@ -138,7 +137,8 @@ def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
 
 @pytest.mark.parametrize(
     ("op", "t", "least"),
-    [("sum", t, SMALLEST[dtype(t).itemsize]) for t in ("i8", "bf16", "f32", "f64")] + [("var", "bf16", OF_PAIRS)],
+    [("sum", t, ARRAY_BYTES[dtype(t).itemsize]) for t in ("i8", "bf16", "f32", "f64")]
+    + [("var", "bf16", ARRAY_BYTES_OF_WIDE_PAIRS)],
 )
 def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
     columns = 1025
@@ -218,13 +218,13 @@ def test_warps_are_never_fewer_for_want_of_shared_memory(what: str, t: str, arch
     """Else their rows would begin at several places: eight warps' states fit, in both rounds."""
     choice = choose(simple(what, (ROWS, 1001), (0,), t, arch=arch))
     if choice.plan.walk == "staggered":
-        assert choice.plan.warps == THREADS // WARP
+        assert choice.plan.warps == CTA_THREADS // WARP
         state = simple(what, (ROWS, 1001), (0,), t).state_bytes
         assert replace(choice.plan, finish="last_block").shared_bytes(state) <= STATIC_SHARED
 
 
 def test_states_of_any_kind_would_fit() -> None:
-    plan = Plan("kept", "staggered", STATES, lanes=1, warps=THREADS // WARP, finish="last_block")
+    plan = Plan("kept", "staggered", STATE_REGISTERS, lanes=1, warps=CTA_THREADS // WARP, finish="last_block")
     assert plan.shared_bytes(4) <= STATIC_SHARED
 
 
@@ -260,7 +260,7 @@ def test_fewer_warps_for_want_of_shared_memory_must_have_such_rows_too() -> None
     task = simple("mean", (100, 40_002), (0,), "i8")
     with pytest.raises(PlanError, match="WF416"):
         choose(task, words)
-    assert choose(task, f"{words},warps=8,finish=cta").plan.warps == THREADS // WARP
+    assert choose(task, f"{words},warps=8,finish=cta").plan.warps == CTA_THREADS // WARP
 
 
 def test_the_plan_of_its_own_words_is_the_same() -> None:
@@ -276,7 +276,7 @@ def test_the_reason_and_what_was_rejected_are_said() -> None:
         reason.startswith("each of 8 warps reads every 8th row, from the boundary before") for reason in found.reasons
     )
     assert any(what == "walk=interleaved" for what, _ in found.rejected)
-    assert LEAST == WIDEST
+    assert WIDEST == WIDEST
 
 
 @pytest.mark.parametrize(("columns", "walk"), [(100, "period"), (255, "period"), (257, "staggered")])

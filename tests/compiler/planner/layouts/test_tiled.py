@@ -15,41 +15,17 @@ from tasks import simple, task_of, traced
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.plan import tiles
 from warpfold.compiler.plan.ladder import expand
-from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.compiler.planner.alignment import HALF, WIDEST
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.layouts import tiled
-from warpfold.compiler.planner.layouts.tiled import (
-    FEW_COMPARED,
-    FEW_LANES,
-    HALF,
-    IN_WORDS,
-    LANES_OF_WORDS,
-    LINE,
-    LONG,
-    LONG_COMBINE,
-    OF_HALVES,
-    ROW,
-    ROW_OF_LONG,
-    ROW_OF_NARROW,
-    ROWS,
-    SHORT,
-    SINGLE,
-    TILE,
-    TILES,
-    UNROLL,
-    UNROLL_OF_LONG,
-    WAYS,
-    WIDTHS,
-    WORD,
-)
-from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.planner.task import LONG_COMBINE, VERY_LONG_COMBINE, Choice, Task
 from warpfold.compiler.program.analysis.cost import operations
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT, WARP
 from warpfold.runtime.emulator.traffic import wavefronts
 
-MANY = 2 * TILES * DEFAULT.sms * TILE
+MANY = 2 * tiled.COPIES_PER_SM * DEFAULT.sms * tiled.COPY_BYTES
 """Bytes of an array that gives every SM copies enough."""
 TYPES = ("i8", "bf16", "f32", "f64")
 
@@ -69,13 +45,13 @@ def middle(n: int, inner: int, t: str = "f32", what: str = "sum") -> Task:
 
 def in_few_lines(n: int, t: str) -> bool:
     """Whether a warp reads single elements of rows from few lines."""
-    low, high = SINGLE.get(item(t), (1, 0))
+    low, high = tiled.SINGLE_ROW_BYTES.get(item(t), (1, 0))
     return low <= n * item(t) <= high
 
 
 def longest(t: str) -> int:
     """Bytes of the longest row that is copied."""
-    return ROW_OF_NARROW if item(t) < WORD else ROW
+    return tiled.ROW_BYTES_OF_WORDS if item(t) < tiled.WORD else tiled.ROW_BYTES
 
 
 def copies(task: Task) -> bool:
@@ -95,60 +71,60 @@ def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
         assert copies(rows(n, t)) == (
             n * item(t) <= longest(t) and not in_few_lines(n, t) and not is_whole(rows(n, t))
         ), n
-    for n in (longest(t) // item(t) + 1 | 1, 5 * ROW // item(t) | 1):
+    for n in (longest(t) // item(t) + 1 | 1, 5 * tiled.ROW_BYTES // item(t) | 1):
         assert not copies(rows(n, t)), n
 
 
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_of_whole_lines_are_read_where_they_are(t: str) -> None:
     """Aligned vectors take memory as it comes; so do those of rows of one line or less, and of long ones."""
-    short, long = SHORT.get(item(t), LINE), LONG[item(t)]
-    for nbytes in (*range(WIDEST, short + 1, WIDEST), 2 * LINE, 8 * LINE):
+    short, long = tiled.SHORT_ROW_BYTES.get(item(t), tiled.LINE_BYTES), tiled.LONG_ROW_BYTES[item(t)]
+    for nbytes in (*range(WIDEST, short + 1, WIDEST), 2 * tiled.LINE_BYTES, 8 * tiled.LINE_BYTES):
         assert not copies(rows(nbytes // item(t), t)), nbytes
     first = short // WIDEST * WIDEST + WIDEST
-    first += WIDEST * (first % LINE == 0)
+    first += WIDEST * (first % tiled.LINE_BYTES == 0)
     last = (long - 1) // WIDEST * WIDEST
     for nbytes in (first, last):  # aligned, but rows share lines
-        assert copies(rows(nbytes // item(t), t)) == (nbytes % LINE > 0), nbytes
+        assert copies(rows(nbytes // item(t), t)) == (nbytes % tiled.LINE_BYTES > 0), nbytes
     assert not copies(rows((long + 2 * WIDEST) // WIDEST * WIDEST // item(t), t))
 
 
 @pytest.mark.parametrize("t", ["i8", "bf16"])
 def test_short_rows_aligned_for_half_an_access_are_read_where_they_are(t: str) -> None:
-    for nbytes in range(WIDEST + HALF, OF_HALVES + 1, WIDEST):
+    for nbytes in range(WIDEST + HALF, tiled.HALF_ROW_BYTES + 1, WIDEST):
         assert not copies(rows(nbytes // item(t), t)), nbytes
-    assert copies(rows((OF_HALVES + WIDEST) // item(t), t))
+    assert copies(rows((tiled.HALF_ROW_BYTES + WIDEST) // item(t), t))
 
 
 def test_rows_whose_lanes_would_wait_at_the_banks_are_not_copied() -> None:
     """Shorter and longer ones; those between are faster from a copy even so."""
     for n in (51, 57, 511, 513, 1025):
         task = rows(n, "i8")
-        assert tiled._ways(task.geometry, 1, 16, 8 if n > 760 else 1) >= WAYS[n > 760] + 1, n
+        assert tiled._bank_words(task, 16, 8 if n > 760 else 1) > tiled.BANK_WORDS[1 + (n > 760)], n
         assert not copies(task), n
     for n in (53, 59, 127, 129, 257, 389, 1111):
         assert copies(rows(n, "i8")), n
 
 
 def test_aligned_rows_that_do_not_begin_at_a_boundary_are_copied() -> None:
-    n = LINE // 4
-    assert copies(simple("sum", (MANY // LINE, n), (1,), "f32", start=1))
+    n = tiled.LINE_BYTES // 4
+    assert copies(simple("sum", (MANY // tiled.LINE_BYTES, n), (1,), "f32", start=1))
 
 
 @pytest.mark.parametrize(("n", "inner"), [(5, 7), (5, 33), (31, 33), (100, 7), (2, 3)])
 def test_small_middle_axes_are_reduced_from_a_copy(n: int, inner: int) -> None:
     choice = choose(middle(n, inner))
-    assert choice.plan.tile_bytes == TILE
+    assert choice.plan.tile_bytes == tiled.COPY_BYTES
     assert choice.facts.access == ("tile_strided",)
-    assert choice.run.units * n * inner * 4 <= TILE
+    assert choice.run.units * n * inner * 4 <= tiled.COPY_BYTES
 
 
 def test_other_middle_axes_are_not() -> None:
     assert not copies(middle(5, 32))  # vectors along the kept axis are aligned,
     assert not copies(middle(5, 2 * WIDEST // 4))
     assert copies(middle(15, WIDEST // 4))  # but too few of them
-    assert not copies(middle(ROWS // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
-    assert copies(middle(ROWS // (4 * 7) - 1, 7))
+    assert not copies(middle(tiled.MIDDLE_BYTES // (4 * 7) + 1, 7))  # the rows of one index are too many bytes
+    assert copies(middle(tiled.MIDDLE_BYTES // (4 * 7) - 1, 7))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +149,7 @@ def test_middle_axes_aligned_for_words_are_read_where_they_are(
     assert (found.plan.tile_bytes > 0) == copied
     if not copied:
         assert found.plan.fast == "kept"
-        assert found.plan.vector * item(t) >= WORD
+        assert found.plan.vector * item(t) >= tiled.WORD
         assert found.facts.access == ("aligned",)
 
 
@@ -187,7 +163,7 @@ def test_arrays_of_few_copies_are_not_copied() -> None:
     """Each SM would get too few, one after another."""
     n = 31
     each = choose(rows(n)).run.units
-    most = each * TILES * DEFAULT.sms
+    most = each * tiled.COPIES_PER_SM * DEFAULT.sms
     assert copies(simple("sum", (most, n), (1,)))
     assert not copies(simple("sum", (most - each, n), (1,)))
 
@@ -216,14 +192,15 @@ def test_long_combines_are_of_a_thread_alone() -> None:
     """Short rows of them in a copy; those of longer rows, by the operations, where they are."""
     for what in ("var", "mean_var", "logsumexp"):
         code = combine(what)
+        table = tiled.ROW_BYTES_OF_VERY_LONG if code >= VERY_LONG_COMBINE else tiled.ROW_BYTES_OF_LONG
         assert code >= LONG_COMBINE
         for t in ("bf16", "f32", "f64"):
-            most = [most[item(t)] for least, most in ROW_OF_LONG.items() if code >= least][-1] // item(t)
+            most = table[item(t)] // item(t)
             for n in (21 if item(t) < 8 else 7, most - 1 | 1):
                 plan = choose(rows(n, t, what)).plan
                 if n <= most and plan.walk != "whole":
-                    assert (plan.tile_bytes, plan.lanes, plan.vector) == (TILE, 1, 1), (what, t, n)
-                    assert plan.unroll == min(UNROLL_OF_LONG, 1 << n.bit_length() - 1)
+                    assert (plan.tile_bytes, plan.lanes, plan.vector) == (tiled.COPY_BYTES, 1, 1), (what, t, n)
+                    assert plan.unroll == min(tiled.UNROLL_OF_LONG, 1 << n.bit_length() - 1)
             assert not copies(rows(most + 2 | 1, t, what))
     assert not copies(rows(32, "f32", "var"))  # aligned vectors
     assert not copies(rows(3 * 8 * 4 + 8, "f64", "var"))
@@ -249,27 +226,28 @@ def test_narrow_elements_are_read_by_the_word(t: str) -> None:
     """Of few words as many as there are, or nearly."""
     for n in range(3, 200, 2):
         if not in_few_lines(n, t) and copies(rows(n, t)):
-            width = next(width for most, width in WIDTHS[item(t)] if n * item(t) <= most)
+            table = tiled.WIDTHS_OF_BYTES if t == "i8" else tiled.WIDTHS_OF_PAIRS
+            width = table.at(n * item(t)) or WIDEST
             assert choose(rows(n, t)).plan.vector * item(t) == width, n
 
 
 def test_bytes_that_are_not_combined_by_the_word_are_read_one_by_one_in_short_rows() -> None:
-    for n, vector in ((IN_WORDS - 1, 1), (IN_WORDS + 1, WORD)):
+    for n, vector in ((tiled.WORD_ROW_BYTES - 1, 1), (tiled.WORD_ROW_BYTES + 1, tiled.WORD)):
         assert choose(rows(n, "i8", "prod")).plan.vector == vector
         assert choose(rows(n, "i8", "max")).plan.vector == vector
 
 
 def test_bytes_that_are_compared_are_read_by_words_where_rows_have_some() -> None:
-    found = [choose(rows(n, "i8", "max")).plan for n in (FEW_COMPARED - 1, FEW_COMPARED + 1)]
-    assert [plan.vector for plan in found] == [WORD, WIDEST]
+    found = [choose(rows(n, "i8", "max")).plan for n in (tiled.COMPARED_ROW_BYTES - 1, tiled.COMPARED_ROW_BYTES + 1)]
+    assert [plan.vector for plan in found] == [tiled.WORD, WIDEST]
     assert all(plan.tile_bytes for plan in found)
 
 
 @pytest.mark.parametrize("what", ["sum", "max"])
 def test_aligned_rows_of_bytes_are_read_where_they_are_if_they_are_long(what: str) -> None:
-    """From LONG bytes on, also where no more than HALF an access is aligned."""
-    for n in range(LONG[1] // HALF * HALF - 3 * HALF, LONG[1] + 4 * HALF, HALF):
-        assert copies(rows(n, "i8", what)) == (n < LONG[1] and n % LINE != 0), n
+    """From tiled.LONG_ROW_BYTES bytes on, also where no more than HALF an access is aligned."""
+    for n in range(tiled.LONG_ROW_BYTES[1] // HALF * HALF - 3 * HALF, tiled.LONG_ROW_BYTES[1] + 4 * HALF, HALF):
+        assert copies(rows(n, "i8", what)) == (n < tiled.LONG_ROW_BYTES[1] and n % tiled.LINE_BYTES != 0), n
 
 
 def test_rows_that_lie_whole_accesses_apart_are_read_half_an_access_at_a_time() -> None:
@@ -286,7 +264,7 @@ def test_words_are_of_rows_in_any_order() -> None:
     assert choose(middle(65, 3, "i8")).plan.vector == 1
     layout = Layout((MANY // 65, 65), (1,), ((65, 1), (65, 1)), ((1,),))
     two = task_of(traced("dot", dtype("f16"), dtype("f16")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms)
-    assert choose(two).plan.tile_bytes == TILE
+    assert choose(two).plan.tile_bytes == tiled.COPY_BYTES
     assert choose(two).plan.vector == WIDEST // 2
     assert choose(two).facts.access == ("tile", "tile")
 
@@ -299,7 +277,7 @@ def test_so_many_accesses_are_in_flight(t: str) -> None:
         plan = choose(rows(n, t)).plan
         each = max(1, n // (plan.lanes * plan.vector))
         if plan.tile_bytes:
-            unroll = max(unroll for least, unroll in UNROLL if each >= least)
+            unroll = max(unroll for least, unroll in tiled.UNROLL_OF_ROWS if each >= least)
             assert plan.unroll == (1 if plan.vector > 1 else unroll), (n, each)
             found.add(plan.unroll)
     assert found
@@ -308,11 +286,12 @@ def test_so_many_accesses_are_in_flight(t: str) -> None:
 # --- lanes ---
 @pytest.mark.parametrize("t", ["i8", "bf16"])
 def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
-    for most, lanes in LANES_OF_WORDS[item(t)]:
-        n = min(most, ROW_OF_NARROW - 41) // item(t) - 2 | 1
+    table = tiled.LANES_OF_BYTES if t == "i8" else tiled.LANES_OF_PAIRS
+    for most, lanes in (*table.rows, (tiled.ROW_BYTES_OF_WORDS, 8)):
+        n = min(int(most), tiled.ROW_BYTES_OF_WORDS - 41) // item(t) - 2 | 1
         assert choose(rows(n, t)).plan.lanes == lanes, n
-    for most, lanes in FEW_LANES:
-        n = min(most, 1100) // WIDEST * WIDEST - WIDEST
+    for most, lanes in (*tiled.LANES_OF_ALIGNED.rows, (1100, 4)):
+        n = int(most) // WIDEST * WIDEST - WIDEST
         layout = Layout((MANY // n, n // item(t)), (1,), (((n + WIDEST) // item(t), 1),), ((1,),))
         plan = choose(task_of(traced("sum", dtype(t)), layout, (1, 0), DEFAULT, DEFAULT.sms)).plan
         assert plan.tile_bytes
@@ -322,7 +301,7 @@ def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
 def test_enough_threads_read_a_copy() -> None:
     """Of few long rows, several lanes a row: a thread alone would make its accesses one after another."""
     for t in ("f32", "f64"):
-        for n in (3, 31, 65, 129, 257, ROW // item(t) - 1 | 1):
+        for n in (3, 31, 65, 129, 257, tiled.ROW_BYTES // item(t) - 1 | 1):
             choice = choose(rows(n, t))
             enough = choice.run.units * choice.plan.lanes >= WARP // 2 or choice.plan.lanes == WARP
             assert enough or in_few_lines(n, t) or is_whole(rows(n, t))
@@ -331,16 +310,15 @@ def test_enough_threads_read_a_copy() -> None:
 def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
     """Rows of 32 words begin at one bank; lanes of one row beside each other do not."""
     task = simple("sum", (MANY // 160, 40), (1,))
-    geometry = task.geometry
-    assert tiled._ways(geometry, 4, 1, 1) == 8  # 40 words: every fourth row begins at the same bank
-    assert tiled._ways(geometry, 4, 1, 8) == 1
-    assert tiled._ways(geometry, 4, 1, choose(task).plan.lanes) < 4
+    assert tiled._bank_words(task, 1, 1) == 8  # 40 words: every fourth row begins at the same bank
+    assert tiled._bank_words(task, 1, 8) == 1
+    assert tiled._bank_words(task, 1, choose(task).plan.lanes) < 4
 
 
 def banked(task: Task, lanes: int) -> int:
     """Wavefronts of a warp's first accesses, as the profiler counts them; of half a warp where they have 8 bytes."""
     g, size = task.geometry, task.itemsize
-    threads = np.arange(WARP if size <= WORD else WARP // 2)
+    threads = np.arange(WARP if size <= tiled.WORD else WARP // 2)
     step = offsets_of(g.reduced, 0)[1] if g.n_reduced > 1 else 0
     own = offsets_of(g.kept, 0)[: len(threads)]
     at = (own[threads // lanes] + threads % lanes * step) * size
@@ -352,7 +330,7 @@ def banked(task: Task, lanes: int) -> int:
 def test_what_waits_at_the_banks(t: str, lanes: int, n: int, inner: int) -> None:
     """The planner's count is that of the addresses, result by result and lane by lane."""
     task = simple("sum", (64, n, inner) if inner > 1 else (64, n), (1,), t)
-    assert tiled._ways(task.geometry, item(t), 1, lanes) == banked(task, lanes)
+    assert tiled._bank_words(task, 1, lanes) == banked(task, lanes)
 
 
 @settings(max_examples=200)
@@ -370,8 +348,8 @@ def test_the_reasons_name_the_copy() -> None:
     choice = choose(rows(31))
     results = choice.run.units * tiles.results(rows(31).geometry)
     assert choice.reasons[0] == (
-        f"a CTA copies the elements of {results} results into {TILE} bytes of shared memory: it does not matter there "
-        "where rows begin"
+        f"a CTA copies the elements of {results} results into {tiled.COPY_BYTES} bytes of shared memory: "
+        "it does not matter there where rows begin"
     )
 
 
@@ -393,12 +371,12 @@ def test_a_tile_gives_way_to_what_is_asked_for(options: str) -> None:
 
 def test_a_tile_gives_way_to_a_walk() -> None:
     small = middle(10, 9)
-    assert choose(small).plan.tile_bytes == TILE
+    assert choose(small).plan.tile_bytes == tiled.COPY_BYTES
     assert choose(small, "walk=period").plan.tile_bytes == 0
 
 
 def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
-    assert of_options("unroll=2").plan.tile_bytes == TILE
+    assert of_options("unroll=2").plan.tile_bytes == tiled.COPY_BYTES
     assert of_options("tile_bytes=2048").plan.tile_bytes == 2048
     wide = choose(simple("sum", (7, 301), (1,)), "tile_bytes=2048")
     assert wide.plan.lies_in_warps

@@ -9,19 +9,18 @@ from tasks import MANY, simple
 
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.plan.plan import Plan
-from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.compiler.planner.alignment import HALF, WIDEST
 from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.limits import CTA_THREADS
 from warpfold.compiler.planner.rows.half_accesses import (
-    ALIGNED,
-    HALF,
     IN_VAIN,
-    OF_PAIRS,
-    OTHERS,
-    SHIFTED_TRUTHS,
+    SHIFTED_PAIRS_BYTES,
+    THREADS_OF_ALIGNED,
+    THREADS_OF_OTHERS,
+    THREADS_OF_SHIFTED_TRUTHS,
     at_once,
-    served,
+    serves,
 )
-from warpfold.compiler.planner.split import THREADS
 from warpfold.compiler.target import WARP
 from warpfold.runtime.api import plan_for
 
@@ -34,40 +33,40 @@ def plan(n: int, t: str, what: str = "max") -> Plan:
 @pytest.mark.parametrize("what", ["max", "sum", "any"])
 def test_aligned_rows_of_bytes_get_threads_by_their_length(what: str) -> None:
     """All of bytes that are taken up by the word; of the longest a CTA has a row."""
-    for (most, threads), (_, above) in pairwise([*ALIGNED, (0, THREADS)]):
+    for (most, threads), (_, above) in pairwise([*THREADS_OF_ALIGNED.rows, (0, CTA_THREADS)]):
         found = [plan(n - n % HALF, "i8", what) for n in (most, most + HALF)]
         assert [p.positions for p in found] == [threads, above], most
         assert {p.vector for p in found} == {HALF}
 
 
 def test_aligned_rows_of_bytes_that_are_taken_apart_are_read_so_if_they_are_not_long() -> None:
-    for (most, threads), (_, above) in pairwise(OTHERS):
+    for (most, threads), (_, above) in pairwise(THREADS_OF_OTHERS.rows):
         found = [plan(n - n % HALF, "i8", "prod") for n in (most, most + HALF)]
         assert [p.positions for p in found] == [threads, above], most
-    longest = OTHERS[-1][0]
-    assert [served(simple("prod", (MANY, n), (1,), "i8")) for n in (longest, longest + HALF)] == [True, False]
-    assert not served(simple("max", (MANY, 1024), (1,), "f16"))
+    longest = THREADS_OF_OTHERS.rows[-1][0]
+    assert [serves(simple("prod", (MANY, n), (1,), "i8")) for n in (longest, longest + HALF)] == [True, False]
+    assert not serves(simple("max", (MANY, 1024), (1,), "f16"))
 
 
 @pytest.mark.parametrize(("t", "what"), [("i8", "max"), ("i8", "sum"), ("f16", "max"), ("bool", "any")])
 def test_rows_that_begin_anywhere_get_threads_by_their_length(t: str, what: str) -> None:
     item = dtype(t).itemsize
-    table = SHIFTED_TRUTHS if what == "any" else OTHERS
+    table = THREADS_OF_SHIFTED_TRUTHS.rows if what == "any" else THREADS_OF_OTHERS.rows
     for (most, threads), (_, above) in pairwise(table):
-        if item > 1 and most + item > OF_PAIRS:
+        if item > 1 and most + item > SHIFTED_PAIRS_BYTES:
             break
         found = [plan(n // item | 1, t, what) for n in (most - 2 * item, most + item)]
         assert [p.positions for p in found] == [threads, above], most
         assert {p.vector for p in found} == {HALF // item}
-    longest = OF_PAIRS if item > 1 else table[-1][0]
+    longest = SHIFTED_PAIRS_BYTES if item > 1 else table[-1][0]
     assert [plan(n // item, t, what).vector * item for n in (longest - item, longest + item)] == [HALF, WIDEST]
 
 
 def test_what_has_wide_states_or_numbers_is_not_read_so() -> None:
     for what in ("var", "logsumexp"):
-        assert not served(simple(what, (MANY, 1001), (1,), "i8")), what
-    assert not served(plan_for("argmax", (MANY, 1001), "i8", axis=1).task)
-    assert not served(simple("max", (64, 1001), (1,), "i8")), "few rows"
+        assert not serves(simple(what, (MANY, 1001), (1,), "i8")), what
+    assert not serves(plan_for("argmax", (MANY, 1001), "i8", axis=1).task)
+    assert not serves(simple("max", (64, 1001), (1,), "i8")), "few rows"
 
 
 @pytest.mark.parametrize(

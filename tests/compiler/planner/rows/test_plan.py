@@ -6,10 +6,9 @@ import pytest
 from tasks import MANY, simple
 
 from warpfold.compiler.dtypes import dtype
-from warpfold.compiler.planner.alignment import WIDEST
+from warpfold.compiler.planner.alignment import HALF, WIDEST
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.limits import SHIFTED
-from warpfold.compiler.planner.rows.half_accesses import HALF
+from warpfold.compiler.planner.limits import SHIFTED_ACCESSES
 from warpfold.runtime.api import plan_for
 
 
@@ -36,7 +35,7 @@ def test_rows_that_are_aligned_for_half_an_access_are_read_so() -> None:
 def test_a_row_that_begins_anywhere_is_read_in_vectors_where_it_is_long_enough(t: str) -> None:
     item = dtype(t).itemsize
     wide = (HALF if item <= 2 else WIDEST) // item
-    shortest = SHIFTED[item] * wide
+    shortest = SHIFTED_ACCESSES[item] * wide
     for n, kind in ((shortest - 1, "strided"), (shortest + 1, "shifted")):
         choice = choose(simple("max", (MANY, n), (1,), t))
         assert choice.facts.access == (kind,)

@@ -12,23 +12,26 @@ from warpfold.compiler.dtypes import F32, dtype
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.limits import LONG_COMBINE, SHIFTED
-from warpfold.compiler.planner.rows.half_accesses import ROW
+from warpfold.compiler.planner.limits import CTA_THREADS, SHIFTED_ACCESSES
+from warpfold.compiler.planner.rows.half_accesses import FOUR_WARPS
 from warpfold.compiler.planner.rows.threads import (
-    FOUR,
-    MOST_OF_A_ROW,
-    MOST_OF_A_WARP,
-    OF_ONE_WARP,
-    ONE,
-    THREADS_A_ROW,
-    THREADS_A_ROW_OF_LONG,
-    THREADS_A_ROW_OF_LONGER,
-    THREADS_A_ROW_OF_SIMPLE_PAIRS,
-    THREADS_OF_BYTES,
-    THREADS_OF_SHIFTED,
-    WARP_TO,
+    FOUR_THREADS_OF_SHIFTED,
+    FOUR_WARPS_OF_SHIFTED,
+    ONE_THREAD_OF_SHIFTED,
+    THREADS_OF_LONG_ACCESSES,
+    THREADS_OF_LONG_COMBINES,
+    THREADS_OF_SHIFTED_DOUBLES,
+    THREADS_OF_SHIFTED_WORDS,
+    THREADS_OF_SIMPLE_PAIRS,
+    THREADS_OF_SINGLE,
+    THREADS_OF_VERY_LONG_DOUBLES,
+    THREADS_OF_VERY_LONG_PAIRS,
+    THREADS_OF_WIDE,
+    WARP_OF_SHIFTED,
+    WARP_OF_SINGLE,
+    WARP_OF_WIDE_STATES,
 )
-from warpfold.compiler.planner.split import THREADS
+from warpfold.compiler.planner.task import LONG_COMBINE
 from warpfold.compiler.program.analysis.cost import operations
 from warpfold.compiler.target import DEFAULT, WARP
 from warpfold.runtime.api import plan_for
@@ -39,8 +42,11 @@ Steps = tuple[tuple[float, int], ...]
 def steps_of(t: str) -> Steps:
     """The threads of rows of which the largest element is asked: one of 64 bits takes two registers."""
     if t == "f16":
-        return THREADS_A_ROW_OF_SIMPLE_PAIRS
-    return tuple((OF_ONE_WARP if t == "f64" and threads == WARP else most, threads) for most, threads in THREADS_A_ROW)
+        return THREADS_OF_SIMPLE_PAIRS.rows
+    wide = t == "f64"
+    return tuple(
+        (WARP_OF_WIDE_STATES if wide and threads == WARP else most, threads) for most, threads in THREADS_OF_WIDE.rows
+    )
 
 
 def plan(n: int, t: str, what: str = "max") -> Plan:
@@ -51,7 +57,7 @@ def plan(n: int, t: str, what: str = "max") -> Plan:
 @pytest.mark.parametrize("t", ["f16", "f32", "f64"])
 def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
     wide, steps = WIDEST // dtype(t).itemsize, steps_of(t)
-    for (most, threads), (_, above) in pairwise([*steps, (0, THREADS)]):
+    for (most, threads), (_, above) in pairwise([*steps, (0, CTA_THREADS)]):
         found = [plan(int(n) * wide, t) for n in (most, most + 1)]
         assert [p.positions for p in found] == [threads, above]
         assert {p.vector for p in found} == {wide}
@@ -60,7 +66,9 @@ def test_a_row_gets_threads_by_its_accesses(t: str) -> None:
 @pytest.mark.parametrize("t", ["f16", "f64"])
 def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
     wide = WIDEST // dtype(t).itemsize
-    for (most, threads), (_, above) in pairwise(THREADS_A_ROW_OF_LONGER[dtype(t).itemsize]):
+    for (most, threads), (_, above) in pairwise(
+        (THREADS_OF_VERY_LONG_PAIRS if t == "f16" else THREADS_OF_VERY_LONG_DOUBLES).rows
+    ):
         found = [plan(int(n) * wide, t, "logsumexp") for n in (most, most + 1)]
         assert [p.positions for p in found] == [threads, above]
 
@@ -70,21 +78,21 @@ def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
     [(16384, 1024, 8), (32768, 1024, 16), (65536, 1024, 8), (4096, 4096, WARP), (8192, 4096, 16), (16384, 4096, WARP)],
 )
 def test_rows_of_words_are_not_a_few_more_than_are_resident(rows: int, n: int, threads: int) -> None:
-    """Eight threads, or a warp, but for what is between one and LITTLE_MORE times as many as a machine has room for."""
+    """Eight threads, or a warp, but for between one and LITTLE_MORE_THAN_RESIDENT times the resident ones."""
     assert plan_for("logsumexp", (rows, n), "f32", axis=1).choice.plan.positions == threads
 
 
 def test_rows_of_a_few_steps_get_four_warps() -> None:
     for accesses in (225, 1000, 4096):
         plan = choose(simple("sum", (MANY, 4 * accesses), (1,))).plan
-        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, ROW // WARP, 1)
+        assert (plan.lanes, plan.warps, plan.warps_kept) == (WARP, FOUR_WARPS // WARP, 1)
 
 
-@pytest.mark.parametrize(("most", "threads"), THREADS_OF_BYTES)
+@pytest.mark.parametrize(("most", "threads"), THREADS_OF_SINGLE.rows)
 @pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
 def test_a_row_of_single_elements_gets_threads_by_its_bytes(most: int, threads: int, t: str) -> None:
     """Every other element of a row."""
-    classes = [*(threads for _, threads in THREADS_OF_BYTES), WARP]
+    classes = [*(threads for _, threads in THREADS_OF_SINGLE.rows), WARP]
     above = classes[classes.index(threads) + 1]
     n = most // dtype(t).itemsize
     for size, wanted in ((n, threads), (n + 1, above)):
@@ -94,21 +102,21 @@ def test_a_row_of_single_elements_gets_threads_by_its_bytes(most: int, threads: 
 
 
 def test_a_row_of_single_elements_gets_a_cta_where_a_warp_would_read_long() -> None:
-    layouts = [Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),)) for n in (WARP_TO, WARP_TO + 1)]
+    layouts = [Layout((MANY, n), (1,), ((3 * n, 2),), ((1,),)) for n in (WARP_OF_SINGLE, WARP_OF_SINGLE + 1)]
     plans = [choose(task_of(traced("max", F32), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan for layout in layouts]
-    assert [plan.positions for plan in plans] == [WARP, THREADS]
+    assert [plan.positions for plan in plans] == [WARP, CTA_THREADS]
 
 
 @pytest.mark.parametrize("t", ["f32", "f64"])
 def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
     """The more elements an access has, the more of it is masked."""
     item = dtype(t).itemsize
-    wide, shortest = WIDEST // item, SHIFTED[item]
+    wide, shortest = WIDEST // item, SHIFTED_ACCESSES[item]
     for what, steps in (
-        ("max", THREADS_OF_SHIFTED[item]),
-        ("minmax", ((MOST_OF_A_WARP[item], WARP), (MOST_OF_A_ROW, ROW))),
+        ("max", (THREADS_OF_SHIFTED_WORDS if item == 4 else THREADS_OF_SHIFTED_DOUBLES).rows),
+        ("minmax", ((WARP_OF_SHIFTED[item], WARP), (FOUR_WARPS_OF_SHIFTED, FOUR_WARPS))),
     ):
-        classes = [(ONE * wide, 1), (FOUR * wide, 4), *steps, (0, THREADS)]
+        classes = [(ONE_THREAD_OF_SHIFTED * wide, 1), (FOUR_THREADS_OF_SHIFTED * wide, 4), *steps, (0, CTA_THREADS)]
         for (most, threads), (_, above) in pairwise(classes):
             if most > shortest:
                 accesses = int(most)
@@ -127,10 +135,10 @@ def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) ->
     """By the operations of one, where those of an access are many."""
     code = operations(simple(what, (4, 4), (1,), t).monoid)
     assert code * WIDEST // dtype(t).itemsize >= LONG_COMBINE
-    steps = THREADS_A_ROW_OF_LONG[LONG_COMBINE if code >= LONG_COMBINE else 1]
+    steps = (THREADS_OF_LONG_COMBINES if code >= LONG_COMBINE else THREADS_OF_LONG_ACCESSES).rows
     for at, (most, threads) in enumerate(steps):
-        above = steps[at + 1][1] if at + 1 < len(steps) else THREADS
-        assert [positions(what, t, n) for n in (most, most + 1)] == [threads, above]
+        above = steps[at + 1][1] if at + 1 < len(steps) else CTA_THREADS
+        assert [positions(what, t, int(n)) for n in (most, most + 1)] == [threads, above]
 
 
 @pytest.mark.parametrize(("what", "t"), [("max", "f32"), ("sum", "f16"), ("minmax", "f64")])

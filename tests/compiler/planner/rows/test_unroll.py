@@ -9,8 +9,8 @@ from tasks import MANY, simple, task_of, traced
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.choose import choose
-from warpfold.compiler.planner.rows.half_accesses import ROW
-from warpfold.compiler.planner.rows.unroll import LONG_ROWS_FROM, UNROLL_OF_LONG_ROWS, UNROLL_OF_SHIFTED
+from warpfold.compiler.planner.rows.half_accesses import FOUR_WARPS
+from warpfold.compiler.planner.rows.unroll import LONG_ROW_BYTES, UNROLL_OF_LONG_ROWS, UNROLL_OF_SHIFTED
 from warpfold.compiler.target import DEFAULT, WARP
 from warpfold.runtime.api import plan_for
 
@@ -27,15 +27,15 @@ def test_short_rows_have_one_access_in_flight_where_more_would_be_in_vain() -> N
 
 def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> None:
     for t in ("f16", "f32", "f64", "i8"):
-        n = LONG_ROWS_FROM // dtype(t).itemsize
+        n = LONG_ROW_BYTES // dtype(t).itemsize
         found = [plan(k, t).unroll for k in (n - 1, n + 1)]
         assert found == [UNROLL_OF_SHIFTED[dtype(t).itemsize], 2 if t == "i8" else UNROLL_OF_LONG_ROWS]
 
 
 @pytest.mark.parametrize(
     ("t", "n", "threads", "unroll"),
-    [("bf16", 264, 8, 2), ("f16", 400, 8, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4), ("bf16", 6000, ROW, 4),
-     ("f32", 1024, ROW, 4)],
+    [("bf16", 264, 8, 2), ("f16", 400, 8, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4),
+     ("bf16", 6000, FOUR_WARPS, 4), ("f32", 1024, FOUR_WARPS, 4)],
 )  # fmt: skip
 def test_pairs_of_bytes_have_few_accesses_in_vain(t: str, n: int, threads: int, unroll: int) -> None:
     """To take such an access apart costs as much as it does of one that finds something."""
