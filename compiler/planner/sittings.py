@@ -1,6 +1,6 @@
 """When the numbers of the planner were set: one sitting for each commit that set several of them.
 
-A sitting without a section is one of which docs/performance.md and the log of commits report no measurement.
+A sitting without a section is one of which docs/log and the messages of commits report no measurement.
 """
 
 from __future__ import annotations

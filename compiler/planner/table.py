@@ -18,7 +18,7 @@ class Sitting(NamedTuple):
     Attributes:
         day: the date of the commit, ``YYYY-MM-DD``.
         commit: the commit that set the number.
-        section: the section of docs/performance.md that reports the measurement; empty where none is recorded.
+        section: the section of docs/log that reports the measurement; empty where none is recorded.
     """
 
     day: str
