@@ -161,7 +161,7 @@ def _walk_of(kernel: Kernel) -> AbstractContextManager[Walk]:
     if kernel.plan.tile_bytes:
         return tile_walk(kernel)
     place_of, walk_of = WALKS[kernel.plan.walk]
-    return nullcontext(walk_of(kernel, *place_of(kernel)))
+    return nullcontext(walk_of(*place_of(kernel)))
 
 
 PASS = Pass("distribute", _run, PROGRAM, "hand elements out to threads")

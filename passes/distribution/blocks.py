@@ -13,7 +13,6 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith
 from ...compiler.planner.alignment import WIDEST
-from .kernel import Kernel
 from .partials import RowPartials
 from .place import Place, Tile
 from .reader import Reader
@@ -24,9 +23,9 @@ class BlockWalk(Walk):
     """The walk of a thread over blocks."""
 
     @classmethod
-    def of(cls, kernel: Kernel, tile: Tile, place: Place) -> BlockWalk:
+    def of(cls, tile: Tile, place: Place) -> BlockWalk:
         """The walk of a thread from its place."""
-        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(tile))
+        return cls(tile, place, tile.kernel.arg("count"), RowPartials(tile))
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, inputs = self.kernel, self.kernel.plan, self.kernel.inputs

@@ -30,7 +30,7 @@ def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
     place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)
     exists = kernel.less(number, row.count())
     in_range, owner = arith.andi(place.in_range, exists), arith.andi(place.owner, exists)
-    return Tile(kernel, row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
+    return Tile(row, kernel.number(0)), replace(place, in_range=in_range, owner=owner)
 
 
 def _lead(row: Row) -> Any:

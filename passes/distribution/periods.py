@@ -36,7 +36,7 @@ def period_place(kernel: Kernel) -> tuple[Tile, Place]:
     in_range, owner = kernel.less(slot, period), kernel.less(thread, columns)
     starts = tuple(kernel.arg("input", i) for i in range(len(kernel.inputs)))
     place = Place(plan, None, None, thread, slot, kept, in_range, owner, first)
-    return Tile(kernel, Row(kernel, columns, None, (), starts), first, period), place
+    return Tile(Row(kernel, columns, None, (), starts), first, period), place
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,9 @@ class PeriodWalk(Walk):
     limit: Any
 
     @classmethod
-    def of(cls, kernel: Kernel, tile: Tile, place: Place) -> PeriodWalk:
+    def of(cls, tile: Tile, place: Place) -> PeriodWalk:
         """The walk of a thread from its place."""
-        columns = tile.row.columns
+        kernel, columns = tile.kernel, tile.row.columns
         first, limit = kernel.number(0), arith.muli(kernel.arg("n_reduced"), columns)
         if kernel.facts.gapped:
             limit = arith.subi(limit, kernel.arg("gap"))
@@ -61,7 +61,7 @@ class PeriodWalk(Walk):
             chunk = arith.muli(kernel.arg("chunk"), columns)
             first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
             limit = arith.minsi(arith.addi(first, chunk), limit)
-        return cls(kernel, tile, place, kernel.arg("count"), PeriodPartials(tile), first, limit)
+        return cls(tile, place, kernel.arg("count"), PeriodPartials(tile), first, limit)
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, place = self.kernel, self.kernel.plan, self.place

@@ -103,15 +103,18 @@ class Tile:
     """The results of a CTA.
 
     Attributes:
-        kernel, row: the kernel, and the row that the results are in.
+        row: the row that they are in.
         first: the first of them.
         width: how many there are, where they may be fewer than the CTA's slots; else None.
     """
 
-    kernel: Kernel
     row: Row
     first: Any
     width: Any = None
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.row.kernel
 
     def place(self, plan: Plan) -> Place:
         """A thread's place by ``plan``."""
@@ -142,7 +145,7 @@ def first_place(kernel: Kernel) -> tuple[Tile, Place]:
     row, number = row_of_cta(kernel)
     first = kernel.scaled(number, plan.slots)
     name(tile=number, first_kept=first)
-    tile = Tile(kernel, row, first)
+    tile = Tile(row, first)
     place = tile.place_at(digits)
     if plan.cluster == 1:
         return tile, place

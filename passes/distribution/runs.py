@@ -41,8 +41,9 @@ class RunWalk(Walk):
     limit: Any
 
     @classmethod
-    def of(cls, kernel: Kernel, tile: Tile, place: Place) -> RunWalk:
+    def of(cls, tile: Tile, place: Place) -> RunWalk:
         """The walk of a thread from its place."""
+        kernel = tile.kernel
         extents = sizes(kernel, "reduced")
         runs = count = reduce(arith.muli, extents[:-1])
         cut = _cut(kernel, extents[-1]) if kernel.facts.pieces else None
@@ -53,7 +54,7 @@ class RunWalk(Walk):
             chunk = kernel.arg("chunk")
             first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
             limit = arith.minsi(arith.addi(first, chunk), count)
-        return cls(kernel, tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, first, limit)
+        return cls(tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, first, limit)
 
     def first_round(self) -> tuple[Any, Place]:
         """Reduces the CTA's pieces: warp w takes the pieces w, w + warps, and so on."""

@@ -29,7 +29,7 @@ def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
     start = arith.subi(place.kept, lead)
     reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
     in_range = arith.andi(reads, kernel.less(start, row.columns))
-    return Tile(kernel, row, first, width), replace(place, in_range=in_range, start=start, lead=lead)
+    return Tile(row, first, width), replace(place, in_range=in_range, start=start, lead=lead)
 
 
 def _width(row: Row) -> Any:

@@ -36,7 +36,7 @@ def tile_walk(kernel: Kernel) -> Iterator[ElementWalk]:
             place = replace(place, kept=kept, start=kept, in_range=yes, owner=yes)
         else:
             place = Place.of(kernel, place.digits, arith.addi(kept, place.slot), end)
-        yield ElementWalk.of(kernel, tile, place, copies)
+        yield ElementWalk.of(tile, place, copies)
         scf.YieldOp([])
 
 

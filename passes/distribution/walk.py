@@ -27,16 +27,19 @@ class Walk(ABC):
     """How a thread goes through the elements of its results: the first round of a kernel.
 
     Attributes:
-        kernel, tile, place: the kernel, the results of the CTA, and the thread's place while it reads.
+        tile, place: the results of the CTA, and the thread's place while it reads.
         count: how many elements a result has in all, where the program uses that.
         partials: where the states go if other CTAs have elements of the same results.
     """
 
-    kernel: Kernel
     tile: Tile
     place: Place
     count: Any
     partials: Partials
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.tile.kernel
 
     @abstractmethod
     def first_round(self) -> tuple[Any, Place]:
@@ -101,12 +104,12 @@ class ElementWalk(Walk):
     copies: Sequence[Sequence[Any]]
 
     @classmethod
-    def of(cls, kernel: Kernel, tile: Tile, place: Place, copies: Sequence[Sequence[Any]] = ()) -> ElementWalk:
+    def of(cls, tile: Tile, place: Place, copies: Sequence[Sequence[Any]] = ()) -> ElementWalk:
         """The walk of a thread from its place."""
-        ragged = kernel.facts.ragged
+        kernel, ragged = tile.kernel, tile.kernel.facts.ragged
         chunk, count = ragged_row(kernel, place) if ragged else (chunk_of(kernel), kernel.arg("count"))
         copies = copies or [()] * len(kernel.inputs)
-        return cls(kernel, tile, place, count, RowPartials(tile), chunk, copies)
+        return cls(tile, place, count, RowPartials(tile), chunk, copies)
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, chunk, place = self.kernel, self.kernel.plan, self.chunk, self.place
