@@ -109,6 +109,12 @@ class Kernel:
     def less(self, x: Any, y: Any) -> Any:
         return arith.cmpi(arith.CmpIPredicate.slt, x, y)
 
+    def add(self, x: Any, y: Any) -> Any:
+        return arith.addi(x, y)
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        return arith.muli(x, y)
+
     def modulo(self, x: Any, extent: int) -> Any:
         """``x`` modulo a power of two."""
         return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)

@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ir.combine import with_shape
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from .kernel import Kernel
 from .place import Place, Tile
@@ -93,12 +94,13 @@ def _in_memory(kernel: Kernel, state: Any, place: Place) -> Any:
         return state
     scratch = [kernel.arg("exchange", i) for i in range(len(kernel.states)) if plan.global_states]
     extents = {"rows": plan.positions, "lanes": plan.lanes, "slots": plan.slots}
-    attributes = {"method": plan.cta, **extents, "ordered": plan.walk == "blocked"}
+    attributes = {"method": plan.cta, **extents, "ordered": layout_of(plan).ordered}
     operands = [place.position, place.slot, state, *scratch]
     return kernel.stage("fold.cta_reduce", [state.type], operands, attributes).results[0]
 
 
 def _lanes(plan: Plan) -> dict[str, Any]:
     """The lanes of a warp that share a result, and how far apart they are."""
-    stride = 1 if plan.fast == "reduced" else plan.lanes_kept
-    return {"lanes": plan.lanes, "stride": stride, "ordered": plan.walk == "blocked"}
+    layout = layout_of(plan)
+    stride = layout.distance("lane", "reduced")
+    return {"lanes": layout.extent("lane", "reduced"), "stride": stride, "ordered": layout.ordered}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan.layout import SHARED_AXES, layout_of
 from ...compiler.plan.plan import Plan
 from ...compiler.target import WARP
 from .kernel import Kernel
@@ -37,18 +38,14 @@ class Digits(NamedTuple):
     @classmethod
     def of(cls, kernel: Kernel, plan: Plan) -> Digits:
         """The digits by ``plan``."""
-        thread = kernel.id(gpu.thread_id(gpu.Dimension.x))
-        in_warp, number = kernel.modulo(thread, WARP), kernel.divide(thread, WARP)
-        if plan.fast == "reduced":
-            lane, lane_kept = kernel.modulo(in_warp, plan.lanes), kernel.divide(in_warp, plan.lanes)
-        else:
-            lane_kept, lane = kernel.modulo(in_warp, plan.lanes_kept), kernel.divide(in_warp, plan.lanes_kept)
-        warp, warp_kept = kernel.modulo(number, plan.warps), kernel.divide(number, plan.warps)
-        position = kernel.scaled(warp, plan.lanes, lane)
-        slot = kernel.scaled(kernel.scaled(warp_kept, plan.lanes_kept, lane_kept), plan.vector_kept)
-        name(lane=lane, row=warp, position=position, slot=slot, thread=thread, in_warp=in_warp, warp=number)
-        name(lane_kept=lane_kept, warp_kept=warp_kept)
-        return cls(plan, lane, warp, position, slot)
+        layout, thread = layout_of(plan), kernel.id(gpu.thread_id(gpu.Dimension.x))
+        in_warp, warp = kernel.modulo(thread, WARP), kernel.divide(thread, WARP)
+        digits = layout.digits({"lane": in_warp, "warp": warp}, kernel)
+        position, slot = layout.position(digits, kernel), layout.offset("kept", digits, kernel)
+        lane, row = (digits[m.level, m.axis] for m in layout.along(*SHARED_AXES) if m.level in ("lane", "warp"))
+        name(lane=lane, row=row, position=position, slot=slot, thread=thread, in_warp=in_warp, warp=warp)
+        name(lane_kept=digits["lane", "kept"], warp_kept=digits["warp", "kept"])
+        return cls(plan, lane, row, position, slot)
 
 
 def name(**values: Any) -> None:

@@ -9,6 +9,7 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, ir
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from .kernel import Kernel
 from .place import Place
@@ -38,7 +39,7 @@ def span_of(kernel: Kernel, place: Place, first: Any, end: Any, length: Any, vec
     threads.
     """
     plan = place.plan
-    if plan.walk != "blocked":
+    if not layout_of(plan).ordered:
         begin, step = arith.addi(first, kernel.scaled(place.position, vector)), plan.positions * vector
     else:
         piece = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
