@@ -1,4 +1,4 @@
-"""Runs PTX on NumPy, without a GPU: ``parse`` a module, put data in a ``Memory``, ``launch`` a kernel."""
+"""Runs PTX on NumPy arrays, without a GPU: ``parse`` a module, put data in a ``Memory``, ``launch`` a kernel."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Counts what a kernel does, as Nsight Compute would: ``profile`` runs a kernel once, ``Profiler`` watches launches.
 
-Counters and Nsight Compute's names for them (Kernel Profiling Guide, metrics decoder; ``ncu --query-metrics``):
+The counters, and Nsight Compute's names for them (Kernel Profiling Guide, metrics decoder; ``ncu --query-metrics``):
 
     warp_instructions           smsp__inst_executed.sum
-    thread_instructions         smsp__thread_inst_executed.sum: threads active, whatever their predicate says
+    thread_instructions         smsp__thread_inst_executed.sum: active threads, whatever their predicate says
     branches, divergent         smsp__sass_branch_targets.sum, smsp__sass_branch_targets_threads_divergent.sum
     branch_efficiency           smsp__sass_average_branch_targets_threads_uniform.pct: branches where all active threads
                                 of the warp go the same way
@@ -11,9 +11,9 @@ Counters and Nsight Compute's names for them (Kernel Profiling Guide, metrics de
     used                        smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct
     wavefronts, conflicts       l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, l1tex__data_bank_conflicts_...
 
-PTX instructions stand for SASS ones: ``ptxas`` merges address arithmetic, unrolls, and turns short branches into
-predicates, so counts of instructions and branches differ; requests, sectors and wavefronts do not, unless it moves or
-merges accesses. Distributed shared memory counts as shared memory.
+PTX instructions stand for SASS instructions. ``ptxas`` merges address arithmetic, unrolls loops and turns short
+branches into predicates, so the counts of instructions and branches differ. Requests, sectors and wavefronts agree
+unless ``ptxas`` moves or merges accesses. Distributed shared memory counts as shared memory.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OTHER = ("prefetch", "prefetchu", "discard", "applypriority", "nop", "nanosleep
 
 @dataclass
 class Traffic:
-    """Requests of warps to global or local memory; ``ideal`` is the fewest sectors that hold the bytes of each."""
+    """Requests of warps to global or local memory; ``ideal`` is the fewest sectors that hold their bytes."""
 
     requests: int = 0
     sectors: int = 0
@@ -72,12 +72,12 @@ class Traffic:
 
     @property
     def sectors_per_request(self) -> float:
-        """Sectors a request; 0 without any."""
+        """Sectors a request; 0 without requests."""
         return self.sectors / self.requests if self.requests else 0.0
 
     @property
     def used(self) -> float:
-        """The fraction of the sectors' bytes that was asked for; 1 without any."""
+        """The fraction of the sectors' bytes that was asked for; 1 without sectors."""
         return self.nbytes / (traffic.SECTOR * self.sectors) if self.sectors else 1.0
 
 
@@ -103,7 +103,7 @@ class Banks:
 
 @dataclass
 class Line:
-    """What one line of the PTX did; ``text`` is the instruction, ``source`` the line that it comes from."""
+    """The counters of one PTX line; ``text`` is its instruction, ``source`` the source line from which it comes."""
 
     text: str
     source: Location | None = None
@@ -153,12 +153,12 @@ class Profile:
 
     @property
     def branch_efficiency(self) -> float:
-        """The fraction of branches that all active threads of the warp take the same way; 1 without any."""
+        """The fraction of branches at which all active threads of the warp go the same way; 1 without branches."""
         return 1 - self.divergent / self.branches if self.branches else 1.0
 
     @property
     def bank_conflicts(self) -> int:
-        """Of loads, stores and atomics."""
+        """The bank conflicts of loads, stores and atomics."""
         return sum(b.conflicts for b in self.shared.values())
 
     def traffic(self, what: str) -> Traffic:
@@ -170,7 +170,7 @@ class Profile:
         return self.shared.get(what, Banks())
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, with the fractions that follow."""
+        """All counters as plain values, with the derived fractions."""
         found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         found |= {name: dict(v) for name, v in found.items() if isinstance(v, Counter)}
         found["lines"] = {number: asdict(line) for number, line in self.lines.items()}
@@ -184,7 +184,7 @@ class Profile:
 
 
 def total(profiles: Iterable[Profile]) -> Profile:
-    """The sum of all launches; lines, which belong to one PTX text, are left out."""
+    """The sum of the launches, without lines: they belong to one PTX text."""
     out = Profile()
     for one in profiles:
         out.kernel = ", ".join(filter(None, (out.kernel, one.kernel)))
@@ -201,7 +201,7 @@ def total(profiles: Iterable[Profile]) -> Profile:
 
 
 class Profiler(Tool):
-    """Counts each launch it watches; ``profiles`` holds them in order."""
+    """A tool that counts; ``profiles`` holds a profile for each launch, in order."""
 
     def __init__(self) -> None:
         self.profiles: list[Profile] = []
@@ -211,11 +211,11 @@ class Profiler(Tool):
         self._shared: dict[tuple[int, str], tuple[Instruction, str, Banks]] = {}
 
     def launch(self, launch: Launch) -> None:  # noqa: ARG002
-        """Starts from nothing."""
+        """Begins a launch with all counters at zero."""
         self._ran, self._branched, self._memory, self._shared = {}, {}, {}, {}
 
     def step(self, machine: Machine, block: Block, lanes: Threads) -> None:  # noqa: ARG002
-        """Notes how many warps and threads run the block: what it holds is the same each time."""
+        """Counts the warps and threads that run the block; ``finish`` multiplies them with its instructions."""
         counts = self._ran.get(block)
         if counts is None:
             counts = self._ran[block] = [0, 0]
@@ -223,7 +223,7 @@ class Profiler(Tool):
         counts[1] += lanes.n
 
     def branch(self, machine: Machine, block: Block, lanes: Threads, mask: Array | None) -> None:  # noqa: ARG002
-        """Counts the warps whose threads part."""
+        """Counts branches of warps, and those whose threads go both ways."""
         if mask is None:
             return  # a jump that nobody chooses is no branch target of Nsight Compute's either
         counts = self._branched.get(block)
@@ -290,7 +290,7 @@ class Profiler(Tool):
         counted.add(times * requests, times * waves.wavefronts, times * waves.ideal)
 
     def finish(self, launch: Launch) -> None:
-        """Sums up."""
+        """Sums the counters of a launch to its profile."""
         made = Profile(launch.program.kernel.name, launch.grid, launch.block)
         self._instructions(launch.program, made)
         for block, (branches, divergent) in self._branched.items():
@@ -338,9 +338,10 @@ def _whole(touch: Touch) -> bool:
 
 
 def _is_branch(program: Program, block: Block) -> bool:
-    """Whether it ends in a branch of SASS: ``ptxas`` makes one that leads to a ``ret`` a guarded EXIT.
+    """Whether the branch at the end of ``block`` is a branch in SASS, too.
 
-    Nor is the way around a guarded barrier or shuffle a branch, which this machine takes.
+    ``ptxas`` turns a branch to a ``ret`` into a guarded EXIT. The jump by which this machine goes around a guarded
+    barrier or shuffle is no branch there.
     """
     if block.last.ins.opcode != "bra" or block.targets[0] == EXIT:
         return False
@@ -349,19 +350,19 @@ def _is_branch(program: Program, block: Block) -> bool:
 
 
 def _alike(threads: Array, addresses: Array, per_cta: int) -> tuple[Array, Array, int]:
-    """The threads and addresses of the first CTA and the number of CTAs, if all do the same; else all, once."""
+    """The threads and addresses of the first CTA and the number of CTAs, if all CTAs do the same; else all, and 1."""
     ctas = int(threads[-1]) // per_cta - int(threads[0]) // per_cta + 1
     each, rest = divmod(threads.size, ctas)
     if ctas == 1 or rest:
         return threads, addresses, 1
     first = threads[:each], addresses[:each]
     same = (addresses.reshape(ctas, each) == first[1]).all()
-    places = threads.reshape(ctas, each) - np.arange(ctas)[:, None] * per_cta
-    return (*first, ctas) if same and (places == first[0]).all() else (threads, addresses, 1)
+    within = threads.reshape(ctas, each) - np.arange(ctas)[:, None] * per_cta
+    return (*first, ctas) if same and (within == first[0]).all() else (threads, addresses, 1)
 
 
 def class_of(ins: Instruction) -> str:
-    """The class of an instruction: by its opcode, for arithmetic by the type it works on."""
+    """The class of an instruction, by its opcode or, for arithmetic, by its type."""
     if ins.opcode in _OTHER:
         return "other"
     found = _CLASSES.get(ins.opcode)
@@ -396,7 +397,7 @@ def profile(
     cluster: tuple[int, int, int] | None = None,
     max_steps: int | None = None,
 ) -> Profile:
-    """Runs kernel ``entry`` of ``module`` to its end, as ``launch`` does, and gives what it did.
+    """Runs kernel ``entry`` of ``module`` to its end, as ``launch`` does, and returns its counters.
 
     Raises:
         EmulatorError: whatever ``launch`` raises.

@@ -1,7 +1,7 @@
-"""What watches a launch: the seam between the machine and the instruments (sanitizer, profiler).
+"""Tools that watch a launch: the interface between the machine and its instruments, such as sanitizer and profiler.
 
-A ``Tool`` gets one call for each thing that a set of threads does. Its methods do nothing; an instrument overrides
-those it needs. Without a tool the machine only asks, once an event, whether there is one.
+The machine calls a method of the ``Tool`` for each event of a set of threads. The methods of the base class do nothing;
+an instrument overrides those it needs. Without a tool the machine only checks, once an event, whether there is one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """One memory instruction of some threads, its addresses resolved, before it takes place.
+    """One memory instruction of some threads with resolved addresses, before it takes effect.
 
     Attributes:
-        access: the instruction, what it does (``verb``: read, written or updated), bytes a thread; the space is
-            concrete, never generic.
-        lanes: the threads that run; ``chosen`` are the positions among them that take part (None: all).
+        access: the instruction, its ``verb`` (read, written or updated) and its bytes a thread. Its space is concrete,
+            never generic.
+        lanes: the threads that run the instruction.
+        chosen: the positions among ``lanes`` of the threads that take part (None: all).
         addresses: int64, one for each thread that takes part, or one element for all of them; the byte address in the
             space is ``addresses + access.offset``.
-        pieces: where that lies.
-        values: what a store writes, in the access's unit: one for each thread that takes part, or one for all of them.
+        pieces: the memory elements at these addresses.
+        values: the values that a store writes, in the access's unit: one for each thread that takes part, or one for
+            all.
     """
 
     machine: Machine
@@ -47,12 +49,12 @@ class Touch:
 
     @lazy
     def threads(self) -> Array:
-        """The numbers of the threads that take part, within the batch, ascending."""
+        """The numbers in the batch of the threads that take part, ascending."""
         return self.lanes.numbers if self.chosen is None else self.lanes.numbers[self.chosen]
 
 
 class Tool:
-    """An instrument. Numbers of threads and CTAs are those of the batch: ``machine.order`` says which CTAs they are."""
+    """An instrument. Threads and CTAs are given by their numbers in the batch; ``machine.order`` holds its CTAs."""
 
     def launch(self, launch: Launch) -> None:
         """A launch begins."""
@@ -67,28 +69,28 @@ class Tool:
         """Threads are about to read or write memory."""
 
     def ordered(self, order: Array | slice) -> None:
-        """The updates of a piece of the last ``atom`` or ``red`` told of take place in this order, piece by piece."""
+        """The updates of the last ``atom`` or ``red`` take effect in this order; called once for each of its pieces."""
 
     def issue(self, touch: Touch) -> None:
-        """Threads ask for copies that may write from now on; ``touch`` comes when they arrive."""
+        """Threads start asynchronous copies, which may write from now on; ``touch`` is called when they arrive."""
 
     def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:
-        """Threads pass a fence; ``mask`` says which of ``lanes`` (None: all)."""
+        """Those of ``lanes`` whose ``mask`` is true (None: all) pass a fence."""
 
     def branch(self, machine: Machine, block: Block, lanes: Threads, mask: Array | None) -> None:
-        """Threads branch: those where ``mask`` is true jump (None: all)."""
+        """Threads branch; those whose ``mask`` is true jump (None: all)."""
 
     def gathered(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """The threads that a warp-wide instruction (the first of ``block``) waited for are there."""
+        """All threads for which a warp-wide instruction, the first of ``block``, waited have come."""
 
     def shuffle(self, machine: Machine, ins: Instruction, lanes: Threads, source: Array, inside: Array) -> None:
-        """A shuffle reads: the source lane of each lane and whether it is in range; shapes broadcast to (warps, 32)."""
+        """A shuffle reads from lane ``source``, if it is ``inside`` the range; shapes broadcast to (warps, 32)."""
 
     def arrive(self, machine: Machine, block: Block, lanes: Threads, number: int) -> None:
         """Threads arrive at CTA barrier ``number``."""
 
     def release(self, machine: Machine, number: int, ctas: Array, sets: list[tuple[Threads, Block]]) -> None:
-        """CTA barrier ``number`` is complete in ``ctas``; ``sets`` waited and go on."""
+        """CTA barrier ``number`` is complete in ``ctas``; the threads in ``sets`` waited for it and go on."""
 
     def cluster_arrive(self, machine: Machine, block: Block, lanes: Threads) -> None:
         """Threads arrive at the barrier of their cluster."""
@@ -97,10 +99,10 @@ class Tool:
         """Threads that waited for the barrier of their cluster go on."""
 
     def exit(self, machine: Machine, lanes: Threads) -> None:
-        """Threads end."""
+        """Threads exit."""
 
     def finish(self, launch: Launch) -> None:
-        """All threads of the launch have ended."""
+        """All threads of the launch have exited."""
 
 
 _EVENTS = tuple(name for name in vars(Tool) if not name.startswith("_"))

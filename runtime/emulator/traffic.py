@@ -1,16 +1,16 @@
-"""What one memory instruction of a warp costs: sectors of global and local memory, wavefronts of shared memory.
+"""The cost of one memory instruction of a warp: sectors of global and local memory, wavefronts of shared memory.
 
-The definitions are Nsight Compute's (Kernel Profiling Guide, metrics decoder), where the guide says too little with
-what an H200 counted for thirty patterns of addresses (``tests/runtime/emulator/data/ncu_h200.json``):
+The definitions are those of Nsight Compute (Kernel Profiling Guide, metrics decoder). Where the guide says too little,
+they follow what an H200 counted for thirty address patterns (``tests/runtime/emulator/data/ncu_h200.json``):
 
-- A *sector* is 32 aligned bytes. A request of a warp takes each sector once; an atomic takes it again for each further
-  update of a word that it holds. The bytes *used* are the distinct ones asked for.
-- A *wavefront* of shared memory serves one 32-bit word a bank, to as many lanes as like. Accesses of 8 and 16 bytes are
-  served a half and a quarter of the lanes at a time. Two neighbouring such groups of a load are one, if the lanes that
-  differ in bit 0 of their number, or those that differ in bit 1, read the same address. *Conflicts* are wavefronts
-  beyond one a group. An atomic serves one lane a bank.
+- A *sector* is 32 aligned bytes. A request of a warp takes each sector once. An atomic takes a sector once more for
+  each further update of a word in it. The bytes *used* are the distinct bytes asked for.
+- A *wavefront* of shared memory serves one 32-bit word a bank, to any number of lanes. Accesses of 8 and 16 bytes serve
+  a half and a quarter of the lanes at a time. Two neighbouring such groups of a load take one wavefront if the lanes
+  that differ in bit 0 of their number, or those that differ in bit 1, read the same address. *Conflicts* are the
+  wavefronts beyond one a group. An atomic serves one lane a bank.
 
-Local memory is interleaved: the same word of 32 lanes lies in 128 bytes in a row.
+Local memory is interleaved: the same word of 32 lanes occupies 128 consecutive bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHIFT = 50  # warps above sectors, of addresses below 2^55
 
 
 class Sectors(NamedTuple):
-    """Sectors taken, distinct bytes asked for, and the fewest sectors that hold as many."""
+    """The sectors taken, the distinct bytes asked for, and the fewest sectors that hold so many bytes."""
 
     sectors: int
     nbytes: int
@@ -37,30 +37,30 @@ class Sectors(NamedTuple):
 
 
 class Waves(NamedTuple):
-    """Wavefronts, and the fewest for as many lanes."""
+    """The wavefronts taken, and the fewest for the same lanes."""
 
     wavefronts: int
     ideal: int
 
 
 def sectors(addresses: Array, warps: Array, size: int, atomic: bool) -> Sectors:
-    """Of accesses of ``size`` bytes at ``addresses`` by threads of ``warps`` (both one a thread, sorted by warp)."""
+    """The sectors of accesses of ``size`` bytes; ``addresses`` and ``warps`` have an entry a thread, sorted by warp."""
     keys = (warps << _SHIFT) | addresses
     if not (keys[1:] >= keys[:-1]).all():
         keys = np.sort(keys)
     first = _heads(keys)
-    places = keys[first]
-    each = np.diff(np.append(_heads(places >> _SHIFT), places.size)) * size
+    distinct = keys[first]
+    each = np.diff(np.append(_heads(distinct >> _SHIFT), distinct.size)) * size
     ideal = int((-(-each // SECTOR)).sum())
-    taken = _heads(places >> 5)
+    taken = _heads(distinct >> 5)
     if not atomic:
-        return Sectors(taken.size, places.size * size, ideal)
+        return Sectors(taken.size, distinct.size * size, ideal)
     counts = np.diff(np.append(first, keys.size))
-    return Sectors(int(np.maximum.reduceat(counts, taken).sum()), places.size * size, ideal)
+    return Sectors(int(np.maximum.reduceat(counts, taken).sum()), distinct.size * size, ideal)
 
 
 def in_rows(addresses: Array, size: int) -> Sectors | None:
-    """The same of whole warps' loads or stores, if each warp's elements lie side by side; else None."""
+    """The sectors of loads or stores by whole warps, if the elements of each warp are contiguous; else None."""
     if not _in_a_row(addresses, size):
         return None
     first = addresses[::WARP] & (SECTOR - 1)
@@ -69,13 +69,13 @@ def in_rows(addresses: Array, size: int) -> Sectors | None:
 
 
 def _in_a_row(addresses: Array, size: int) -> bool:
-    """Whether each whole warp's elements lie side by side."""
+    """Whether the elements of each whole warp are contiguous."""
     rows = addresses.reshape(-1, WARP)
     return bool((rows[:, 1:] - rows[:, :-1] == size).all())
 
 
 def _heads(ordered: Array) -> Array:
-    """Where each run of equal values begins."""
+    """The indices at which runs of equal values begin."""
     new = np.empty(ordered.size, bool)
     new[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -83,13 +83,13 @@ def _heads(ordered: Array) -> Array:
 
 
 def interleaved(addresses: Array, lanes: Array, size: int) -> Array:
-    """Where local ``addresses`` lie, (words, threads): the words of one access one after another."""
+    """The physical addresses (words, threads) of the words of accesses at local ``addresses``."""
     words = addresses // WORD + np.arange(-(-size // WORD))[:, None]
     return (words * WARP + lanes) * WORD
 
 
 def wavefronts(addresses: Array, threads: Array, size: int, verb: str) -> Waves:
-    """Of accesses of ``size`` bytes to shared memory at ``addresses`` by ``threads`` (numbers in the batch, sorted)."""
+    """The wavefronts of accesses of ``size`` bytes to shared memory by ``threads`` (numbers in the batch, sorted)."""
     words = max(size // WORD, 1)
     per = WARP // words  # lanes served at a time
     if verb != "updated" and size == WORD and not ((addresses[1:] - addresses[:-1]) != WORD * np.diff(threads)).any():
@@ -115,20 +115,20 @@ def wavefronts(addresses: Array, threads: Array, size: int, verb: str) -> Waves:
 
 
 def _ranks(group: Array) -> Array:
-    """Sorted numbers as 0, 1, 2 ..."""
+    """Sorted numbers replaced by 0, 1, 2 and so on, in order."""
     return np.cumsum(np.concatenate([[0], group[1:] != group[:-1]]))
 
 
 def _paired(addresses: Array, threads: Array, merged: Array) -> Array:
-    """For each thread: whether its group and the neighbouring one are served as one."""
+    """For each thread whether its group and the neighbouring one take one wavefront."""
     rank = _ranks(merged)
     low = int(threads[0]) & ~(WARP - 1)
-    places = np.full(int(threads[-1]) - low + WARP, -1)
-    places[threads - low] = addresses
+    by_thread = np.full(int(threads[-1]) - low + WARP, -1)
+    by_thread[threads - low] = addresses
     answers = []
     for bit in (1, 2):
-        partner = places[(threads ^ bit) - low]
+        partner = by_thread[(threads ^ bit) - low]
         differ = (partner >= 0) & (partner != addresses)
         answers.append(np.bincount(rank, differ) == 0)
-    both: Array = (answers[0] | answers[1])[rank]
-    return both
+    paired: Array = (answers[0] | answers[1])[rank]
+    return paired

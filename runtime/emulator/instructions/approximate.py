@@ -1,7 +1,7 @@
 """The approximate functions, and rcp with its rounded forms.
 
-Each is computed in float64 and rounded once: within the bounds the ISA states for the GPU's own approximation, but not
-its bits.
+Each is computed in float64 and rounded once. The result is within the bounds that the ISA states for the GPU's own
+approximation, but its bits differ.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _narrow(function: Function, type_: str) -> Kernel:
 
 
 def _upper_half(function: Function) -> Kernel:
-    """The f64 approximations with .ftz keep the upper 32 bits only; those without are as good as f64 can be."""
+    """The f64 approximations: those with .ftz keep the upper 32 bits only, the others are correctly rounded."""
     return lambda x: (function(x).view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
 
 

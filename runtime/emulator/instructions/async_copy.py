@@ -1,7 +1,7 @@
 """cp.async and cp.async.bulk: copies whose bytes arrive only when somebody waits for them.
 
-The source is read at once; ``under_way`` says when the destination is written. A kernel that forgets the wait sees what
-was there before.
+The source is read at once; the copy engine decides when the destination is written. A kernel that forgets the wait sees
+the old contents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNIT = 16  # bytes of one element of a bulk copy
 
 
 class _Single:
-    """The run of a cp.async of 4, 8 or 16 bytes; source bytes that are not asked for are zero."""
+    """Runs a cp.async of 4, 8 or 16 bytes; bytes beyond the source size are zero."""
 
     def __init__(self, source: Access, target: Access) -> None:
         self.source, self.target = source, target
@@ -67,7 +67,7 @@ class _Single:
 
 
 def _spaces(form: Form, first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    """Takes the two state spaces, in their order."""
+    """Takes the two state spaces, in order."""
     named = [m for m in form.left if m in (*_SHARED, "global")]
     if len(named) != 2 or named[0] not in first or named[1] not in second:
         raise form.fail(f"expected .{' or .'.join(first)}, then .{' or .'.join(second)}")
@@ -75,7 +75,7 @@ def _spaces(form: Form, first: tuple[str, ...], second: tuple[str, ...]) -> None
 
 
 def _hints(form: Form) -> int:
-    """Takes cache hints; the number of operands they add."""
+    """Takes cache hints; returns the number of operands that they add."""
     form.drop(*(m for m in form.left if m.startswith("L2::")))
     return sum(m == "L2::cache_hint" for m in form.ins.mods)
 
@@ -140,7 +140,7 @@ def _wait(which: str, keep: Operand, form: Form) -> Op:
 
 
 def _wait_all() -> Op:
-    """Closes the open group and waits for every one."""
+    """Closes the open group and waits for all groups."""
 
     def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
         copies, threads = engine(machine).single, lanes.numbers[positions(lanes, mask)]
@@ -180,7 +180,7 @@ def _bulk(form: Form) -> Op:
 
 
 class _Bulk:
-    """The run of a bulk copy: each thread's is a run of 16-byte elements."""
+    """Runs a bulk copy, which for each thread is a sequence of 16-byte elements."""
 
     def __init__(self, source: Access, target: Access, barrier: Mem | None) -> None:
         self.source, self.target, self.barrier = source, target, barrier

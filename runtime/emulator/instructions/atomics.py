@@ -1,6 +1,6 @@
-"""atom and red: updates of memory in thread order, CTA after CTA, or in the order that the schedule draws.
+"""atom and red: updates of memory in the order of threads and CTAs, or in the order that the schedule draws.
 
-Updates of different words are done at once; those of one word are a running scan.
+Updates of different words are done at once; the updates of one word are a scan.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _combine(name: str, type_: str, space: str) -> Combine:
 
 
 def _scan(name: str, combine: Combine, first: Array, values: list[Array]) -> tuple[Array, Array]:
-    """Updates of one word in order: the value each one found, and the last value left."""
+    """The value that each update of one word finds, in order, and the value that the last one leaves."""
     n = values[0].size
     if name == "exch":
         return np.concatenate([first, values[0][:-1]]), values[0][-1:]
@@ -88,7 +88,7 @@ def _scan(name: str, combine: Combine, first: Array, values: list[Array]) -> tup
 
 
 def update(name: str, combine: Combine, view: Array, index: Array, values: list[Array]) -> Array:
-    """Applies the updates in order and returns what each found before it."""
+    """Applies the updates in order, and returns the value that each found."""
     n = index.size
     if n > 1 and index[0] == index[-1] and (index == index[0]).all():
         at = slice(int(index[0]), int(index[0]) + 1)
@@ -117,7 +117,7 @@ def update(name: str, combine: Combine, view: Array, index: Array, values: list[
 
 
 class _Update:
-    """The run of an atom or red."""
+    """Runs an atom or red."""
 
     def __init__(self, access: Access, name: str, type_: str) -> None:
         self.access, self.name, self.type = access, name, type_
@@ -147,7 +147,7 @@ class _Update:
 
 
 class _VectorUpdate:
-    """The run of an atom or red on vectors in global memory: each element is updated by itself."""
+    """Runs an atom or red on vectors in global memory, each element of which is updated atomically by itself."""
 
     def __init__(self, access: Access, name: str, type_: str, vector: int) -> None:
         self.access, self.name, self.type, self.vector = access, name, type_, vector

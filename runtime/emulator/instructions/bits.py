@@ -24,7 +24,7 @@ def _cnot(form: Form) -> Op:
 
 
 def shift_left(a: Array, amount: Array) -> Array:
-    """``a << amount``, zero from the register's width on."""
+    """``a << amount``; zero if the amount is the width of the register or more."""
     width = 8 * a.dtype.itemsize
     small = np.minimum(amount, width - 1).astype(a.dtype)
     result: Array = np.where(amount < width, a << small, a.dtype.type(0))
@@ -32,7 +32,7 @@ def shift_left(a: Array, amount: Array) -> Array:
 
 
 def shift_right(a: Array, amount: Array) -> Array:
-    """``a >> amount`` with the fill of ``a``'s type, clamped at the register's width."""
+    """``a >> amount``, filled according to the type of ``a``; the amount is clamped to the width of the register."""
     width = 8 * a.dtype.itemsize
     shifted: Array = a >> np.minimum(amount, width - 1).astype(a.dtype)
     if a.dtype.kind == "i":
@@ -66,7 +66,7 @@ def _shf(form: Form) -> Op:
 
 
 def _field(x: Array, width: int) -> Array:
-    """A position or length; the ISA wants 0 to 255, the GPU looks at 8 bits for b32 and at all of them for b64."""
+    """A position or length. The ISA requires 0 to 255; the GPU reads 8 bits of it for b32 and all bits for b64."""
     return (np.minimum(x, np.uint32(255)) if width == 64 else x & np.uint32(255)).astype(np.int64)
 
 
@@ -109,7 +109,7 @@ def _bfi(form: Form) -> Op:
 
 
 def highest_bit(a: Array) -> Array:
-    """Index of the highest one bit as int64; -1 for zero."""
+    """The index of the highest set bit as int64; -1 for zero."""
     x = a.astype(np.uint64)
     found = np.full(x.shape, -1, np.int64)
     base = np.zeros(x.shape, np.int64)
@@ -163,7 +163,7 @@ _PRMT_MODES = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 
 
 def _selectors(mode: str, control: Array) -> list[Array]:
-    """The source byte of each result byte, least first."""
+    """The source byte of each result byte, lowest byte first."""
     c = (control & np.uint32(3)).astype(np.int64)
     byte = np.arange(4)
     if mode == "":
@@ -226,7 +226,7 @@ def _lop3(form: Form) -> Op:
 
 
 def _fns(form: Form) -> Op:
-    """The ``offset``-th one bit from ``base`` on, upwards or (negative) downwards; bit ``base`` itself for 0."""
+    """The ``offset``-th set bit from bit ``base`` on, upwards or, if negative, downwards; bit ``base`` itself for 0."""
     form.type("b32")
 
     def run(mask: Array, base: Array, offset: Array) -> Array:

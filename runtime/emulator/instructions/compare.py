@@ -25,7 +25,7 @@ _NAMES = (*_ORDERED, *_OPPOSITE, "num", "nan")
 
 
 def _test(form: Form, name: str, type_: str) -> Test:
-    """The comparison ``name``; a NaN operand makes the ordered ones false and the unordered ones true."""
+    """The comparison ``name``; with a NaN operand an ordered one is false and an unordered one true."""
     if not is_float(type_):
         if name not in _ORDERED:
             raise form.fail(f"expected .{name} with a float type")
@@ -96,7 +96,7 @@ def _setp_packed(
 
 
 def _set_packed(form: Form) -> Op:
-    """set on pairs: both halves at once, true as 1.0 or, in an integer, as all ones."""
+    """set on pairs: compares both halves; true is 1.0 or, in an integer, all ones."""
     type_ = form.type("f16x2 bf16x2")
     result = form.type(f"{type_} u32 s32")
     test = _comparison(form, element(type_))

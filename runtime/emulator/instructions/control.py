@@ -1,4 +1,4 @@
-"""Control flow, barriers, fences and the instructions that do nothing here."""
+"""Control flow, barriers, fences, and instructions without effect on the emulator."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _trap(form: Form) -> Op:
 
 
 def _nothing(_form: Form) -> Op:
-    """Sleeps and hints take no time."""
+    """Sleeps and hints, which take no time."""
     return Op()
 
 
 def _fence(form: Form) -> Op:
-    """Fences order nothing in a machine that runs in order; a tool is told of them."""
+    """Fences. They order nothing in a machine that runs in order, but the tool is told of them."""
     ins = form.ins
 
     def run(machine: Machine, lanes: Threads, mask: Array | None) -> None:
@@ -81,7 +81,7 @@ def _bar(form: Form) -> Op | list[Op]:
 
 
 def _bar_red(form: Form) -> list[Op]:
-    """A barrier that reduces a predicate: one op arrives, the next reads what the barrier found."""
+    """A barrier that reduces a predicate: one op arrives, and the next reads the result."""
     type_ = form.type("pred u32")
     name = form.pick("popc") if type_ == "u32" else form.pick("and", "or")
     d, number, *count, predicate = form.operands(3, 4)

@@ -1,8 +1,8 @@
 """cvt between all integer and float types, and cvt.pack.
 
-Float to integer rounds as the modifier says, clamps to the type's range and takes NaN to 0, or, where the source or the
-result has 64 bits, to the number with only the top bit set, as the GPU does. A NaN from f64 or bf16 keeps its sign and
-what fits of its payload; others become the canonical one.
+A float is rounded to an integer as the modifier says, and clamped to the range of the type. A NaN becomes 0 or, where
+the source or the result has 64 bits, the number with only the top bit set, as on the GPU. A NaN from f64 or bf16 keeps
+its sign and the part of its payload that fits; other NaNs become the canonical one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _integer_to_float(form: Form, target: str) -> Convert:
 
 
 def _odd_f64(x: Array) -> Array:
-    """Integers as float64, rounded to odd where 64 bits do not fit: safe to round again to a narrower format."""
+    """Integers as float64, rounded to odd if they do not fit, so that a narrower format can round them again."""
     value = x.astype(np.float64)
     if x.dtype.itemsize < 8:
         return value
@@ -92,7 +92,7 @@ def to_float(x: Array, target: str, mode: str, payload: bool = False) -> Array:
 
 
 def _directed_integers(x: Array, near: Array, mode: str) -> Array:
-    """64-bit integers to float64 in a directed mode: the exact sum of their halves, rounded."""
+    """64-bit integers as float64 in a directed mode: the exact sum of their halves, rounded."""
     if x.dtype.itemsize < 8:
         return near
     high = (x >> x.dtype.type(32)).astype(np.float64) * 4294967296.0
@@ -195,7 +195,7 @@ def _cvt_tf32(form: Form, source: str) -> Op:
 
 
 def _cvt_pair(form: Form) -> Op:
-    """Conversions with a packed side: two f32 into a pair, or a pair into a pair."""
+    """Conversions to a pair, from two f32 or from a pair."""
     source = form.type(" ".join(["f32", *_PAIRS]))
     target = form.type(" ".join(_PAIRS))
     mode = form.pick("rn", "rz", default="rn")
@@ -235,7 +235,7 @@ def _each_half(x: Array, source: str, target: str, one: Convert) -> Array:
 
 
 def _cvt_pack(form: Form) -> Op:
-    """cvt.pack.sat: two (with a third operand: the rest above) s32 values narrowed into one register."""
+    """cvt.pack.sat: narrows two s32 values into a register; a third operand gives the bits above them."""
     form.flag("pack")
     form.flag("sat")
     third = form.type("b32 s32")

@@ -1,6 +1,7 @@
 """The functions that a GPU's driver defines: ``vprintf`` and ``__assertfail``, which ``printf`` and ``assert`` call.
 
-A module that declares one gets it with a body: loads of its parameters, and one instruction that no text can hold.
+A module that declares such a function gets a body for it: loads of its parameters, and one instruction that PTX text
+cannot spell.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from ..machine.machine import Machine
 
 _LONGEST = 1 << 16
-"""Bytes of a string that are read."""
+"""The most bytes of a string that are read."""
 _SIGNATURES = {"vprintf": (("b64", "b64"), ("b32",)), "__assertfail": (("b64", "b64", "b32", "b64", "b64"), ())}
 
 
 def define(module: Module) -> None:
-    """Gives the driver's functions that ``module`` declares their bodies."""
+    """Adds bodies to the driver's functions that ``module`` declares."""
     for name, (params, returns) in _SIGNATURES.items():
         function = module.functions.get(name)
         if function is not None and not function.defined and _fits(function, params, returns):
@@ -44,7 +45,7 @@ def _fits(function: Function, params: tuple[str, ...], returns: tuple[str, ...])
 
 
 def _write(function: Function, params: tuple[str, ...], returns: tuple[str, ...]) -> None:
-    """Line 0 is that of the call."""
+    """Writes the body of a function. Its instructions have line 0, which stands for the line of the call."""
     registers = [Reg(len(function.registers) + k, t, f"%{k}") for k, t in enumerate((*params, *returns))]
     function.registers += registers
     values, results = registers[: len(params)], registers[len(params) :]
@@ -53,14 +54,14 @@ def _write(function: Function, params: tuple[str, ...], returns: tuple[str, ...]
         function.code.append(Instruction(opcode, mods, operands, 0, ""))
 
     for formal, register in zip(function.params, values, strict=True):
-        add("ld", ("param", register.type), register, _place(formal))
+        add("ld", ("param", register.type), register, _memory_of(formal))
     add(f"call {function.name}", (), *results, *values)
     for formal, register in zip(function.returns, results, strict=True):
-        add("st", ("param", register.type), _place(formal), register)
+        add("st", ("param", register.type), _memory_of(formal), register)
     function.defined = True
 
 
-def _place(formal: Variable | Reg) -> Mem:
+def _memory_of(formal: Variable | Reg) -> Mem:
     assert isinstance(formal, Variable)
     return Mem(Sym(formal), 0)
 
@@ -74,13 +75,13 @@ class _Reader:
     lane: Threads
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes, which lie aligned in one piece."""
+        """``size`` aligned bytes of one array."""
         access = Access(self.ins, "generic", 0, size, unit_of(size), "read")
         (piece,) = locate(access, self.machine, self.lane, None, np.array([address], np.int64))
         return piece.view.take(piece.index).tobytes()
 
     def string(self, address: int) -> bytes:
-        """What stands before the next zero."""
+        """The bytes before the next zero."""
         found = self.machine.launch.memory.find(address)
         if found is not None:
             start = address - found.address
@@ -94,25 +95,25 @@ class _Reader:
 
 
 def _each(machine: Machine, lanes: Threads, mask: Array | None, ins: Instruction) -> list[tuple[int, _Reader]]:
-    """The positions among ``lanes`` of those that take part, and what reads for each."""
+    """The positions in ``lanes`` of the threads that take part, each with a reader of its memory."""
     chosen = np.arange(lanes.n) if mask is None else np.flatnonzero(broadcast(mask, lanes.n))
-    places = np.arange(lanes.n)
-    return [(int(k), _Reader(ins, machine, lanes.select(places == k))) for k in chosen]
+    positions = np.arange(lanes.n)
+    return [(int(k), _Reader(ins, machine, lanes.select(positions == k))) for k in chosen]
 
 
 def _vprintf(form: Form) -> Op:
     result, text, values = form.operands(3)
     ins = form.ins
 
-    def run(machine: Machine, lanes: Threads, mask: Array | None, texts: Array, places: Array) -> Array:
+    def run(machine: Machine, lanes: Threads, mask: Array | None, texts: Array, arguments: Array) -> Array:
         out = np.zeros(lanes.n, np.uint32)
-        texts, places = broadcast(texts, lanes.n), broadcast(places, lanes.n)
+        texts, arguments = broadcast(texts, lanes.n), broadcast(arguments, lanes.n)
         known: dict[int, bytes] = {}
         for k, reader in _each(machine, lanes, mask, ins):
             address = int(texts[k])
             if address not in known:
                 known[address] = reader.string(address)
-            said, count = formatted(known[address], int(places[k]), reader.read, reader.string)
+            said, count = formatted(known[address], int(arguments[k]), reader.read, reader.string)
             machine.launch.printed.add(said)
             out[k] = count
         return out

@@ -31,7 +31,7 @@ _PACKED: dict[str, tuple[str, np.dtype[Any]]] = {
 
 
 def pairwise(kernel: Kernel, part: np.dtype[Any]) -> Kernel:
-    """``kernel`` applied to both halves of packed registers."""
+    """``kernel`` applied to the two halves of packed registers."""
 
     def run(*xs: Array) -> Array:
         halves = [np.ascontiguousarray(x).view(part).reshape(-1, 2) for x in xs]
@@ -74,7 +74,7 @@ def arithmetic_form(name: str, arity: int) -> Builder:
 
 
 def _mixed(form: Form, name: str, type_: str) -> Op:
-    """add, sub and fma in f32 whose operands, but the last, are f16 or bf16 and are widened first."""
+    """add, sub and fma in f32 with f16 or bf16 operands, all but the last, which are widened first."""
     form.type("f32")
     kernel = arithmetic(name, "f32", form.pick("rn", "rz", "rm", "rp", default="rn"))
     if form.flag("sat"):

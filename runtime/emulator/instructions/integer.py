@@ -113,7 +113,7 @@ def _high(type_: str) -> Callable[[Array, Array], Array]:
 
 
 def _product(form: Form) -> tuple[str, str, Callable[[Array, Array], Array]]:
-    """Result type, operand type and function of a mul or mad's product."""
+    """The result type, the operand type and the function of the product in a mul or mad."""
     type_ = form.type(_INTS)
     part = form.pick("lo", "hi", "wide")
     if part == "wide":
@@ -190,14 +190,14 @@ def _mul24(form: Form, extra: int) -> Op:
 
 
 def quotient(a: Array, b: Array) -> Array:
-    """Division towards zero; by zero it gives all ones, as the GPU does."""
+    """Division towards zero; by zero it is all ones, as on the GPU."""
     safe = np.where(b == 0, b.dtype.type(1), b)
     result = (a - np.fmod(a, safe)) // safe
     return np.where(b == 0, ~b.dtype.type(0), result)
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """What division towards zero leaves; by zero it gives all ones, as the GPU does."""
+    """The remainder of a division towards zero; by zero it is all ones, as on the GPU."""
     return np.where(b == 0, ~b.dtype.type(0), np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
@@ -234,7 +234,7 @@ def extreme(name: str) -> Builder:
 
 
 def abs_(form: Form) -> Op:
-    """Integer abs; the least number stays."""
+    """Integer abs; the least number stays negative."""
     type_ = form.type("s16 s32 s64")
     return form.pure(np.abs, type_, type_)
 

@@ -1,4 +1,4 @@
-"""ld and st in every space and width, and the prefetches that change nothing."""
+"""ld and st in every space and width, and prefetches, which change nothing."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def unit_of(size: int) -> np.dtype[Any]:
 
 
 def drop_hints(form: Form) -> None:
-    """Takes ordering, scope and cache modifiers: threads run in one order here, and caches hold what memory holds."""
+    """Takes ordering, scope and cache modifiers: threads run in one order here, and there are no caches."""
     hints = [m for m in form.left if m.startswith(("L1::", "L2::"))]
     form.drop(*_ORDERS, *SCOPES, *_CACHES, *hints)
 
 
 def space_of(form: Form, mem: Operand) -> str:
-    """The state space named, or generic; parameters of device functions live in local memory once inlined."""
+    """The state space that is named, or generic; parameters of inlined device functions are in local memory."""
     space = SPACES.get(form.pick(*SPACES, default=""), "generic")
     if isinstance(mem, Mem) and isinstance(mem.base, Sym):
         own = mem.base.variable.space
@@ -56,7 +56,7 @@ def memory_operand(form: Form, op: Operand) -> Mem:
 
 
 def shared_access(form: Form, op: Operand, size: int, verb: str) -> tuple[Access, Operand]:
-    """The access of ``size`` bytes at ``op``, which must lie in shared memory, and what its address is counted from."""
+    """The access of ``size`` bytes at ``op``, which must be in shared memory, and the base operand of its address."""
     mem = memory_operand(form, op)
     space = space_of(form, mem)
     if space not in ("shared", "generic"):
@@ -65,7 +65,7 @@ def shared_access(form: Form, op: Operand, size: int, verb: str) -> tuple[Access
 
 
 def _operands(form: Form, vector: int, want: int) -> tuple[Operand, ...]:
-    """Address and data operands, less a cache policy; the vector operand must have ``vector`` elements."""
+    """The address and data operands, without a cache policy; a vector operand must have ``vector`` elements."""
     hinted = any(m.startswith("L2::cache_hint") for m in form.ins.mods)
     found = form.operands(want + 1 if hinted else want)[:want]
     data = next((op for op in found if not isinstance(op, Mem)), None)
@@ -98,7 +98,7 @@ def _ld(form: Form) -> Op:
 
 
 class _Load:
-    """The run of a load: gathers one unit per thread and splits it into elements."""
+    """Runs a load: gathers one unit a thread and splits it into elements."""
 
     def __init__(self, access: Access, dtype: np.dtype[Any], vector: int) -> None:
         self.access, self.dtype, self.vector = access, dtype, vector
@@ -152,7 +152,7 @@ def bits_of(type_: str) -> str:
 
 
 class _Store:
-    """The run of a store: where several threads write one element the last in thread order wins."""
+    """Runs a store; of several threads that write one element the last in thread order wins."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -175,7 +175,7 @@ class _Store:
 
 
 def _hint(_form: Form) -> Op:
-    """Instructions that only advise the caches: nothing a program can see moves."""
+    """Instructions that only advise caches and have no visible effect."""
     return Op()
 
 

@@ -1,8 +1,8 @@
 """mbarrier: barriers that are words in shared memory and count arrivals and bytes, phase after phase.
 
-The word is opaque to a program; ours is, from bit 0: the phase's parity, 20 bits of pending arrivals, 20 bits of
-arrivals expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a barrier from
-memory that is none. A wait never blocks: a program spins on it, and one that nobody lets go on is told so (``spin``).
+The word is opaque to a program. Here it holds, from bit 0: the parity of the phase, 20 bits of pending arrivals, 20
+bits of arrivals expected in each phase, 21 bits of bytes still expected (two's complement), and 2 bits that tell a
+barrier from other memory. A wait never blocks: a program spins on it, and the spin detector reports a spin without end.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _SIZE = 8
 
 
 class MisuseError(Exception):
-    """What the ISA leaves undefined: the text says what was expected and what came."""
+    """The error for behaviour that the ISA leaves undefined; the text says what was expected and what came."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A barrier: ``pending`` of ``expected`` arrivals and ``bytes_`` are missing to the end of the phase."""
+    """A barrier whose phase still lacks ``pending`` of ``expected`` arrivals, and ``bytes_`` bytes."""
 
     parity: int
     pending: int
@@ -52,11 +52,11 @@ class State:
 
     @property
     def word(self) -> int:
-        """The word that holds it."""
+        """The word that holds the state."""
         return self.parity | self.pending << 1 | self.expected << 21 | (self.bytes_ & _BYTES) << 41 | _MARK << 62
 
     def arrive(self, count: int, *, drop: bool = False, completes: bool = True) -> State:
-        """``count`` arrivals, which with ``drop`` are not expected again."""
+        """Takes ``count`` arrivals; with ``drop`` later phases do not expect them."""
         if not 1 <= count <= self.pending:
             raise MisuseError(f"expected 1 to {self.pending} more arrivals in this phase, got {count}")
         if not completes and count == self.pending:
@@ -64,31 +64,31 @@ class State:
         return replace(self, pending=self.pending - count, expected=self.expected - count * drop)._turned()
 
     def expect(self, bytes_: int) -> State:
-        """``bytes_`` more are expected, or have come if negative."""
+        """Expects ``bytes_`` more bytes; a negative number has arrived."""
         total = self.bytes_ + bytes_
         if abs(total) > _COUNT:
             raise MisuseError(f"expected at most {_COUNT} bytes under way, got {total}")
         return replace(self, bytes_=total)
 
     def come(self, bytes_: int) -> State:
-        """``bytes_`` have come."""
+        """Takes ``bytes_`` bytes that have arrived."""
         return self.expect(-bytes_)._turned()
 
     def _turned(self) -> State:
-        """The next phase, once nothing is missing."""
+        """Begins the next phase if nothing is missing."""
         if self.pending or self.bytes_:
             return self
         return State(self.parity ^ 1, self.expected, self.expected)
 
 
 Step = Callable[..., int]
-"""The word before and the operands of one thread to the word after."""
+"""A function from the old word and the operands of one thread to the new word."""
 
 
 def _change(
     access: Access, machine: Machine, lanes: Threads, chosen: Array, addresses: Array, step: Step, *values: Array
 ) -> Array:
-    """Applies ``step`` to the barriers of the chosen threads, one thread after another; the words before."""
+    """Applies ``step`` to the barriers of the chosen threads, one after another; returns the old words."""
     found = np.zeros(chosen.size, np.uint64)
     for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
         for k, at in zip(np.arange(chosen.size)[where], index, strict=True):
@@ -101,8 +101,8 @@ def _change(
     return found
 
 
-def _places(access: Access, machine: Machine, lanes: Threads, chosen: Array, addresses: Array) -> Array:
-    """Where in shared memory the barriers of the chosen threads lie, in units of 8 bytes."""
+def _indices(access: Access, machine: Machine, lanes: Threads, chosen: Array, addresses: Array) -> Array:
+    """The indices in shared memory, in units of 8 bytes, of the barriers of the chosen threads."""
     out = np.zeros(chosen.size, np.int64)
     for _, index, where, _ in locate(access, machine, lanes, chosen, addresses):
         out[where] = index
@@ -110,13 +110,13 @@ def _places(access: Access, machine: Machine, lanes: Threads, chosen: Array, add
 
 
 def _ordered(form: Form) -> None:
-    """Takes the type, and order and scope: threads run in one order here."""
+    """Takes the type, and the order and scope, which have no effect: threads run in one order here."""
     form.type("b64")
     form.drop("relaxed", "acquire", "release", *SCOPES)
 
 
 class _Update:
-    """The run of an instruction that changes barriers; it gives the words before."""
+    """Runs an instruction that changes barriers; returns the old words."""
 
     def __init__(self, access: Access, step: Step) -> None:
         self.access, self.step = access, step
@@ -209,8 +209,8 @@ def _wait(form: Form, hinted: bool) -> Op:
             return out
         addresses = broadcast(addresses, lanes.n)[chosen]
         if engine(machine).arrivals:
-            for place in np.unique(_places(access, machine, lanes, chosen, addresses)):
-                engine(machine).settle(int(place))
+            for index in np.unique(_indices(access, machine, lanes, chosen, addresses)):
+                engine(machine).settle(int(index))
         words = _change(access, machine, lanes, chosen, addresses, lambda word: State.read(word).word)
         out[chosen] = ((words ^ broadcast(phase, lanes.n)[chosen]) & np.uint64(1)).astype(bool)
         return out
@@ -226,7 +226,7 @@ def _pending_count(form: Form) -> Op:
 def complete_later(
     machine: Machine, lanes: Threads, k: int, ins: Instruction, address: int, count: int, arrive: Callable[[], None]
 ) -> None:
-    """When somebody looks at the barrier at ``address``, ``arrive`` is called and ``count`` bytes have come."""
+    """Calls ``arrive`` and counts ``count`` bytes as arrived when a thread looks at the barrier at ``address``."""
     access = Access(ins, "shared", 0, _SIZE, unit_of(_SIZE), "updated")
     own = Threads(lanes.numbers[k : k + 1], machine.total, machine.per_cta)
     one, where = np.zeros(1, np.int64), np.array([address])
@@ -235,12 +235,12 @@ def complete_later(
         arrive()
         _change(access, machine, own, one, where, lambda word: State.read(word).come(count).word)
 
-    place = int(_places(access, machine, own, one, where)[0])
-    engine(machine).arrivals.setdefault(place, []).append(action)
+    index = int(_indices(access, machine, own, one, where)[0])
+    engine(machine).arrivals.setdefault(index, []).append(action)
 
 
 def after_copies(form: Form) -> Op:
-    """cp.async.mbarrier.arrive: an arrival once the copies that the thread has asked for have come."""
+    """cp.async.mbarrier.arrive: an arrival once the copies that the thread has asked for are complete."""
     form.pick("arrive")
     form.type("b64")
     counted_in = form.flag("noinc")
@@ -255,11 +255,11 @@ def after_copies(form: Form) -> Op:
         addresses = broadcast(addresses, lanes.n)[chosen]
         if not counted_in:
             _change(access, machine, lanes, chosen, addresses, _one_more)
-        places = _places(access, machine, lanes, chosen, addresses)
-        for place in np.unique(places):
-            here = places == place
+        indices = _indices(access, machine, lanes, chosen, addresses)
+        for index in np.unique(indices):
+            here = indices == index
             action = _arrival(access, machine, lanes.numbers[chosen[here]], addresses[here])
-            engine(machine).arrivals.setdefault(int(place), []).append(action)
+            engine(machine).arrivals.setdefault(int(index), []).append(action)
 
     return Op(((base, "addr"),), (), run, effect=True)
 
@@ -270,7 +270,7 @@ def _one_more(word: int) -> int:
 
 
 def _arrival(access: Access, machine: Machine, threads: Array, addresses: Array) -> Callable[[], None]:
-    """The copies that ``threads`` have asked for so far arrive, then the threads do."""
+    """Completes the copies that ``threads`` have asked for so far, then lets the threads arrive."""
     copies = engine(machine).single
     last, own = copies.made, Threads(threads, machine.total, machine.per_cta)
     every = np.arange(threads.size)

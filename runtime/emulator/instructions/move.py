@@ -1,4 +1,4 @@
-"""Moves and addresses: mov with packing, cvta, mapa, getctarank, isspacep."""
+"""mov with packing and unpacking, and conversions of addresses: cvta, mapa, getctarank, isspacep."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _mov(form: Form) -> Op:
 
 
 def same(x: Array) -> Array:
-    """``x`` itself, as the register keeps it."""
+    """``x`` itself, as unsigned words."""
     return x.view(f"u{x.itemsize}") if x.dtype.kind in "fi" else x
 
 
@@ -70,7 +70,7 @@ def _unpack(form: Form, d: Vec, source: Operand, bits: str) -> Op:
 
 
 def _tick(d: Operand, name: str, bits: str) -> Op:
-    """A clock: it counts the machine's steps, so it moves forward and is the same on every run."""
+    """A clock. It counts the steps of the machine, so it rises, and is the same in every run."""
 
     def run(machine: Machine, _lanes: Threads, _mask: Array | None) -> Array:
         ticks = machine.ticks()

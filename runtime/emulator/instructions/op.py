@@ -1,7 +1,7 @@
-"""What an instruction becomes: an ``Op`` (typed reads, typed writes, a function), and ``Form``, which reads modifiers.
+"""Ops, and forms to build them: an ``Op`` has typed reads, typed writes and a function; a ``Form`` reads modifiers.
 
-A builder takes a ``Form`` and returns the op. Every modifier must be taken by the builder: one left over, an operand
-too many or a type that does not fit is an error, so an instruction is run as written or not at all.
+A builder takes a ``Form`` and returns the op. It must take every modifier: a modifier left over, an operand too many or
+a type that does not fit is an error. So an instruction is run as written or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Op:
         reads: operands and the type each is viewed as.
         writes: destinations and the type of each result array.
         run: ``run(*values)``, or ``run(machine, lanes, mask, *values)`` when ``effect``.
-        effect: it touches memory or needs to know the lanes; under a guard it gets the mask of the guarded lanes.
+        effect: it touches memory or needs the lanes; under a guard it gets the mask of the guarded lanes.
         member: the membermask operand; the op starts a block and waits until the masked lanes are there.
         end: it ends a block: branch, table, exit, barrier, arrive, cluster_arrive, cluster_wait, trap.
         targets: for a branch or table, the indices of the instructions it may go to.
@@ -50,7 +50,7 @@ Builder = Callable[["Form"], "Op | list[Op]"]
 
 @dataclass
 class Form:
-    """An instruction while a builder takes it apart; ``left`` holds the modifiers nobody has taken yet."""
+    """An instruction while a builder takes it apart; ``left`` holds the modifiers that are not taken yet."""
 
     ins: Instruction
     left: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Form:
         self.left = list(self.ins.mods)
 
     def fail(self, problem: str) -> WarpfoldError:
-        """The error for a form of a known opcode that is not supported or not legal."""
+        """The error for a form of a known opcode that is illegal or not supported."""
         return error("WF703", line=self.ins.line, text=self.ins.text, problem=problem)
 
     def flag(self, name: str) -> bool:
@@ -118,6 +118,6 @@ def broadcast(value: Array, n: int) -> Array:
 
 
 def spread(values: Sequence[Array]) -> list[Array]:
-    """All values at the length of the longest."""
+    """All values, broadcast to the length of the longest."""
     n = max(v.shape[0] for v in values)
     return [broadcast(v, n) for v in values]

@@ -1,4 +1,4 @@
-"""The instruction table: one opcode, one builder. A new instruction is one entry in its family's ``TABLE``."""
+"""The instruction table, with one builder for each opcode. A new instruction is an entry in its family's ``TABLE``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
 
 
 def build(ins: Instruction) -> list[Op]:
-    """The ops of one instruction, or the error that names its line."""
+    """The ops of one instruction; raises WF702, with its line, if the opcode is unknown."""
     builder = unsupported.refusal if ins.lacks else TABLE.get(ins.opcode) or driver_functions.TABLE.get(ins.opcode)
     if builder is None:
         raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))

@@ -1,4 +1,4 @@
-"""SIMD video instructions, of which compilers still emit differences: vabsdiff2 and vabsdiff4, of a word's parts."""
+"""SIMD video instructions, of which compilers still emit vabsdiff2 and vabsdiff4: differences of parts of a word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .op import Builder, Form, Op
 
 
 def _vabsdiff(parts: int) -> Builder:
-    """The absolute differences of parts as parts or, with .add, their sum and an addend; .sat clamps each."""
+    """The absolute differences of the parts or, with .add, their sum plus an addend; .sat clamps each difference."""
     size = 4 // parts
 
     def numbers(x: Array, type_: str) -> Array:

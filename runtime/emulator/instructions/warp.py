@@ -1,6 +1,7 @@
 """Warp-wide instructions: shfl, vote, redux, match, elect, activemask, as the ISA's pseudo-code says.
 
-Each works on (warps, 32) arrays. Lanes of the membermask that have exited count as absent: a shuffle from one reads 0.
+Each works on arrays of shape (warps, 32). Lanes of the membermask that have exited are absent: a shuffle from one reads
+0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Run = Callable[..., Any]
 
 
 def _members(form: Form, lanes: Threads, machine: Machine, members: Array) -> Array:
-    """(warps, 32) uint32: the membermask of each lane, which every running lane must be in."""
+    """The membermask of each lane as uint32 (warps, 32); raises unless it names every running lane."""
     rows = lanes.rows(members)
     inside = (rows & _BIT) != 0
     ok = inside if lanes.whole else inside | ~lanes.present
@@ -37,7 +38,7 @@ def _members(form: Form, lanes: Threads, machine: Machine, members: Array) -> Ar
 
 
 def _sources(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """For (rows, 32) operands: the source lane and whether it is in range (the ISA's pseudo-code of shfl)."""
+    """The source lane of each lane, and whether it is in range, by the ISA's pseudo-code of shfl; shapes (rows, 32)."""
     segment = (c >> np.uint32(8)) & np.uint32(31)
     clamp, value = (c & np.uint32(31)).astype(np.int64), (b & np.uint32(31)).astype(np.int64)
     segment = segment.astype(np.int64)
@@ -85,7 +86,7 @@ def _shfl(form: Form) -> Op:
 
 
 def _groups(lanes: Threads, members: Array) -> Array | None:
-    """Which lanes each lane combines with, (warps, 32, 32); None when that is all 32 of its warp."""
+    """Flags (warps, 32, 32) of the lanes with which each lane combines; None if these are all 32 of its warp."""
     if lanes.whole and (members == np.uint32(0xFFFFFFFF)).all():
         return None
     result: Array = ((members[:, :, None] & _BIT) != 0) & lanes.present[:, None, :]

@@ -1,8 +1,8 @@
-"""The emulator's address map.
+"""The address map of the emulator.
 
-Global memory (and constants) lie below 2^56; shared, local and parameter memory have a window each above it in the
-generic address space. A shared address keeps the rank of the CTA it was mapped to (plus one; zero is the own CTA) in
-bits 24 to 31, so ``mapa`` is arithmetic.
+Global and constant memory lie below 2^56. Above them, shared, local and parameter memory each have a window in the
+generic address space. Bits 24 to 31 of a shared address hold the rank of a CTA in its cluster plus one, or zero for the
+thread's own CTA, so that ``mapa`` is arithmetic.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GLOBAL_FIRST = 1 << 36
 GLOBAL_LAST = 1 << 47
 POISON = 0xCD
 RESERVED = "reserved shared memory"
-"""The name of what system software keeps of each CTA's shared memory, where a kernel asks for it."""
+"""The name of the part of each CTA's shared memory that system software reserves, where a kernel asks for it."""
 
 
 def align_up(value: int, align: int) -> int:
@@ -30,7 +30,7 @@ def align_up(value: int, align: int) -> int:
 
 
 class Region:
-    """Variables laid out one after another; ``size`` in bytes, ``at`` the offset of each."""
+    """Variables laid out one after another; ``at`` holds their offsets, ``size`` the bytes that they take."""
 
     def __init__(self) -> None:
         self.at: dict[Variable, int] = {}
@@ -38,7 +38,7 @@ class Region:
         self.align = 1
 
     def place(self, variable: Variable) -> int:
-        """The offset of ``variable``, placing it at the end the first time."""
+        """The offset of ``variable``, which is added at the end the first time."""
         if variable not in self.at:
             self.at[variable] = align_up(self.size, variable.align)
             self.size = self.at[variable] + variable.size
@@ -46,7 +46,7 @@ class Region:
         return self.at[variable]
 
     def place_external(self, variables: Iterable[Variable]) -> None:
-        """Dynamic shared variables: all start where the others end."""
+        """Adds dynamic shared variables, all of which begin where the others end."""
         found = [v for v in variables if v.external]
         if found:
             start = align_up(self.size, max(16, *(v.align for v in found)))
@@ -55,7 +55,7 @@ class Region:
             self.size = start
 
     def nearest(self, offset: int) -> tuple[Variable, int] | None:
-        """The last variable that starts at or before ``offset``, or the first one, and where it starts."""
+        """The last variable that begins at or before ``offset``, or else the first one, and its offset."""
         if not self.at:
             return None
         before = [(at, v) for v, at in self.at.items() if at <= offset]

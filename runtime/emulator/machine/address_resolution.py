@@ -1,4 +1,4 @@
-"""Addresses to memory: which array and elements a vector of addresses means, or the error that says what is wrong."""
+"""Resolves addresses to elements of memory arrays, or raises the error that says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALL = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """What is fixed about a memory instruction.
+    """The static facts of a memory instruction.
 
     Attributes:
         space: global, shared, local, param, const or generic.
@@ -47,16 +47,16 @@ class Access:
 
 
 class Piece(NamedTuple):
-    """What some addresses mean.
+    """The elements of one memory array at some of the addresses of an access.
 
     Attributes:
-        view: a memory array, in elements of the access's unit; ``index``: the elements meant.
-        where: the positions among the addresses that they belong to.
+        view, index: the array, in elements of the access's unit, and the indices of the elements.
+        where: the positions of these addresses among those of the access.
         home: the allocation, in global memory.
     """
 
     view: Array
-    index: Array  # type: ignore[assignment]  # nobody looks for the place of a value in a piece
+    index: Array  # type: ignore[assignment]  # hides tuple.index, which nobody calls
     where: Array | slice
     home: Allocation | None = None
 
@@ -69,10 +69,10 @@ def locate(
     addresses: Array,
     values: Array | None = None,
 ) -> list[Piece]:
-    """The memory behind ``addresses`` (int64), one per chosen thread; ``chosen`` are positions in ``lanes``.
+    """The elements at ``addresses`` (int64), one for each chosen thread; ``chosen`` are positions in ``lanes``.
 
-    One address for several threads stays one, where the space is common to them. A tool is told of the ``values`` that
-    a store is about to write.
+    One address for several threads stays one element if the threads share the space. The tool is told of the access,
+    and of the ``values`` that a store is about to write.
     """
     space = access.space
     if space == "global":
@@ -88,7 +88,7 @@ def locate(
 
 
 def pieces_of(access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array) -> list[Piece]:
-    """As ``locate``, for a space that is not generic, and without telling a tool."""
+    """The elements at ``addresses`` in a space that is not generic; the tool is not told."""
     space = access.space
     if space in ("global", "const"):
         return _in_global(access, machine, lanes, chosen, addresses)
@@ -149,7 +149,7 @@ def _in_global(access: Access, machine: Machine, lanes: Threads, chosen: Array |
 
 
 def _in_many(access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array) -> list[Piece]:
-    """The slow way: addresses in several allocations, or one that is wrong."""
+    """The elements at addresses in several allocations; raises for an address outside all. This is the slow path."""
     memory, size = machine.launch.memory, access.size
     todo = np.arange(addresses.size)
     pieces: list[Piece] = []
@@ -175,7 +175,7 @@ def _in_many(access: Access, machine: Machine, lanes: Threads, chosen: Array | N
 
 
 def _thread(lanes: Threads, chosen: Array | None, position: int) -> int:
-    """The number of the thread whose address stands at ``position``."""
+    """The number of the thread whose address is at ``position``."""
     return int(lanes.numbers[position if chosen is None else chosen[position]])
 
 
@@ -201,7 +201,7 @@ def _misaligned(access: Access, machine: Machine, lanes: Threads, chosen: Array 
 def _bounded(
     access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array, size: int, space: str
 ) -> Array:
-    """``addresses`` plus the offset, checked to lie in ``[0, size)`` and to be aligned."""
+    """``addresses`` plus the offset; raises unless they lie in ``[0, size)`` and are aligned."""
     index = addresses + access.offset
     if int(index.min()) < 0 or int(index.max()) + access.size > size:
         at = int(np.argmax((index < 0) | (index + access.size > size)))

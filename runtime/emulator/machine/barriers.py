@@ -1,4 +1,4 @@
-"""CTA barriers: arrivals counted per CTA and barrier, reductions over them, and the explanation of a deadlock."""
+"""CTA barriers: counts arrivals by CTA and barrier, reduces predicates over them, and explains deadlocks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 
 
 NUMBERS = 16
-"""The barriers of a CTA."""
+"""The number of barriers of a CTA."""
 
 
 class Barriers:
     """The named barriers of every CTA of a batch.
 
-    ``arrived`` counts threads per CTA for each barrier number, ``expected`` the number named by a count form (0: all
-    threads of the CTA that have not exited), ``held`` the sets that wait and the block each goes on to. ``here`` are
-    the threads that have come to a barrier with a count, which counts whole warps, with the lanes that have exited.
+    Attributes:
+        arrived: by barrier number, the threads that have arrived in each CTA.
+        expected: by barrier number, the number of threads that an instruction names for each CTA; 0 stands for all
+            threads of the CTA that have not exited.
+        held: by barrier number, the sets of threads that wait, each with the block that ends in its barrier.
+        here: by barrier number, the threads that have come to a barrier that names a number of threads. Such a barrier
+            counts whole warps, with the lanes that have exited.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -38,7 +42,7 @@ class Barriers:
         self.voters: Array = np.zeros(0, np.int64)
 
     def arrive(self, block: Block, lanes: Threads, values: Any) -> None:
-        """Threads reach a barrier instruction; ``values`` are its number, then count and predicate if it has them."""
+        """Threads reach a barrier instruction; ``values`` are its number, then its count and predicate, if any."""
         op, machine = block.last.op, self.machine
         number, *rest = values
         counted = "count" in op.detail
@@ -65,7 +69,7 @@ class Barriers:
             self._join(int(value), part, block, count)
 
     def _check(self, block: Block, lanes: Threads, values: Array, most: int, step: int, expected: str) -> None:
-        """Raises for a number of a barrier, or of threads, to which the ISA gives no meaning."""
+        """Raises if the number of a barrier, or of threads, has no meaning in the ISA."""
         wrong = (values > most) | (values % step != 0)
         if wrong.any():
             at = int(np.argmax(wrong))
@@ -91,7 +95,7 @@ class Barriers:
         self._release(number)
 
     def _absent(self, number: int) -> Array:
-        """By CTA, how many lanes have exited or never were in the warps of which all others have come."""
+        """By CTA, the lanes that do not exist any more, or never did, in warps whose other lanes have all come."""
         shape = self.machine.count, -1, WARP
         here, alive = self.here[number].reshape(shape), self.machine.alive.reshape(shape)
         come = here.any(axis=2) & (here | ~alive).all(axis=2)
@@ -104,7 +108,7 @@ class Barriers:
         return result
 
     def _release(self, number: int) -> None:
-        """Lets go the CTAs whose count is complete."""
+        """Releases the CTAs whose count is complete."""
         arrived, expected = self.arrived[number], self.expected[number]
         need = np.where(expected > 0, expected, self._living())
         done = (arrived >= need) & (arrived > 0)
@@ -145,7 +149,7 @@ class Barriers:
         self.votes[lanes.numbers] = predicate
 
     def _tally(self, sets: list[Threads]) -> None:
-        """Counts the true predicates of the threads just released, CTA by CTA."""
+        """Counts the true predicates of the threads just released, by CTA."""
         if not sets:
             return
         ctas = np.concatenate([s.ctas for s in sets])
@@ -156,12 +160,12 @@ class Barriers:
             self.popc[s.numbers], self.voters[s.numbers] = popc[s.ctas], voters[s.ctas]
 
     def exited(self) -> None:
-        """Threads have exited: a barrier may now be complete without them."""
+        """Releases barriers that are complete without the threads that have just exited."""
         for number in list(self.arrived):
             self._release(number)
 
     def explain_deadlock(self) -> None:
-        """Raises if threads are held although nothing can run."""
+        """Raises if threads wait at a barrier. It is called when no thread can run."""
         for number, sets in self.held.items():
             for lanes, block in sets:
                 cta = int(lanes.ctas[0])

@@ -1,9 +1,9 @@
-"""Basic blocks to Python functions over NumPy arrays.
+"""Compiles basic blocks to Python functions over NumPy arrays.
 
-A block becomes ``def block(m, L)``: registers it needs are read into local variables once, every op is one call on
-them, and those that live on are put back at the end. A variable is deleted after its last use, so a long block holds no
-more arrays than it needs. Registers are kept as unsigned words; a differently typed use takes a view, made once. A move
-is no line at all: its register is known by the variables of the other.
+A block becomes ``def block(m, L)``: it reads the registers it needs into local variables once, calls a function for
+each op, and puts the registers that live on back at the end. A variable is deleted after its last use, so a long block
+holds no more arrays than it needs. Registers are kept as unsigned words; a use with another type takes a view, which is
+made once. A move compiles to nothing: its register shares the variables of its source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPECIAL_WIDTH = {"gridid": 64, "is_explicit_cluster": 1}
 
 
 def constant(imm: Imm, type_: str) -> Array:
-    """A literal as a one-element array of ``type_``; float literals are given by value, or by bits for bit types."""
+    """A literal as an array of one element of ``type_``; a float literal by its value, or by its bits for bit types."""
     dtype = DTYPE[type_]
     if type_ == "pred":
         return np.array([bool(imm.value)])
@@ -41,12 +41,12 @@ def constant(imm: Imm, type_: str) -> Array:
 
 
 class BlockCompiler:
-    """Writes the function of one block.
+    """Compiles one block.
 
     Attributes:
         lines: the statements, each with the variables that it uses.
-        namespace: what the function sees besides: constants, dtypes, what the ops run.
-        known: register -> dtype code -> the variable that holds it so.
+        namespace: the globals of the function: constants, dtypes, and the functions of the ops.
+        known: register -> dtype code -> the variable that holds the register with this dtype.
     """
 
     def __init__(self, program: Program) -> None:
@@ -57,7 +57,7 @@ class BlockCompiler:
         self.count = 0
 
     def compile(self, block: Block) -> Any:
-        """The function of ``block``."""
+        """The compiled function of ``block``."""
         result = self._body(block)
         self._put(block)
         body = [f"    {line}" for line in self._with_deletes(result)]
@@ -69,7 +69,7 @@ class BlockCompiler:
         return self.namespace[what.split()[0]]
 
     def _body(self, block: Block) -> str:
-        """Writes the ops of ``block``; gives the variable that says how it ends, or None."""
+        """Writes the ops of ``block``; returns the variable that says how the block ends, or "None"."""
         result = "None"
         for item in block.items:
             if item.op.end:
@@ -79,7 +79,7 @@ class BlockCompiler:
         return result
 
     def _line(self, text: str, *uses: str, effect: bool = False) -> None:  # noqa: ARG002
-        """Adds a statement; without ``effect`` it gives the same for the same ``uses``, whenever it runs."""
+        """Adds a statement; without ``effect`` its result depends only on the variables ``uses``."""
         self.lines.append((text, [u for u in uses if u[:1] == "v"]))
 
     def _name(self) -> str:
@@ -209,13 +209,13 @@ class BlockCompiler:
         return name
 
     def _put(self, block: Block) -> None:
-        """Puts back the registers this block wrote that live on, and names those that do not."""
+        """Puts back the registers that the block wrote and that live on, and names those that do not."""
         text, uses = self._putting(written([block]), block.live_in, block.live_out)
         if text:
             self._line(text, *uses, effect=True)
 
     def _putting(self, changed: dict[int, Reg], live_in: int, live_out: int) -> tuple[str, list[str]]:
-        """The statement that puts back what of ``changed`` lives on, and the variables it uses; empty if nothing."""
+        """The statement that puts back the registers of ``changed`` that live on, and the variables it uses."""
         pairs, uses = [], []
         for index, reg in changed.items():
             if live_out >> index & 1:
@@ -230,7 +230,7 @@ class BlockCompiler:
         return (f"m.put(L, {{{', '.join(pairs)}}}, {dead})" if pairs or dead else ""), uses
 
     def _end(self, item: Item) -> str:
-        """The value the block returns: what the scheduler needs to know to move its threads on."""
+        """The variable of the value that the block returns: it tells the machine where its threads go."""
         if item.op.end in ("branch", "exit", "trap"):
             return self._guard(item) or "None"
         if not item.op.reads:
@@ -240,7 +240,7 @@ class BlockCompiler:
         return name
 
     def _with_deletes(self, *kept: str) -> list[str]:
-        """The statements, each variable but those ``kept`` deleted after its last use."""
+        """The statements, with a ``del`` of each variable, except those ``kept``, after its last use."""
         last: dict[str, int] = {}
         for k, (_, uses) in enumerate(self.lines):
             for name in uses:
@@ -259,7 +259,7 @@ def written(blocks: Iterable[Block]) -> dict[int, Reg]:
 
 
 def function_of(program: Program, block: Block) -> Any:
-    """The block's function, written the first time it runs."""
+    """The function of the block, compiled when it first runs."""
     if block.run is None:
         block.run = BlockCompiler(program).compile(block)
     return block.run

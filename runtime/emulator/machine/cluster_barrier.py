@@ -1,4 +1,4 @@
-"""The cluster barrier: arrive and wait are separate, one phase after another per cluster."""
+"""The barrier of a cluster, whose arrive and wait are separate instructions, in phases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ClusterBarrier:
-    """``phase`` counts completed phases per cluster, ``arrived`` the arrivals in the current one."""
+    """The barriers of all clusters: ``phase`` counts completed phases, ``arrived`` the arrivals in the current one."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -29,7 +29,7 @@ class ClusterBarrier:
         return lanes.ctas // self.machine.launch.cluster_size
 
     def reach(self, block: Block, lanes: Threads) -> None:
-        """Threads reach barrier.cluster.arrive or .wait."""
+        """Threads reach ``barrier.cluster.arrive`` or ``.wait``."""
         if self.goal is None:
             self.goal = np.zeros(self.machine.total, np.int64)
         if block.end == "cluster_wait":
@@ -44,7 +44,7 @@ class ClusterBarrier:
         self._complete()
 
     def _late(self) -> Array:
-        """Living threads of each cluster that have not arrived in its current phase."""
+        """The number of living threads of each cluster that have not arrived in its current phase."""
         assert self.goal is not None
         per_cluster = self.machine.per_cta * self.machine.launch.cluster_size
         behind = self.machine.alive & (self.goal <= np.repeat(self.phase, per_cluster)[: self.machine.total])
@@ -67,12 +67,12 @@ class ClusterBarrier:
                 self.held.append((lanes.select(~free), block))
 
     def exited(self) -> None:
-        """Threads have exited: a phase may now be complete without them."""
+        """Completes phases without the threads that have just exited."""
         if self.goal is not None:
             self._complete()
 
     def explain_deadlock(self) -> None:
-        """Raises if threads wait for a phase that cannot complete."""
+        """Raises if threads wait for a phase. It is called when no thread can run."""
         for lanes, block in self.held:
             cluster = int(self._clusters(lanes)[0])
             raise self.machine.launch.located(

@@ -1,7 +1,7 @@
-"""Copies under way: what cp.async and cp.async.bulk have asked for, and what mbarriers will count.
+"""Asynchronous copies under way: what cp.async and cp.async.bulk have asked for, and what mbarriers will count.
 
-Bytes arrive only when somebody waits for them: when the thread waits for the copy's group, or when anybody looks at the
-mbarrier that the copy completes on. Until then shared memory holds what it held before.
+Bytes arrive only when somebody waits for them: when the thread waits for the copy's group, or when any thread looks at
+the mbarrier on which the copy completes. Until then shared memory keeps its old contents.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """Bytes under way: ``threads`` (ascending), ``group`` and ``addresses`` have one entry an element of ``raw``.
+    """Elements under way: ``threads`` (ascending), ``group`` and ``addresses`` have an entry for each one in ``raw``.
 
-    ``number`` counts the copies of a batch, in the order in which they were made.
+    ``number`` counts the copies of a batch in their order.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Copy:
     raw: Array
 
     def part(self, pick: Array) -> Copy:
-        """Some of its elements."""
+        """The copy of the elements that ``pick`` selects."""
         return replace(
             self,
             threads=self.threads[pick],
@@ -50,10 +50,7 @@ class Copy:
 
 
 class Copies:
-    """The copies under way in a batch, in the order in which they were made.
-
-    ``groups`` counts the groups that each thread has closed.
-    """
+    """The copies under way in a batch, in their order; ``groups`` counts the groups that each thread has closed."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -71,18 +68,18 @@ class Copies:
         return made
 
     def take(self, copy: Copy) -> Copy:
-        """Takes a copy out of its group: something else will say when it arrives."""
+        """Removes a copy from its group: something else decides when it arrives."""
         self.list.remove(copy)
         return copy
 
     def wait(self, threads: Array, keep: int) -> None:
-        """Lets the bytes of all closed groups of ``threads`` arrive but those of the last ``keep``."""
+        """Completes all closed groups of ``threads`` but the last ``keep``."""
         due = np.full(self.machine.total, -1)
         due[threads] = self.groups[threads] - keep
         self.arrive(lambda copy: copy.group < due[copy.threads])
 
     def arrive(self, ready: Callable[[Copy], Array]) -> None:
-        """Lets those elements arrive for which ``ready`` gives true."""
+        """Writes the elements for which ``ready`` is true."""
         rest: list[Copy] = []
         for copy in self.list:
             here = ready(copy)
@@ -93,26 +90,26 @@ class Copies:
         self.list = rest
 
     def _touch(self, copy: Copy) -> Touch:
-        """Where a copy's bytes will go."""
+        """The memory access by which the copy will write."""
         lanes, chosen = self._lanes(copy)
         pieces = pieces_of(copy.access, self.machine, lanes, chosen, copy.addresses)
         return Touch(self.machine, copy.access, lanes, chosen, copy.addresses, pieces)
 
     def _lanes(self, copy: Copy) -> tuple[Threads, Array]:
-        """The threads of a copy, and the position among them of each element's."""
+        """The threads of a copy, and for each element the position of its thread among them."""
         index = np.unique(copy.threads)
         return Threads(index, self.machine.total, self.machine.per_cta), np.searchsorted(index, copy.threads)
 
     def write(self, copy: Copy) -> None:
-        """Writes a copy's bytes, as the threads that asked for it."""
+        """Writes the elements of a copy, as the threads that asked for it."""
         lanes, chosen = self._lanes(copy)
         scatter(copy.access, self.machine, lanes, chosen, copy.addresses, copy.raw)
 
 
 class CopyEngine:
-    """What is under way in a batch: copies of single elements, bulk copies, and what mbarriers wait for.
+    """The copies of a batch: by elements (``single``) and in bulk, and the arrivals that mbarriers wait for.
 
-    ``arrivals`` maps an mbarrier (its place in shared memory, in units of 8 bytes) to what will happen on it.
+    ``arrivals`` maps an mbarrier, by its index in shared memory in units of 8 bytes, to the arrivals on it.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -120,7 +117,7 @@ class CopyEngine:
         self.arrivals: dict[int, list[Callable[[], None]]] = {}
 
     def settle(self, barrier: int) -> None:
-        """Somebody looks at an mbarrier: all that it counts has arrived by now."""
+        """Performs all arrivals on an mbarrier, before a thread looks at it."""
         for action in self.arrivals.pop(barrier, []):
             action()
 
@@ -129,7 +126,7 @@ _ENGINES: WeakKeyDictionary[Machine, CopyEngine] = WeakKeyDictionary()
 
 
 def engine(machine: Machine) -> CopyEngine:
-    """The engine of a batch, made when its first copy is."""
+    """The copy engine of a batch, made with its first copy."""
     found = _ENGINES.get(machine)
     if found is None:
         found = _ENGINES[machine] = CopyEngine(machine)
@@ -137,5 +134,5 @@ def engine(machine: Machine) -> CopyEngine:
 
 
 def positions(lanes: Threads, mask: Array | None) -> Array:
-    """The positions in ``lanes`` of the threads that take part."""
+    """The positions in ``lanes`` of the threads whose ``mask`` is true (None: all)."""
     return np.arange(lanes.n) if mask is None else np.flatnonzero(broadcast(mask, lanes.n))

@@ -1,4 +1,4 @@
-"""Elements of memory to values and back, for the instructions that move more than their own thread's element."""
+"""Gathers values from memory and scatters them, for instructions that move more than their own thread's element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def gather(access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array) -> Array:
-    """The elements (of the access's unit) at ``addresses``, one for each of ``chosen``."""
+    """The values, in the access's unit, at ``addresses``, one for each of ``chosen``."""
     raw = np.zeros(addresses.size, access.unit)
     for view, index, where, _ in locate(access, machine, lanes, chosen, addresses):
         raw[where] = view.take(index)
@@ -25,6 +25,6 @@ def gather(access: Access, machine: Machine, lanes: Threads, chosen: Array | Non
 def scatter(
     access: Access, machine: Machine, lanes: Threads, chosen: Array | None, addresses: Array, raw: Array
 ) -> None:
-    """Writes the elements ``raw`` to ``addresses``; of several for one address the last stays."""
+    """Writes the values ``raw`` to ``addresses``; the last of several values for one address stays."""
     for view, index, where, _ in locate(access, machine, lanes, chosen, addresses, raw):
         view[index] = raw[where]

@@ -1,4 +1,4 @@
-"""Launches: checks the entry, its arguments and its shape, then runs the CTAs batch by batch."""
+"""Launches: checks the entry, its arguments and its shape, then runs the CTAs in batches."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from .store_buffer import StoreBuffer
 
 CTAS_PER_SM = 32
 SHARED_PER_SM = DEFAULT.shared_per_cta + 1024
-"""What an SM holds at a time beside its threads: CTAs, and bytes of shared memory, of which each CTA takes one KiB more
+"""The CTAs and the bytes of shared memory that an SM holds at a time; each CTA takes one KiB more than it asks for
 (CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", 9.0)."""
 LOCAL_BYTES = 1 << 28
-"""Local memory of the threads of a batch."""
+"""The most bytes of local memory that the threads of a batch have together."""
 _PTX_LINE = re.compile(r"PTX line (\d{1,9}): ")
 _WORKSPACE = 64  # bytes
 _WATCHED = 64
-"""Bytes that tools keep of each CTA."""
+"""The bytes that tools keep for each CTA, as an estimate."""
 DEFAULT_STEPS = 1 << 22
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
@@ -51,7 +51,7 @@ Argument = int | float | bytes
 
 @dataclass
 class LaunchStats:
-    """What a launch did: instructions summed over threads, threads, CTAs, and blocks run by groups of threads."""
+    """Counts of a launch: instructions summed over threads, threads, CTAs, and blocks run by sets of threads."""
 
     instructions: int = 0
     threads: int = 0
@@ -61,7 +61,7 @@ class LaunchStats:
 
 @lru_cache(maxsize=512)
 def parse(text: str) -> Module:
-    """The module of a PTX text; every kernel in it is built, so an unknown instruction is found here."""
+    """The module of a PTX text. All its kernels are built here, so an unknown instruction raises here."""
     try:
         return _built(read_module(text))
     except WarpfoldError as e:
@@ -83,9 +83,9 @@ def _built(module: Module) -> Module:
 
 
 class Launch:
-    """One launch: what its machines share.
+    """One launch: what the machines of its batches share.
 
-    ``tool`` is told of every event; ``late`` is the part of it that keeps weak stores back, under a seeded schedule.
+    ``tool`` is told of every event. Under a seeded schedule, ``store_buffer`` is a part of it.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Launch:
         self._symbols = memory.modules.setdefault(program.module, {})
 
     def run(self) -> LaunchStats:
-        """Runs all CTAs, as many at a time as the machine holds; clusters stay together."""
+        """Runs all CTAs in batches of those that are resident together; clusters stay together."""
         total, per = prod(self.grid), self._resident()
         if self.tool is not None:
             self.tool.launch(self)
@@ -138,13 +138,13 @@ class Launch:
 
     @lazy
     def workspace(self) -> int:
-        """The address of what a cooperative launch gives the grid to meet in, as cooperative groups expect it."""
+        """The address of the grid barrier's memory in a cooperative launch, as cooperative groups expect it."""
         address = self.memory.allocate(_WORKSPACE, name="grid workspace", initialised=True)
         self.memory.view(address, _WORKSPACE)[:] = 0
         return address
 
     def _resident(self) -> int:
-        """CTAs that run at a time: as many as fit the SMs, and the memory of this machine."""
+        """The CTAs of a batch: as many as fit the SMs, and the limit of local memory."""
         threads = align_up(self.threads, 32)
         per_sm = min(DEFAULT.threads_per_sm // threads, CTAS_PER_SM, SHARED_PER_SM // (self.shared_size + 1024))
         most = min(per_sm * DEFAULT.sms, LOCAL_BYTES // max(1, self.local_stride * threads))
@@ -155,12 +155,12 @@ class Launch:
         return self._params.view(dtype)
 
     def zero(self, index: int) -> Array:
-        """The value of a register never written."""
+        """The value of a register that has never been written."""
         register = self.program.types.get(index, "b32")
         return np.zeros(1, STORAGE[WIDTH[register]])
 
     def symbol(self, variable: Variable, offset: int, dtype: np.dtype[Any]) -> Array:
-        """The address of a module-level variable in this memory, where it is put the first time."""
+        """The address of a module-level variable in this memory, in which it is allocated on first use."""
         found = self._symbols.get(variable)
         if found is None:
             data = _zeros(variable.name, variable.size)
@@ -170,7 +170,7 @@ class Launch:
         return np.array([(found.address + offset) % (1 << 64)], np.uint64).astype(dtype)
 
     def in_constant(self, addresses: Array) -> Array:
-        """Which addresses lie in a .const variable."""
+        """Which of ``addresses`` lie in a ``.const`` variable."""
         out = np.zeros(addresses.shape, bool)
         for found in self._symbols.values():
             if found.constant:
@@ -178,7 +178,7 @@ class Launch:
         return out
 
     def describe(self, space: str, address: int, size: int) -> str:
-        """Where ``address`` lies relative to the variables of shared, local or parameter memory."""
+        """The position of ``address`` relative to the variables of shared, local or parameter memory, in words."""
         flat = self.program.flat
         region = {"shared": flat.shared, "local": flat.local, "param": flat.params}[space]
         near = region.nearest(address)
@@ -193,7 +193,7 @@ class Launch:
         return f"{side}; nearest variable {demangle(variable.name)!r} of {variable.size} bytes at {at:#x}"
 
     def located(self, code: str, ins: Instruction, machine: Machine, thread: int, **facts: object) -> WarpfoldError:
-        """The error ``code`` with the place in the PTX and in the grid: ``thread`` is a number within the batch."""
+        """The error ``code`` with its PTX line and its CTA and thread; ``thread`` is a number within the batch."""
         number, within = divmod(thread, machine.per_cta)
         cta, own = self.coordinates(int(machine.order[number]), within)
         kernel, origins = demangle(self.program.kernel.name), self.program.module.source.origins
@@ -201,7 +201,7 @@ class Launch:
         return error(code, where=origins.at(ins.line), place=place, **facts)
 
     def coordinates(self, order: int, within: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """CTA and thread (x, y, z) of thread ``within`` of the CTA whose place in cluster order is ``order``."""
+        """The coordinates (x, y, z) of the CTA at position ``order`` in cluster order, and of its thread ``within``."""
         cluster, rank = divmod(order, self.cluster_size)
         clusters = [-(-g // c) for g, c in zip(self.grid, self.cluster, strict=True)]
         shapes = zip(_unravel(cluster, clusters), _unravel(rank, self.cluster), self.cluster, strict=True)
@@ -217,7 +217,7 @@ def _unravel(linear: int, shape: Sequence[int]) -> list[int]:
 
 
 def _zeros(name: str, size: int) -> Array:
-    """The memory of a variable, which begins on a 256-byte boundary."""
+    """Zeroed memory for a variable, aligned to 256 bytes."""
     refused = too_large(f"the variable {name!r}", size)
     if refused is not None:
         raise refused
@@ -269,7 +269,7 @@ def _check_memory(launch: Launch) -> None:
 
 
 def _pack(kernel: Function, program: Program, args: Sequence[Argument]) -> bytes:
-    """The parameter bytes: each argument in the width of its parameter."""
+    """The bytes of the parameters, each argument with the width of its parameter."""
     params = [p for p in kernel.params if isinstance(p, Variable)]
     if len(args) != len(params):
         raise error("WF706", kernel=demangle(kernel.name), expected=len(params), got=len(args))
@@ -322,16 +322,26 @@ def launch(
 ) -> LaunchStats:
     """Runs kernel ``entry`` to its end.
 
-    ``args`` holds one value per parameter: ints are wrapped to its width, floats rounded to it, bytes taken as they
-    are. ``shared_bytes`` is dynamic shared memory per CTA. Without ``cluster`` a CTA is one, unless the kernel says how
-    many CTAs are. ``max_steps`` (default 2**22) is the number of blocks run by
-    groups of threads before an endless loop is assumed. ``tool`` watches. ``seed`` draws a schedule, the same whenever
-    it is given: threads, CTAs and weak stores come in any order that the machine allows. ``out`` is where the kernel
-    prints, standard output by default.
+    Args:
+        module: the module that holds the kernel.
+        entry: the name of the kernel.
+        grid: the CTAs of the grid (x, y, z).
+        block: the threads of a CTA (x, y, z).
+        args: one value for each parameter. An int is wrapped to the width of its parameter, a float is rounded to it,
+            and bytes are taken as they are.
+        memory: the global memory.
+        shared_bytes: the bytes of dynamic shared memory of each CTA.
+        cluster: the CTAs of a cluster (x, y, z). None: the sizes that the kernel prescribes, or one CTA.
+        max_steps: the number of steps (blocks run by sets of threads) after which an endless loop is assumed; 2**22 by
+            default.
+        tool: an instrument that watches the launch.
+        seed: draws a schedule, always the same for the same seed, in which threads, CTAs and weak stores come in any
+            order that the hardware allows. Without a seed the schedule is lockstep.
+        out: where the kernel prints; standard output by default.
 
     Raises:
-        EmulatorError: WF705 to WF709 and WF733 for what cannot be launched; else what the kernel does wrong, WF710 to
-            WF717 and WF730 to WF732 for one that has no end.
+        EmulatorError: WF705 to WF709 and WF733 if the kernel cannot be launched; WF710 to WF717, and WF730 to WF732
+            for a launch without end, if the kernel is at fault.
     """
     if entry in module.refused:
         raise module.refused[entry]

@@ -1,9 +1,9 @@
-"""Loops to Python functions: a ring of blocks that a set of threads runs round and round while nobody else has a turn.
+"""Compiles loops to Python functions: a ring of blocks that a set of threads runs while no other thread has a turn.
 
-Between two blocks of a ring nothing happens but what is written here: registers stay in local variables, what does not
-change in the ring is worked out before it, and steps are counted and tools are told as the machine does. The function
-ends after the block whose branch leads out of the ring, for any of the threads, or before the steps it may take are
-spent, and says which block that was and how its branch went.
+Between two blocks of a ring only the compiled code runs. So registers stay in local variables, invariant values are
+computed before the loop, and the code counts steps and tells tools as the machine does. The function returns after the
+block whose branch leads out of the ring, for any of the threads, or before it would exceed the steps that it may take.
+It returns that block and how its branch went.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from .block_compiler import BlockCompiler, written
 from .program import EXIT, Block, Program, successors
 
 _HOT = 32
-"""How often a block runs before it is tried as a loop."""
+"""A block that has run this often is tried as a loop."""
 _LONGEST = 16
-"""Blocks of a ring. Each of them may be where threads come in again, which takes a function of its own."""
+"""The most blocks of a ring. Threads may enter at each of them, and each entry takes a function of its own."""
 _Phis = dict[int, np.dtype[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A ring; ``blocks`` in the order they run. ``run(machine, lanes, until)`` gives the last block run and its flags.
+    """A compiled ring of blocks, in the order in which they run.
 
-    ``lanes`` must have been entered, and ``until`` be ``len(blocks)`` steps away at least.
+    ``run(machine, lanes, until)`` returns the last block that it ran, and the flags of its branch.
+
+    ``lanes`` must have been entered, and ``until`` must be at least ``len(blocks)`` steps away.
     """
 
     blocks: tuple[Block, ...]
@@ -37,12 +39,12 @@ class Loop:
 
     @property
     def last(self) -> int:
-        """The greatest number of a block in it."""
+        """The greatest block number in the ring."""
         return max(block.number for block in self.blocks)
 
 
 def loop_of(program: Program, block: Block) -> Loop | None:
-    """The loop through ``block``, written once the block has run often."""
+    """The loop through ``block``, compiled once the block has run often; None if there is none."""
     block.visits += 1
     if block.visits == _HOT:
         ring = _ring(program, block)
@@ -52,7 +54,7 @@ def loop_of(program: Program, block: Block) -> Loop | None:
 
 
 def _ring(program: Program, first: Block) -> tuple[Block, ...]:
-    """The shortest way from ``first`` back to it through blocks that wait for nobody; empty if there is none."""
+    """The shortest path from ``first`` back to it through blocks without barriers; empty if there is none."""
     ways: list[tuple[Block, ...]] = [(first,)] if _plain(first) else []
     seen = {first.number}
     for way in ways:
@@ -70,19 +72,20 @@ def _plain(block: Block) -> bool:
 
 
 def _written(program: Program, ring: Sequence[Block]) -> Any:
-    """The ring's function: written once to see in which types its registers come back round, then with those types."""
+    """The function of the ring. It is compiled twice: a draft finds the types of registers at the end of a round."""
     draft = LoopCompiler(program, ring, {})
     draft.compile_ring()
     return LoopCompiler(program, ring, draft.returned).compile_ring()
 
 
 class LoopCompiler(BlockCompiler):
-    """Writes the function of a ring.
+    """Compiles a ring of blocks.
 
     Attributes:
-        before: the statements before the loop; ``fixed`` the variables they set, which the loop never changes.
-        carried: the variable of each register that the ring changes and takes round, and ``types`` its type.
-        returned: the type that it has at the end of a round, before it is viewed as that.
+        before: the statements before the loop.
+        fixed: the variables that these set, which the loop never changes.
+        carried, types: the variable and the type of each register that the ring changes and carries to the next round.
+        returned: the type of each carried register at the end of a round.
     """
 
     def __init__(self, program: Program, ring: Sequence[Block], phis: _Phis) -> None:
@@ -107,7 +110,7 @@ class LoopCompiler(BlockCompiler):
         self.known[index] = {dtype.str: name}
 
     def _line(self, text: str, *uses: str, effect: bool = False) -> None:
-        """A statement whose variables never change stands before the loop, unless it has an effect."""
+        """Adds a statement; one without effect whose variables never change goes before the loop."""
         if effect or any(u[:1] == "v" and u not in self.fixed for u in uses):
             super()._line(text, *(u for u in uses if u not in self.fixed), effect=effect)
         else:
@@ -139,14 +142,14 @@ class LoopCompiler(BlockCompiler):
         self._line(f"if t is not None: t.{call}", *uses, effect=True)
 
     def _leave(self, block: Block, following: Block, flags: str) -> None:
-        """Ends the function where threads, or all, go another way than the ring."""
+        """Returns if any thread leaves the ring at this block."""
         if block.last.guard is None or block.end != "branch" or block.targets[0] == block.next:
             return
         stay = f" != {flags}.size" if block.targets[0] == following.number else ""
         self._return(f"({flags}.item() if {flags}.size == 1 else count({flags})){stay}", block, flags)
 
     def _stop(self, block: Block, flags: str) -> None:
-        """Ends the function where the steps do not suffice for another round."""
+        """Returns if the steps do not suffice for another round."""
         self._return("s.steps > until", block, flags)
 
     def _return(self, condition: str, block: Block, flags: str) -> None:
@@ -155,7 +158,7 @@ class LoopCompiler(BlockCompiler):
         self._line(f"if {condition}: {leave}", *uses, flags, effect=True)
 
     def _round(self) -> None:
-        """Takes the registers round, all at once."""
+        """Assigns the carried registers for the next round, all at once."""
         pairs, uses = [], []
         for index, name in self.carried.items():
             reg = self.changed[index]

@@ -1,7 +1,7 @@
-"""The machine of one batch: registers, shared and local memory, and the loop that moves threads through the blocks.
+"""The machine that runs one batch of CTAs: registers, shared and local memory, and the loop that runs blocks.
 
-Every thread has a place in the code. The schedule of the launch says which place is next, and which of the threads that
-stand there run. Warp-wide instructions and barriers hold threads back until those they wait for have come.
+Every thread stands at a block. The schedule of the launch chooses the block that runs next, and which of the threads
+that stand there run it. Warp-wide instructions and barriers hold threads back until those they wait for have come.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BITS = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 
 class Machine:
-    """Runs ``count`` CTAs of a launch after ``first`` others; ``order`` is the place of each in cluster order."""
+    """Runs ``count`` CTAs of a launch, after ``first`` others; ``order`` holds their positions in cluster order."""
 
     def __init__(self, launch: Launch, first: int, count: int) -> None:
         self.launch, self.first, self.count = launch, first, count
@@ -73,14 +73,14 @@ class Machine:
         return self.read(lanes, self.program.special(name))
 
     def special_by_number(self, index: int) -> Array | None:
-        """The whole array of the special register kept under ``index``, if it is one."""
+        """The values, for all threads, of the special register with number ``index``; None if it is an ordinary one."""
         for name, number in self.program.specials.items():
             if number == index:
                 return special_register(self, name)
         return None
 
     def ticks(self) -> int:
-        """Steps taken by the whole launch so far: what clocks count."""
+        """The number of steps that the launch has taken, which is what clocks read."""
         self.spin.changed()
         return self.launch.stats.steps
 
@@ -146,7 +146,7 @@ class Machine:
             self.cluster.reach(block, lanes)
 
     def _fork(self, block: Block, lanes: Threads, mask: Array | None, taken: int) -> None:
-        """Sends the threads whose flag is set to ``taken``, the others to the next block."""
+        """Sends the threads whose flag is set to block ``taken``, the others to the next block."""
         if mask is not None:
             hits = int(np.count_nonzero(mask)) if mask.size > 1 else int(mask[0]) * lanes.n
             if hits == 0:
@@ -175,14 +175,14 @@ class Machine:
             self.launch.tool.exit(self, lanes)
         self.alive[lanes.numbers] = False
         self.living -= lanes.n
-        for number, sets in self.waiting.items():  # those that waited for an exited lane can go on
+        for number, sets in self.waiting.items():  # threads that waited for an exited lane can go on
             self.pending.setdefault(number, []).extend(sets)
         self.waiting = {}
         self.barriers.exited()
         self.cluster.exited()
 
     def _gathered(self, block: Block, lanes: Threads) -> Threads | None:
-        """The threads at a warp-wide instruction whose whole membermask is there; the rest wait."""
+        """The threads at a warp-wide instruction all of whose membermask is there; the others wait."""
         lanes = union([lanes, *self.waiting.pop(block.number, [])], self.start)
         member = block.items[0].op.member
         if lanes.index is None or (lanes.whole and isinstance(member, Imm)):
@@ -198,7 +198,7 @@ class Machine:
         return lanes.select(ready)
 
     def _missing(self, block: Block, lanes: Threads) -> Array:
-        """For each thread the lanes of its membermask that live and are not here, as bits."""
+        """For each thread, as bits, the living lanes of its membermask that are not there."""
         member = block.items[0].op.member
         if isinstance(member, Reg):
             self.registers.enter(lanes)
@@ -212,7 +212,7 @@ class Machine:
         return rows & mask
 
     def _stuck(self) -> bool:
-        """Nothing can run: the end of the batch, or threads that wait for others that never come."""
+        """Raises if threads wait for others that never come. It is called when no thread can run; returns False."""
         for number, sets in self.waiting.items():
             block = self.program.blocks[number]
             lanes = union(sets, self.start)

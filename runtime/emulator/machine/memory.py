@@ -1,4 +1,4 @@
-"""Global memory: separate allocations in one 64-bit address space, far apart, so that a stray address hits nothing."""
+"""Global memory: allocations far apart in one 64-bit address space, so that a stray address hits none."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PAGE = 256
 
 @dataclass(eq=False)
 class Allocation:
-    """``size`` bytes at ``address``, up to ``end``; ``buffer`` is the memory itself.
+    """``size`` bytes at ``address``, up to ``end``; ``buffer`` holds them.
 
-    ``initialised`` says whether all of it has a value.
+    ``initialised`` says whether all bytes have a value.
     """
 
     address: int
@@ -55,13 +55,13 @@ class Memory:
         self._starts: list[int] = []
         self._allocations: list[Allocation] = []
         self._next = GLOBAL_FIRST
-        self._last: Allocation | None = None  # found last, and likely next
+        self._last: Allocation | None = None  # the allocation found last, which is likely the next one, too
         self.modules: WeakKeyDictionary[object, dict[Any, Allocation]] = WeakKeyDictionary()
 
     def allocate(self, nbytes: int, align: int = 256, *, name: str = "", initialised: bool = False) -> int:
         """The address of ``nbytes`` new bytes, filled with 0xCD so that reading them by mistake shows.
 
-        ``initialised`` says that the caller gives them values before a launch, for tools that watch what is read.
+        ``initialised`` tells tools that the caller writes the bytes before a launch.
         """
         align = max(align, 1)
         raw = np.full(nbytes + max(align, _PAGE), POISON, np.uint8)
@@ -107,7 +107,7 @@ class Memory:
         return self._last
 
     def element(self, address: int, dtype: np.dtype[Any]) -> Array | None:
-        """A copy of the one element at ``address``; None if it is not aligned or not inside an allocation."""
+        """A copy of the element at ``address``; None if it is not aligned or not inside an allocation."""
         found = self.find(address)
         if found is None:
             return None
@@ -116,7 +116,7 @@ class Memory:
         return None if rest or not 0 <= at < view.size else view[at : at + 1].copy()
 
     def nearest(self, address: int) -> Allocation | None:
-        """The allocation that holds ``address``, or the one next to it; None if there is none."""
+        """The allocation that holds ``address``, or the nearest one; None without allocations."""
         at = bisect_right(self._starts, address)
 
         def distance(found: Allocation) -> int:
@@ -125,7 +125,7 @@ class Memory:
         return min(self._allocations[max(at - 1, 0) : at + 1], key=distance, default=None)
 
     def describe(self, address: int) -> str:
-        """Where ``address`` lies, seen from the nearest allocation."""
+        """The position of ``address`` relative to the nearest allocation, in words."""
         best = self.nearest(address)
         if best is None:
             return f"{address:#x}, and there is no allocation"
@@ -138,7 +138,7 @@ class Memory:
         return f"{address:#x}, {address - best.address} bytes into the {what}"
 
     def place(self, variable: Any, data: Array, align: int, constant: bool) -> Allocation:
-        """Memory for a module-level variable."""
+        """Allocates a module-level variable."""
         found = self._insert(data, max(align, _PAGE), 0, constant, demangle(variable.name))
         found.constant = constant
         return found
@@ -155,7 +155,7 @@ class Memory:
         return made
 
     def _gap(self, nbytes: int, align: int, residue: int) -> int:
-        """The first hole that is large enough, once the address space has been used up."""
+        """The address of the first gap that is large enough, once the address space has been used up."""
         at = align_up(GLOBAL_FIRST, align) + residue
         for allocation in self._allocations:
             if at + nbytes + _GUARD <= allocation.address:

@@ -1,4 +1,4 @@
-"""``printf`` of a kernel: C's format over the arguments as they lie in memory, and the output of a launch, bounded."""
+"""``printf`` of a kernel: formats arguments as C does, and collects the output of a launch up to a limit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TextIO
 from .address_map import align_up
 
 MOST = 1 << 20
-"""Bytes that a launch prints, as a GPU's buffer holds by default."""
+"""The most bytes that a launch prints: the default size of a GPU's buffer."""
 _WIDEST = 4096
-"""Characters of a field."""
+"""The greatest width and precision of a field, in characters."""
 _FIELD = re.compile(
     rb"%(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|-?\d*))?(?P<length>hh|h|ll|l|j|z|t|L)?"
     rb"(?P<kind>[diouxXcfFeEgGaAsp%])"
@@ -22,14 +22,14 @@ _LONG = (b"l", b"ll", b"j", b"z", b"t")
 
 
 class Printed:
-    """What a launch has printed so far; beyond ``MOST`` bytes it is dropped, and the end says so."""
+    """The output of a launch. What exceeds ``MOST`` bytes is dropped, and a line at the end says so."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = self.dropped = 0
 
     def add(self, said: bytes) -> None:
-        """Prints ``said``, whole or not at all."""
+        """Adds ``said``, whole or not at all."""
         if self.dropped or self.size + len(said) > MOST:
             self.dropped += len(said)
             return
@@ -37,7 +37,7 @@ class Printed:
         self.size += len(said)
 
     def show(self, out: TextIO | None) -> None:
-        """Writes all of it to ``out``, or to standard output."""
+        """Writes the output to ``out``, or to standard output."""
         if not self.parts:
             return
         out = out or sys.stdout
@@ -51,7 +51,7 @@ class Printed:
 
 
 class _Arguments:
-    """The arguments one after another, each at a multiple of its size."""
+    """The arguments in memory, one after another, each at a multiple of its size."""
 
     def __init__(self, address: int, read: Callable[[int, int], bytes]) -> None:
         self.address, self.read, self.taken = address, read, 0
@@ -68,10 +68,10 @@ class _Arguments:
 def formatted(
     text: bytes, address: int, read: Callable[[int, int], bytes], string: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
-    """What ``printf`` makes of the format ``text``, and how many arguments it took.
+    """The output of ``printf`` for the format ``text``, and the number of arguments that it took.
 
-    ``read(address, size)`` and ``string(address)`` read memory; the arguments begin at ``address``. What is no field of
-    C is printed as it is.
+    ``read(address, size)`` and ``string(address)`` read memory; the arguments begin at ``address``. Text that is not a
+    conversion of C is printed as it is.
     """
     arguments = _Arguments(address, read)
     out = _FIELD.sub(lambda m: _field(m, arguments, string), text)
@@ -141,7 +141,7 @@ def _real(kind: str, flags: str, width: int, precision: int | None, value: float
 
 
 def _hexadecimal(size: float, precision: int | None, point: bool) -> str:
-    """A number from 0 on as C's ``%a`` has it, without ``0x``."""
+    """A number that is not negative in the form of C's ``%a``, without ``0x``."""
     bits = struct.unpack("<Q", struct.pack("<d", size))[0]
     power, fraction = bits >> 52, bits & ((1 << 52) - 1)
     whole, power = (1, power - 1023) if power else (0, -1022 if fraction else 0)

@@ -1,4 +1,4 @@
-"""A kernel as basic blocks of ops, with the registers each block needs and leaves (liveness)."""
+"""A kernel as basic blocks of ops, with the registers that are live at the ends of each block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXIT = -1
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One op of one instruction, with the guard that still applies to it."""
+    """One op of an instruction, with its guard, if that still applies."""
 
     ins: Instruction
     op: Op
@@ -30,7 +30,7 @@ class Item:
 
 @dataclass(eq=False)
 class Block:
-    """A straight piece of code; ``next`` and ``targets`` are block numbers or ``EXIT``; live sets are bit masks."""
+    """A basic block; ``next`` and ``targets`` are block numbers or ``EXIT``, live sets are bit masks of registers."""
 
     number: int
     items: list[Item]
@@ -64,9 +64,10 @@ def registers_of(operands: Iterator[Operand]) -> Iterator[Reg]:
 
 
 class Program:
-    """A kernel ready to run. ``flat`` has its layout; ``blocks`` its code.
+    """A kernel ready to run: ``flat`` holds the layout of its variables, ``blocks`` its code.
 
-    ``stepwise`` says that whatever may touch shared or global memory begins a block, so that others can come between.
+    With ``stepwise`` every op that may touch shared or global memory begins a block, so that other threads can run in
+    between.
     """
 
     def __init__(self, module: Module, kernel: Function, stepwise: bool = False) -> None:
@@ -81,11 +82,11 @@ class Program:
 
     @lazy
     def stepwise(self) -> Program:
-        """The same kernel, one access to shared or global memory a block."""
+        """The same kernel with at most one access to shared or global memory in a block."""
         return Program(self.module, self.kernel, stepwise=True)
 
     def special(self, name: str) -> int:
-        """The register number a special register is kept under."""
+        """The register number under which a special register is kept."""
         return self.specials.setdefault(name, self.flat.registers + len(self.specials))
 
     def _note_types(self, items: list[Item]) -> None:
@@ -96,7 +97,7 @@ class Program:
                 self.types[item.guard.index] = "pred"
 
     def _items(self) -> tuple[list[Item], list[int]]:
-        """All ops in order, and where each instruction's first op is."""
+        """All ops in order, and the index of the first op of each instruction."""
         items: list[Item] = []
         starts: list[int] = []
         for k, ins in enumerate(self.flat.code):
@@ -118,7 +119,7 @@ _WAITING = ("barrier", "arrive", "cluster_arrive", "cluster_wait", "table")
 
 
 def _check_widths(ins: Instruction, op: Op) -> None:
-    """Registers must be as wide as the type that reads them; ld, st and cvt may use wider ones."""
+    """Raises unless registers are as wide as the types that use them; ld, st and cvt may use wider ones."""
     member = op.member
     if (
         member is not None
@@ -150,7 +151,7 @@ def _width_error(ins: Instruction, problem: str) -> Exception:
 
 
 def _shared(op: Op) -> bool:
-    """Whether threads may meet in what ``op`` does: not in parameters, constants and local memory."""
+    """Whether ``op`` may touch memory that threads share: not parameters, constants or local memory."""
     access = getattr(op.run, "access", None)
     return op.effect and (access is None or access.space in ("global", "shared", "generic"))
 
@@ -175,7 +176,7 @@ def _split(items: list[Item], starts: list[int], stepwise: bool) -> list[Block]:
 
 
 def successors(block: Block) -> tuple[int, ...]:
-    """The blocks control may reach next."""
+    """The blocks that control may reach after ``block``."""
     if block.end == "branch":
         return block.targets if block.last.guard is None else (*block.targets, block.next)
     if block.end == "table":
@@ -202,7 +203,7 @@ def _uses_and_defs(block: Block) -> tuple[int, int]:
 
 
 def _liveness(blocks: list[Block]) -> None:
-    """From the last block back; where what lives at the begin of a block changes, those before it have their turn."""
+    """Computes the live sets, last block first, and again for the predecessors of each block that changes."""
     effects = [_uses_and_defs(b) for b in blocks]
     before: list[list[int]] = [[] for _ in blocks]
     for block in blocks:

@@ -1,8 +1,8 @@
-"""The register file of a batch: one array per live register, and a compact copy for the threads that run now.
+"""The register file of a batch: one array for each live register, and compact copies for the threads that run now.
 
-A register that has one value for all threads stays an array of one element. When only some threads run, the registers
-they touch are gathered once and stay compact as long as the same threads keep running; a change of threads writes the
-changed ones back.
+A register with the same value in all threads stays an array of one element. When only some threads run, the registers
+that they touch are gathered once, and stay compact as long as the same threads keep running. When other threads run,
+changed registers are written back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Registers:
-    """``whole`` maps a register to its array over all threads; ``owned`` says which arrays nobody else refers to."""
+    """``whole`` maps registers to arrays over all threads; ``owned`` are those with arrays of their own."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -30,7 +30,7 @@ class Registers:
         self.dirty: set[int] = set()
 
     def enter(self, lanes: Threads) -> None:
-        """Makes ``lanes`` the threads whose registers ``read`` and ``put`` mean."""
+        """Makes ``lanes`` the threads whose registers ``read`` and ``put`` access."""
         if lanes is self.lanes:
             return
         if self.dirty:
@@ -39,7 +39,7 @@ class Registers:
         self.lanes = lanes
 
     def read(self, lanes: Threads, index: int) -> Array:
-        """A register of the threads entered: one element for all, or one for each."""
+        """A register of the threads entered: one element for all of them, or one for each."""
         if lanes.index is None:
             return self._whole(index)
         found = self.compact.get(index)
@@ -49,7 +49,7 @@ class Registers:
         return found
 
     def put(self, lanes: Threads, values: dict[int, Array], dead: tuple[int, ...]) -> None:
-        """Sets registers of the threads entered; those in ``dead`` will not be read again by them."""
+        """Sets registers of the threads entered. They will not read those in ``dead`` again."""
         if lanes.index is None:
             self.whole.update(values)
             self.owned.difference_update(values)
@@ -72,7 +72,7 @@ class Registers:
         return found
 
     def _never_written(self, index: int) -> Array:
-        """A register nothing has written yet reads as zero."""
+        """The value of a register that no instruction has written: zero."""
         return self.machine.launch.zero(index)
 
     def _write_back(self) -> None:

@@ -1,7 +1,7 @@
-"""Schedules: which threads run next, which CTAs share a batch, and in which order the atomics of one step take place.
+"""Schedules: which threads run next, which CTAs share a batch, and in which order the atomics of one step take effect.
 
-``Lockstep`` runs all threads that stand at one place together, the least place first. ``Seeded`` draws everything that
-the machine may decide under independent thread scheduling, so that a kernel with a race gives different results.
+``Lockstep`` runs all threads at the lowest block number together. ``Seeded`` draws everything that independent thread
+scheduling leaves open, so that a kernel with a race can give different results.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _FAIR = 64
 _TIRED = 1 / 16
-"""The chance that those who ran fall asleep."""
+"""The chance that the threads that ran fall asleep."""
 
 
 class Schedule(ABC):
-    """What a launch asks; ``stepwise`` says that accesses to shared and global memory begin a block each."""
+    """The interface of schedules. ``stepwise``: each access to shared or global memory begins a block."""
 
     stepwise = False
 
@@ -39,26 +39,26 @@ class Schedule(ABC):
         """Takes out of ``machine.pending`` the block that runs next, and the threads that run it."""
 
     def until(self, _machine: Machine, _loop: Loop) -> int:
-        """The number of steps up to which nobody but those in ``loop`` runs; 0 where others may."""
+        """The step up to which only the threads in ``loop`` run; 0 if others may run."""
         return 0
 
     def shuffled(self, _count: int) -> Array | slice:
-        """The order in which ``count`` updates of one step take place: that of the threads, unless it is drawn."""
+        """The order in which ``count`` updates of one step take effect: that of the threads, unless it is drawn."""
         return slice(None)
 
 
 class Lockstep(Schedule):
-    """Threads that diverged meet again where structured code joins."""
+    """Runs the lowest block number first, so that diverged threads meet again where structured code joins."""
 
     def next(self, machine: Machine) -> tuple[int, Threads]:
-        """The least place; now and then the one that has waited longest, so that who spins lets the others go on."""
+        """The lowest block; now and then the one that has waited longest, so that spinning threads let others run."""
         pending = machine.pending
         fair = machine.launch.stats.steps % _FAIR == _FAIR - 1
         number = next(iter(pending)) if fair else min(pending)
         return number, union(pending.pop(number), machine.start)
 
     def until(self, machine: Machine, loop: Loop) -> int:
-        """Up to the next fair turn, where no other place is less."""
+        """The step of the next fair turn, if no thread stands at a lower block."""
         if machine.spin.watching:
             return 0
         steps, end = machine.launch.stats.steps, min(machine.launch.max_steps, machine.spin.due)
@@ -70,13 +70,13 @@ class Lockstep(Schedule):
 class Seeded(Schedule):
     """Independent thread scheduling, drawn from ``seed``: the same seed is the same run, on every machine.
 
-    For a drawn number of steps some threads sleep, few or many: single lanes in one batch, whole warps or whole CTAs in
-    another. Of the others those at the least place run, or those at any; who ran may fall asleep. Long delays between
-    two accesses are what brings a race out (compare S. Burckhardt et al., A Randomized Scheduler with Probabilistic
-    Guarantees of Finding Bugs, ASPLOS 2010); since every draw may wake anybody, nobody waits for ever.
+    For a drawn number of steps a share of the threads sleeps: single lanes in one batch, whole warps or whole CTAs in
+    another. Of the others, those at the lowest block run, or those at a random one; threads that ran may fall asleep.
+    Long delays between two accesses bring out a race (compare S. Burckhardt et al., A Randomized Scheduler with
+    Probabilistic Guarantees of Finding Bugs, ASPLOS 2010). Every draw may wake any thread, so none waits for ever.
 
     Raises:
-        EmulatorError: WF733 when the seed is no whole number from 0 on.
+        EmulatorError: WF733 if the seed is not an integer >= 0.
     """
 
     stepwise = True
@@ -91,7 +91,7 @@ class Seeded(Schedule):
         self.least = True
 
     def order(self, launch: Launch, first: int, count: int) -> Array:
-        """Clusters in any order, each kept whole."""
+        """The CTAs in a random order of clusters; each cluster stays together."""
         size = launch.cluster_size
         if self.clusters is None:
             self.clusters = self.random.permutation(launch.stats.ctas // size)
@@ -100,13 +100,13 @@ class Seeded(Schedule):
         return result
 
     def next(self, machine: Machine) -> tuple[int, Threads]:
-        """Those who are awake at one place."""
+        """The threads that are awake at one block."""
         self.left -= 1
         if machine is not self.machine or self.left < 0:
             self._draw(machine)
         while True:
-            places = sorted(machine.pending)
-            for number in places if self.least else self.random.permutation(places).tolist():
+            blocks = sorted(machine.pending)
+            for number in blocks if self.least else self.random.permutation(blocks).tolist():
                 found = self._taken(machine, number)
                 if found is not None:
                     self.awake[found.numbers] = self.random.random() > _TIRED
@@ -114,11 +114,11 @@ class Seeded(Schedule):
             self._draw(machine)
 
     def shuffled(self, count: int) -> Array:
-        """Any order."""
+        """A random order."""
         return self.random.permutation(count)
 
     def _taken(self, machine: Machine, number: int) -> Threads | None:
-        """Those who are awake among the threads at a place, taken out of it."""
+        """The threads that are awake at a block, removed from it; None if there are none."""
         lanes = union(machine.pending[number], machine.start)
         awake = self.awake[lanes.numbers]
         if not awake.any():
@@ -130,7 +130,10 @@ class Seeded(Schedule):
         return Threads(lanes.numbers[awake], lanes.total, lanes.per_cta)
 
     def _draw(self, machine: Machine) -> None:
-        """Who is awake, for how many steps, and whether the least place comes first; one who can run is awake."""
+        """Draws which threads are awake, for how many steps, and whether the lowest block runs first.
+
+        At least one thread that can run is awake.
+        """
         random = self.random
         if machine is not self.machine:
             self.machine, self.size = machine, int(random.choice([1, WARP, machine.per_cta]))

@@ -1,4 +1,4 @@
-"""Special registers of a batch: thread, CTA and cluster coordinates, lane numbers and masks, sizes."""
+"""The special registers of a batch: thread, CTA and cluster coordinates, lane numbers and masks, sizes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Spins that nobody can end: a tool that, for a while now and then, looks whether anything still changes.
+"""Detects spin loops that no thread can end, by looking now and then whether anything still changes.
 
-While no memory changes, no barrier is reached and no thread ends, every thread goes its own way, whatever the schedule.
-A thread that stands again where it stood, with the same registers, will do so for ever. When that is true of all who
-can run, the launch has no end. Lanes that meet in a warp-wide instruction go one way together: they are compared there.
+While no memory changes, no barrier is reached and no thread exits, every thread goes its own way, whatever the
+schedule. A thread that comes back to the same block with the same registers will do so for ever. If that holds for all
+threads that can run, the launch has no end. Lanes that meet at a warp-wide instruction go on together: they are
+compared there.
 """
 
 from __future__ import annotations
@@ -23,17 +24,21 @@ if TYPE_CHECKING:
     from .threads import Threads
 
 _FIRST = 512
-"""Steps of a batch before the first look; each later one comes after twice as many, and lasts an eighth of them."""
+"""Steps of a batch before the first look; each later look comes after twice as many, and lasts an eighth of them."""
 _PATIENCE = 4
-"""How often threads come back otherwise than they were before the look ends: somebody is getting on."""
+"""A look ends after threads have come back changed this many times: they make progress."""
 
 
 class SpinDetector(Tool):
-    """The looks at one batch.
+    """The looks at one batch; during a look it is part of the launch's tool.
 
-    ``due`` is the step at which the next one begins, or this one ends. In a look, ``home`` is the block where each
-    thread was seen first (-1: not yet), ``saved`` its registers there, ``again`` whether it stood there once more with
-    the same; ``last`` is the number of its last touch among ``touches``, ``back`` the line of its last jump back.
+    Attributes:
+        due: the step at which the next look begins, or the current one ends.
+        home: by thread, the block where the look saw it first (-1: not yet).
+        saved: the registers of threads at their home, by block and register.
+        again: by thread, whether it came back to its home with the same registers.
+        last: by thread, the index of its last memory access in ``touches``.
+        back: by thread, the PTX line of its last jump back.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -56,7 +61,7 @@ class SpinDetector(Tool):
         self.written: list[tuple[Array, Array, bytes]] = []
 
     def turn(self) -> None:
-        """Begins a look, with no store late that somebody may wait for, or ends it."""
+        """Begins a look, after draining the store buffer, for which a thread may wait; or ends the look."""
         launch, steps = self.machine.launch, self.machine.launch.stats.steps
         taken = steps - self.begun
         self.watching = not self.watching
@@ -71,17 +76,17 @@ class SpinDetector(Tool):
         self._forget()
 
     def end(self) -> None:
-        """The batch has ended, and with it a look."""
+        """Ends the batch, and a look with it."""
         if self.watching:
             self.turn()
 
     def changed(self) -> None:
-        """Something changed, or a thread saw the time: there is no more to see in this look."""
+        """Ends the look soon: something changed, or a thread read a clock."""
         if self.watching:
             self.due = 0
 
     def touch(self, touch: Touch) -> None:
-        """Notes what the threads read, and what is in memory before they write."""
+        """Notes what threads access, and the contents of memory before they write."""
         if touch.access.space in ("global", "shared"):
             self.last[touch.threads] = len(self.touches)
             self.touches.append(touch)
@@ -94,19 +99,19 @@ class SpinDetector(Tool):
             self.back[numbers(lanes, mask)] = block.last.ins.line
 
     def arrive(self, *_: Any) -> None:
-        """A barrier is reached."""
+        """Threads reach a barrier of their CTA."""
         self.changed()
 
     def cluster_arrive(self, *_: Any) -> None:
-        """The same of a cluster's."""
+        """Threads reach the barrier of their cluster."""
         self.changed()
 
     def exit(self, *_: Any) -> None:
-        """Threads end."""
+        """Threads exit."""
         self.changed()
 
     def step(self, machine: Machine, block: Block, lanes: Threads) -> None:
-        """Compares the threads with what they were."""
+        """Compares the threads with their state when they were first seen at this block."""
         if any(view[index].tobytes() != old for view, index, old in self.written):
             self.changed()
         self.written = []
@@ -123,7 +128,7 @@ class SpinDetector(Tool):
         return all(bool(self.again[s.numbers].all()) for sets in machine.pending.values() for s in sets)
 
     def _compared(self, machine: Machine, block: Block, lanes: Threads) -> Array:
-        """Which of the threads are as they were when first seen here; those never seen are noted."""
+        """Which threads are at their home with the same registers as before; threads seen first are recorded."""
         who, meets = lanes.numbers, bool(self.meets[block.number])
         home = self.home[who]
         new = (home < 0) | (meets & ~self.meets[home])
@@ -157,7 +162,7 @@ class SpinDetector(Tool):
         return launch.located("WF731" if later else "WF730", ins, machine, thread, **facts)
 
     def _read(self, machine: Machine, thread: int) -> tuple[Instruction, str]:
-        """What a thread touched last: the instruction, and array, index and value in words."""
+        """The last memory access of a thread: its instruction, and its array, index and value in words."""
         touch = self.touches[self.last[thread]]
         at, size = int(np.searchsorted(touch.threads, thread)), touch.access.size
         address = int(touch.addresses[at if touch.addresses.size > 1 else 0]) + touch.access.offset
@@ -172,7 +177,7 @@ class SpinDetector(Tool):
         return touch.access.ins, f"{name}[{(address - start) // size}] of {_count(size, 'byte')}, which is {got}"
 
     def _others(self, machine: Machine, spinning: int) -> str:
-        """Where the threads are that could have changed it."""
+        """Where the threads are that could have changed the value, in words."""
         total = machine.count * machine.launch.threads
         waiting = machine.living - spinning
         parts = [(total - machine.living, "have ended"), (waiting, "wait at barriers or for lanes of their warp")]
@@ -181,7 +186,7 @@ class SpinDetector(Tool):
 
 
 def _value(touch: Touch, at: int) -> tuple[Allocation | None, Any]:
-    """What thread ``at`` of a touch finds there now, and in which allocation of global memory."""
+    """The allocation (None for shared memory) and the current value that thread ``at`` of an access reads."""
     for view, index, where, home in touch.pieces:
         inside = np.flatnonzero(np.arange(touch.threads.size)[where] == at)
         if inside.size:

@@ -1,9 +1,9 @@
-"""Late stores: what a CTA writes to global memory without a fence reaches the other CTAs when it likes.
+"""A store buffer for CTAs: other CTAs see a store to global memory without a fence only some time later.
 
-A tool that takes each weak store back after its step and keeps it until the CTA fences or releases (at a scope wider
-than itself), touches the same bytes again, or the kernel ends; or until chance lets it go. The PTX memory model orders
-weak stores of one CTA for another only by such a release, so a kernel that is right cannot tell. Nothing is late within
-a CTA, or in shared memory.
+It is a tool that takes back each weak store after its step. It keeps the store until the CTA fences or releases (at a
+scope wider than itself), touches the same bytes again, or the kernel ends; or until it lets it go by chance. The PTX
+memory model orders weak stores of a CTA for other CTAs only by such a release, so a correct kernel cannot see the
+difference. Stores are never late within their CTA, or in shared memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST = 64
 
 @dataclass(eq=False)
 class _Stored:
-    """What a step stored: ``view[index]`` of the allocation ``home`` shall be ``values``, written by ``ctas``."""
+    """Stores of a step: ``ctas`` write ``values`` to ``view[index]`` of the allocation ``home``."""
 
     home: Allocation
     view: Array
@@ -44,12 +44,12 @@ class _Stored:
 
     @lazy
     def span(self) -> tuple[int, int]:
-        """The memory from its first to its last element."""
+        """The addresses of the first element and the end of the last one."""
         return _span(self.view, self.index)
 
 
 def _span(view: Array, index: Array) -> tuple[int, int]:
-    """The memory between the first and the last element meant."""
+    """The addresses of the first element of ``view[index]`` and of the end of the last one."""
     start: int = view.__array_interface__["data"][0]
     return start + int(index.min()) * view.itemsize, start + (int(index.max()) + 1) * view.itemsize
 
@@ -57,8 +57,10 @@ def _span(view: Array, index: Array) -> tuple[int, int]:
 class StoreBuffer(Tool):
     """The stores that other CTAs do not see yet.
 
-    ``kept`` are those, ``fresh`` the stores of the step that runs, with the values that were there before; ``odds`` is
-    the chance, step by step, that some of those kept go.
+    Attributes:
+        kept: these stores, the oldest first.
+        fresh: the stores of the current step, with the values that were there before.
+        odds: the chance, at each step, that some of the kept stores become visible.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -68,15 +70,15 @@ class StoreBuffer(Tool):
         self.fresh: list[_Stored] = []
 
     def step(self, machine: Machine, _block: Block, _lanes: Threads) -> None:
-        """Takes back what the last step stored; now and then lets stores go."""
+        """Takes back the stores of the last step, and makes kept stores visible now and then."""
         self._take_back()
         if self.kept and self.random.random() < self.odds:
             self.drain(machine, self.random.random(machine.count) < 0.5)
 
     def touch(self, touch: Touch) -> None:
-        """Before a CTA touches what it stored, or releases, its stores go; a weak store is noted.
+        """Makes the stores of a CTA visible before it touches their bytes or releases, and notes weak stores.
 
-        A generic store comes here once a state space it meets, and only then takes place: nothing is taken back yet.
+        A generic store comes here once for each state space, before it takes effect: nothing is taken back yet.
         """
         machine, own = touch.machine, touch.lanes.ctas if touch.chosen is None else touch.lanes.ctas[touch.chosen]
         if self.kept:
@@ -91,21 +93,21 @@ class StoreBuffer(Tool):
                 self.fresh.append(_Stored(piece.home, piece.view, index, piece.view[index], ctas))
 
     def fence(self, machine: Machine, ins: Instruction, lanes: Threads, mask: Array | None) -> None:
-        """What the CTA stored goes, by its other threads as well: a barrier may have put that before the fence."""
+        """Makes the stores of the CTA visible, those of other threads too: a barrier may have ordered them."""
         if "cta" not in ins.mods:
             self.drain(machine, _flags(machine, numbers(lanes, mask) // lanes.per_cta))
 
     def cluster_arrive(self, machine: Machine, _block: Block, lanes: Threads) -> None:
-        """Arriving at the barrier of the cluster releases."""
+        """Makes the stores of the CTA visible: arriving at the barrier of the cluster releases."""
         self.drain(machine, _flags(machine, lanes.ctas))
 
     def drain(self, machine: Machine, ctas: Array | None = None) -> bool:
-        """Lets the stores of ``ctas`` (flags; None: all) reach memory, and says whether there were any."""
+        """Writes the stores of ``ctas`` (flags; None: all) to memory, and returns whether there were any."""
         self._take_back()
         return self._go(self.kept, np.ones(machine.count, bool) if ctas is None else ctas)
 
     def _met(self, pieces: Sequence[Piece]) -> list[_Stored]:
-        """The stores whose bytes ``pieces`` may touch."""
+        """The kept stores whose bytes ``pieces`` may touch."""
         spans = [(piece.home, *_span(piece.view, piece.index)) for piece in pieces if piece.home is not None]
         return [
             stored
@@ -147,6 +149,6 @@ def _flags(machine: Machine, ctas: Array) -> Array:
 
 
 def _releases(ins: Instruction) -> bool:
-    """Whether an access orders what came before it for other CTAs; what an mbarrier does may."""
+    """Whether an access may release at a scope wider than the CTA; operations on an mbarrier may."""
     mods = set(ins.mods)
     return ins.opcode == "mbarrier" or (bool(mods & {"release", "acq_rel"}) and "cta" not in mods)

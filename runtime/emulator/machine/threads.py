@@ -1,6 +1,6 @@
-"""Sets of threads that run together, seen as rows of warps.
+"""Sets of threads that run together, also seen as rows of warps.
 
-Threads of a batch are numbered CTA by CTA; each CTA's threads are padded to whole warps, so thread ``t`` is lane
+The threads of a batch are numbered CTA by CTA. Each CTA's threads are padded to whole warps, so thread ``t`` is lane
 ``t % 32`` of warp ``t // 32``. Padding threads exist but have exited before the first instruction.
 """
 
@@ -38,7 +38,7 @@ class Threads:
 
     @lazy
     def homes(self) -> Array:
-        """The CTAs (within the batch) with a thread here, ascending."""
+        """The CTAs (within the batch) that have a thread in the set, ascending."""
         return self.ctas[_first(self.ctas)]
 
     @lazy
@@ -51,12 +51,12 @@ class Threads:
 
     @lazy
     def whole(self) -> bool:
-        """Whether every warp with a thread here is here with all 32."""
+        """Whether every warp that has a thread in the set has all 32 in it."""
         return self.n == WARP * self.warps.size
 
     @lazy
     def row(self) -> Array:
-        """The row of the warp view each thread is in."""
+        """The row of each thread in the warp view."""
         return np.searchsorted(self.warps, self.numbers >> 5)
 
     @lazy
@@ -66,7 +66,7 @@ class Threads:
 
     @lazy
     def present(self) -> Array:
-        """(warps, 32): which lanes are in the set."""
+        """Flags of shape (warps, 32): whether each lane is in the set."""
         out = np.zeros((self.warps.size, WARP), bool)
         out[self.row, self.column] = True
         return out
@@ -76,7 +76,7 @@ class Threads:
         return Threads(self.numbers[mask], self.total, self.per_cta, self)
 
     def rows(self, value: Array) -> Array:
-        """``value`` as (warps, 32); lanes that are absent hold zero."""
+        """``value`` in the shape (warps, 32); absent lanes hold zero."""
         value = broadcast(value, self.n)
         if self.whole:
             return np.ascontiguousarray(value).reshape(-1, WARP)
@@ -85,19 +85,19 @@ class Threads:
         return out
 
     def flat(self, rows: Array) -> Array:
-        """The values of the threads of this set out of a (warps, 32) array."""
+        """The values of the threads of this set, from an array of shape (warps, 32)."""
         return rows.reshape(-1) if self.whole else rows[self.row, self.column]
 
 
 def _first(ascending: Array) -> Array:
-    """Where each value of a sorted array stands first."""
+    """Flags of the first occurrence of each value of a sorted array."""
     found = np.ones(ascending.size, bool)
     np.not_equal(ascending[1:], ascending[:-1], out=found[1:])
     return found
 
 
 def union(sets: Sequence[Threads], full: Threads) -> Threads:
-    """The threads of disjoint sets as one; a set split before and complete again is the same object again."""
+    """The union of disjoint sets. A set that was split and is complete again is the same object again."""
     if len(sets) == 1:
         return sets[0]
     n = sum(s.n for s in sets)

@@ -1,8 +1,8 @@
 """Float arithmetic on arrays of one PTX type: f32, f64, and f16/bf16 as uint16 codes; every rounding mode.
 
-NaN results of f32, f16 and bf16 are the canonical 0x7fffffff and 0x7fff, as an H200 gives. For f64 its rule is
-0xfff8000000000000 for a NaN made by an invalid operation, else a NaN operand, quieted: the addend of an fma, then the
-first one; that is also what x86 does, but for the addend.
+NaN results follow an H200. For f32, f16 and bf16 they are the canonical 0x7fffffff and 0x7fff. For f64 an invalid
+operation gives 0xfff8000000000000; otherwise the result is a NaN operand, quieted: the addend of an fma, or else the
+first NaN. x86 does the same, except that it does not prefer the addend.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NORMAL32 = np.float32(2.0**-126)
 
 
 def has_nan(x: Array) -> bool:
-    """Whether a float of ``x`` is NaN; the greatest is then, which takes one pass and no array."""
+    """Whether any float of ``x`` is NaN. The maximum then is, which takes one pass and no array."""
     top = x.item() if x.size == 1 else np.maximum.reduce(x, axis=None, initial=0)
     return bool(top != top)
 
@@ -60,13 +60,13 @@ def flush(x: Array) -> Array:
 
 
 def saturate(x: Array) -> Array:
-    """Clamped to [0, 1], NaN to +0."""
+    """``x`` clamped to [0, 1]; NaN becomes +0."""
     result: Array = np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0))
     return result
 
 
 def fma_f32(a: Array, b: Array, c: Array) -> Array:
-    """f32 fma with one rounding: float64 sums are right unless they fall midway between two f32, or below normal."""
+    """f32 fma with one rounding. The float64 sum is right unless it is midway between two f32, or subnormal."""
     product = a.astype(np.float64) * b
     total = product + c
     result = total.astype(np.float32)
@@ -102,7 +102,7 @@ def _as_f32(code: Array) -> Array:
 
 
 def _odd(name: str, mode: str) -> Kernel:
-    """The operation in float64 rounded to odd, operands from a narrower format."""
+    """The operation in float64, rounded to odd; its operands come from a narrower format."""
     kernels: dict[str, Kernel] = {
         "add": lambda a, b: odd_add(a, b, mode),
         "sub": lambda a, b: odd_add(a, -b, mode),
@@ -196,7 +196,7 @@ def with_relu(kernel: Kernel, type_: str) -> Kernel:
 
 
 def magnitude(kernel: str, type_: str) -> Kernel:
-    """abs and neg: the sign bit changes; a NaN becomes the canonical one, or stays as it is in f64."""
+    """abs and neg: the sign bit changes; a NaN becomes the canonical one, or stays unchanged in f64."""
     words: dict[str, tuple[Any, int, int]] = {"f32": (np.uint32, 31, 0x7F800000), "f64": (np.uint64, 63, 0x7FF << 52)}
     wide, sign, infinity = words.get(type_, (np.uint16, 15, FORMATS[type_].infinity if type_ in FORMATS else 0))
     bit, top = wide(1 << sign), wide(infinity)
@@ -215,7 +215,7 @@ def magnitude(kernel: str, type_: str) -> Kernel:
 
 
 def extreme(name: str, type_: str, nan: bool, xorsign: bool, absolute: bool = False) -> Kernel:
-    """min or max: -0 below +0; a NaN loses to a number unless ``nan``; ``xorsign`` takes the product of the signs."""
+    """min or max. -0 is below +0; a NaN loses to a number unless ``nan``; ``xorsign`` takes the product of signs."""
     if type_ not in ("f32", "f64"):
         form = FORMATS[type_]
         inner = extreme(name, "f32", nan, xorsign, absolute)

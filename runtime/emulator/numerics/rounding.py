@@ -1,7 +1,8 @@
 """Correct rounding: float formats, float64 values rounded to them in every mode, and error-free sums and products.
 
-The way to one rounding: compute in float64 *rounded to odd* (the last bit says whether anything was lost), then round
-that to the format. Float64 has more than two bits beyond every narrower format, so the second rounding sees the truth.
+A single rounding takes two steps: compute in float64 *rounded to odd*, where the last bit says whether anything was
+lost, then round to the format. Float64 has more than two bits beyond every narrower format, so the result is that of
+one rounding.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """``a * b`` rounded, and the exact error (Dekker), where nothing over- or underflows."""
+    """``a * b`` rounded, and the exact error (Dekker), without overflow or underflow."""
     p = a * b
     ah, al = _split(a)
     bh, bl = _split(b)

@@ -1,1 +1,1 @@
-"""PTX text to modules: tokens, bodies, names, and where a line comes from."""
+"""Parses PTX text to modules: tokens, bodies, names, and the source lines from which PTX comes."""

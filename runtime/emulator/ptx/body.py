@@ -1,4 +1,4 @@
-"""Function bodies: declarations, labels and instructions, with every name resolved where it is used."""
+"""Parses function bodies: declarations, labels and instructions, with every name resolved at its use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SCALAR_SPECIALS = (
 )
 SPECIALS: frozenset[str] = frozenset([f"{v}.{a}" for v in _VECTOR_SPECIALS for a in _AXES] + [*_SCALAR_SPECIALS])
 _RESERVED = {f"reserved_smem_offset_{part}": at for part, at in (("begin", 0), ("0", 0), ("1", 512), ("end", 1024))}
-"""Bytes into the KiB of shared memory that system software keeps; cooperative groups meet in part 1."""
+"""Offsets, in bytes, into the KiB of shared memory that system software reserves; cooperative groups use part 1."""
 
 
 class Body:
@@ -161,7 +161,7 @@ class Body:
         self.labels[self.path, name] = len(self.function.code)
 
     def _target(self, label: Label, ins: Instruction) -> Label | Args:
-        """``label`` with its place filled in; the name of a branch table becomes its labels."""
+        """``label`` with its scope filled in; the name of a branch table becomes its labels."""
         for depth in range(len(label.scope), 0, -1):
             key = (label.scope[:depth], label.name)
             if key in self.labels:
@@ -270,7 +270,7 @@ class Body:
         raise error("WF704", line=line, text=text, kind="name", name=short(name))
 
     def _reserved(self) -> Variable:
-        """The shared memory that system software keeps, once a module."""
+        """The variable for the shared memory that system software reserves, one for the module."""
         found = next((v for v in self.module.variables if v.name == RESERVED), None)
         if found is None:
             found = Variable(RESERVED, "shared", 16, 1024, "b8")

@@ -1,4 +1,4 @@
-"""A cursor over the tokens of a module: the handful of moves every parsing function is made of."""
+"""A cursor over the tokens of a module, with the operations of which parsing functions are made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The token not yet taken."""
+        """The next token, which is not yet taken."""
         return self.tokens[self.at]
 
     def take(self) -> Token:
@@ -36,14 +36,14 @@ class Cursor:
         return token
 
     def accept(self, text: str) -> bool:
-        """Takes the next token if it reads ``text``."""
+        """Takes the next token if its text is ``text``."""
         if self.token.text == text and self.token.kind != "string":
             self.take()
             return True
         return False
 
     def expect(self, text: str) -> Token:
-        """Takes the next token, which must read ``text``."""
+        """Takes the next token, whose text must be ``text``."""
         if self.token.text != text:
             raise self.fail(f"expected {text!r}, got {self.token.text!r}")
         return self.take()
@@ -85,7 +85,7 @@ class Cursor:
 
     @contextmanager
     def nested(self) -> Iterator[None]:
-        """One level deeper."""
+        """Enters a nested construct; raises if they are nested too deeply."""
         self.depth += 1
         if self.depth > NESTED:
             problem = f"expected at most {NESTED} blocks or lists, one in another"
@@ -194,7 +194,10 @@ def _variable(cursor: Cursor, space: str, type_: str, lanes: int, align: int, la
 
 
 def _initial(cursor: Cursor, type_: str) -> tuple[bytes, str]:
-    """An initialiser's bytes, in order, and what is lacking of it; nested braces are flat: PTX fills whole rows."""
+    """The bytes of an initialiser, and what the emulator does not support in it.
+
+    Nested braces are flattened, since PTX fills whole rows.
+    """
     if cursor.accept("{"):
         found = []
         with cursor.nested():

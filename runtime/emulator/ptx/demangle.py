@@ -1,8 +1,8 @@
-"""Names as C++ spells them, for display: what compilers call kernels, device functions and shared variables in PTX.
+"""Demangles C++ names for display: kernels, device functions and shared variables have mangled names in PTX.
 
 ``demangle`` reads the Itanium C++ ABI's names as far as CUDA code has them: nested names, templates with types, numbers
-and packs, pointers, functions, local names, lambdas. A name that it does not know is shown as it is. Words are those of
-c++filt, but that the namespaces of a file are one, ``(anonymous namespace)``, and functions have no result type.
+and packs, pointers, functions, local names, lambdas. Other names are shown as they are. The spelling is that of
+c++filt, except that all anonymous namespaces are ``(anonymous namespace)`` and functions have no result type.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .mangled import (
 
 _PARAMETER = re.compile(r"(.+)_param_(\d+)")
 LONGEST = 4096
-"""Characters of a name, and of what it becomes: substitutions can double it again and again."""
+"""The most characters of a name, mangled or not: substitutions can double it again and again."""
 MOST = 256
-"""Elements of a pack."""
+"""The most elements of a pack."""
 DEEPEST = 64
-"""Names and types within each other."""
+"""The deepest nesting of names and types."""
 
 
 class _Name(NamedTuple):
-    """A name, its template arguments if it ends with some, and ``const`` and the like of a member function."""
+    """A name, its template arguments if it ends with some, and the qualifiers of a member function."""
 
     text: str
     arguments: list[Type] | None = None
@@ -45,7 +45,7 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def demangle(name: str) -> str:
-    """``name`` as C++ spells it; itself where it is no mangled name, or none of those that are read here."""
+    """``name`` as C++ spells it; unchanged if it is not mangled, or in a way that is not known here."""
     if not name.startswith("_Z") or len(name) > LONGEST:
         return name
     if parameter := _PARAMETER.fullmatch(name):
@@ -70,7 +70,7 @@ class _Reader(Characters):
 
     # --- what has been seen ------------------------------------------------------------------------------------------
     def note(self, t: Type) -> Type:
-        """Notes what a substitution may stand for."""
+        """Records a component that a substitution may stand for."""
         if len(t.left) + len(t.right) > LONGEST:
             raise UnknownError
         self.known.append(t)
@@ -145,7 +145,7 @@ class _Reader(Characters):
         return _Name(*self.templated(name.text)) if self.here("I") else _Name(name.text)
 
     def nested(self) -> _Name:
-        """Names within each other, up to an ``E``."""
+        """Nested names, up to an ``E``."""
         words = [word for letter, word in (("r", ""), ("V", " volatile"), ("K", " const")) if self.accept(letter)]
         words.append(" &" if self.accept("R") else " &&" if self.accept("O") else "")
         text, arguments, makes, noted = "", None, False, False
@@ -171,7 +171,7 @@ class _Reader(Characters):
         return _Name(text, arguments, "".join(words), makes)
 
     def local(self) -> _Name:
-        """What is declared in a function."""
+        """The name of an entity that is declared in a function."""
         function = self.encoding()
         self.expect("E")
         own = _Name("string literal") if self.accept("s") else self.named()
@@ -226,7 +226,7 @@ class _Reader(Characters):
 
     # --- templates ---------------------------------------------------------------------------------------------------
     def templated(self, name: str) -> tuple[str, list[Type]]:
-        """``name`` with the template arguments that come next, and these."""
+        """``name`` with the template arguments that follow, and the arguments."""
         self.expect("I")
         found = self.until_end(self.argument)
         text = ", ".join(t.text for t in found if t.pack is None or t.pack)
@@ -250,7 +250,7 @@ class _Reader(Characters):
         return Type(f"&({found.text})") if address else found
 
     def literal(self) -> str:
-        """A value that is a template argument."""
+        """A template argument that is a value."""
         if self.accept("_Z"):
             found = self.encoding()
             self.expect("E")
@@ -327,7 +327,7 @@ class _Reader(Characters):
         return to
 
     def extended(self) -> Type:
-        """Types whose letters begin with a D: of C++11 and later, and packs that are expanded."""
+        """Types that begin with D: those of C++11 and later, and pack expansions."""
         if self.accept("Dp"):
             return self.expanded()
         if self.accept("Dv"):
@@ -351,7 +351,7 @@ class _Reader(Characters):
         return self.note(_packed(found[: self.turns]))
 
     def function(self) -> Type:
-        """The type of a function."""
+        """A function type."""
         self.accept("Y")  # extern "C"
         found = self.until_end(self.type)
         if not found:
@@ -360,7 +360,7 @@ class _Reader(Characters):
         return Type(result.left, _listed(parameters) + result.right, compound=True)
 
     def array(self) -> Type:
-        """The type of an array."""
+        """An array type."""
         count = ""
         if not self.here("_"):
             count = self.parameter().text if self.here("T") else self.match(NUMBER)[0]
@@ -374,12 +374,12 @@ class _Reader(Characters):
         return self.type().declared(f"{owner}::*")
 
     def vendor(self) -> Type:
-        """A type of one compiler's own."""
+        """A vendor extended type."""
         return Type(self.source())
 
 
 def _packed(elements: list[Type]) -> Type:
-    """A pack, with the elements of packs in it as its own."""
+    """A pack, with nested packs flattened."""
     flat = [e for t in elements for e in (t.pack if t.pack is not None else (t,))]
     if len(flat) > MOST:
         raise UnknownError
@@ -387,6 +387,6 @@ def _packed(elements: list[Type]) -> Type:
 
 
 def _listed(parameters: list[Type]) -> str:
-    """The parameters of a function in parentheses; of none it is said that they are void."""
+    """The parameters of a function in parentheses; a single ``void`` means none."""
     texts = [t.text for t in parameters if t.pack is None or t.pack]
     return f"({', '.join(texts)})" if texts != ["void"] else "()"

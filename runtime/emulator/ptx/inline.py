@@ -1,7 +1,7 @@
 """A kernel with its device functions inlined: one flat code list, one register file, variables laid out.
 
-Calls are direct and not recursive, so a call is a copy of the callee's code with its registers renumbered, its stack
-parameters bound to the caller's, and ``ret`` as a branch behind it. The machine then needs no call stack.
+Calls are direct and not recursive. So a call becomes a copy of the callee's code, with its registers renumbered, its
+stack parameters bound to the caller's, and ``ret`` as a branch behind the copy. The machine needs no call stack.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Flat:
         self._enter(frame, ins, callee, results, values)
 
     def _refuse(self, frame: Frame, ins: Instruction, what: str) -> None:
-        """A call that is not run, in the place of its code."""
+        """Replaces the code of a call that is not supported by an instruction that refuses to run."""
         self.code.append(self._renamed(frame, replace(ins, operands=(), lacks=what)))
 
     def _enter(

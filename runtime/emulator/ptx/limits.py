@@ -1,4 +1,4 @@
-"""What a text may ask for: bounds that ordinary kernels keep far below, so that no text takes the machine's memory."""
+"""Limits of what a PTX text may ask for. They lie far above ordinary kernels, and protect the machine's memory."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ import os
 from ....compiler.errors import WarpfoldError, error
 
 NESTED = 128
-"""Blocks, lists and braces of an initialiser, one in another."""
+"""The deepest nesting of blocks, lists, and braces of an initialiser."""
 CALLS = 100
-"""Functions, each called by the one before."""
+"""The deepest nesting of calls."""
 COPIES = 1 << 12
-"""Calls of a kernel, each a copy of its function."""
+"""The most calls of a kernel, each of which copies its function."""
 COPIED = 1 << 15
-"""Instructions in those copies."""
+"""The most instructions in these copies."""
 ARRAY = 1 << 40
-"""Bytes of a variable."""
+"""The most bytes of a variable."""
 ALIGN = 1 << 16
 PARAMETERS = 32764
-"""Bytes of a kernel's parameters (PTX ISA, "Kernel Function Parameters")."""
+"""The most bytes of a kernel's parameters (PTX ISA, "Kernel Function Parameters")."""
 LOCAL = 512 << 10
-"""Bytes of local memory a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
+"""The most bytes of local memory of a thread (CUDA C++ Programming Guide, table "Technical Specifications per Compute
+Capability")."""
 QUOTED = 300
-"""Characters of the text that an error quotes."""
+"""The most characters of PTX text that an error quotes."""
 
 
 def short(text: str) -> str:
-    """``text`` as an error quotes it."""
+    """``text``, shortened for an error to quote."""
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}... ({len(text)} characters)"
 
 
@@ -36,6 +37,6 @@ def memory() -> int:
 
 
 def too_large(what: str, needed: int) -> WarpfoldError | None:
-    """The error for what needs more bytes than the machine has."""
+    """The error if ``what`` needs more bytes than the machine has; else None."""
     have = memory()
     return error("WF726", what=what, needed=needed, have=have) if needed > have else None

@@ -1,4 +1,4 @@
-"""What mangled names are made of: the letters of the Itanium C++ ABI, types as two texts, and a cursor."""
+"""The parts of mangled names: the letters of the Itanium C++ ABI, types as two texts, and a cursor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTENDED = {
     "DF16_": "_Float16", "DF16b": "std::bfloat16_t",
 }  # fmt: skip
 LITERAL = {"i": "", "j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
-"""What C++ writes behind an integer of a type."""
+"""The suffix that C++ writes after an integer of each type."""
 STANDARD = {
     "t": "std", "a": "std::allocator", "b": "std::basic_string", "s": "std::string", "i": "std::istream",
     "o": "std::ostream", "d": "std::iostream",
@@ -37,11 +37,11 @@ _SEQUENCE = re.compile(r"([0-9A-Z]{0,4})_")
 
 
 class UnknownError(Exception):
-    """A name that is none, or one of more than is read here."""
+    """Raised for text that is no mangled name, or one of an unknown kind."""
 
 
 class Type(NamedTuple):
-    """A type as the text on the left of what it declares and that on the right, such as ``void (*`` and ``)(int)``."""
+    """A type as the texts to the left and to the right of a declared name, such as ``void (*`` and ``)(int)``."""
 
     left: str
     right: str = ""
@@ -50,13 +50,13 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The type of nothing in particular."""
+        """The type without a declared name."""
         if self.pack is not None:
             return ", ".join(t.text for t in self.pack)
         return self.left + " " * self.right.startswith("(") * self.compound + self.right
 
     def declared(self, mark: str) -> Type:
-        """A pointer, reference or the like to it."""
+        """A pointer or reference to the type."""
         if self.pack is not None:
             return Type("", pack=tuple(t.declared(mark) for t in self.pack))
         space = " " * (mark[0] not in "*& ")
@@ -66,7 +66,7 @@ class Type(NamedTuple):
 
 
 class Characters:
-    """A name and a place in it."""
+    """A position in a mangled name."""
 
     def __init__(self, name: str, at: int) -> None:
         self.name, self.at = name, at
@@ -95,12 +95,12 @@ class Characters:
         return found
 
     def sequence(self) -> int:
-        """The number of a ``_`` (0), ``0_`` (1), ``1_`` (2): of a substitution in base 36."""
+        """The number of a substitution in base 36: 0 for ``_``, 1 for ``0_``, 2 for ``1_``."""
         digits = self.match(_SEQUENCE)[1]
         return int(digits, 36) + 1 if digits else 0
 
     def until_end(self, one: Callable[[], Type]) -> list[Type]:
-        """What comes before an ``E``."""
+        """The text before the next ``E``."""
         found = []
         while not self.accept("E"):
             found.append(one())

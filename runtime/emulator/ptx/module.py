@@ -1,4 +1,4 @@
-"""What a parsed PTX module is: its variables and its functions, before anything is laid out or compiled."""
+"""A parsed PTX module: its variables and functions, before they are laid out or compiled."""
 
 from __future__ import annotations
 

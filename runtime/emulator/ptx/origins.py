@@ -1,6 +1,6 @@
-"""Where PTX comes from: the lines of CUDA C++, Python or another language that ``.loc`` and ``.file`` name.
+"""The origins of PTX: the lines of CUDA C++, Python or another language that ``.loc`` and ``.file`` name.
 
-They are looked at only when a line is asked for, and whatever is not as expected in them names no line.
+These directives are read only when a line is asked for. A directive with unexpected contents names no line.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .demangle import demangle
 from .limits import short
 
 LARGEST = 1 << 24
-"""Bytes of a source file that is read."""
+"""The most bytes of a source file that is read."""
 DEEPEST = 8
-"""Inlined calls that are told."""
+"""The most inlined calls that an origin lists."""
 _LOC = re.compile(
     r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
     r"(?:\s*,\s*function_name\s+([\w$]+)(?:\s*\+\s*(\d{1,9}))?\s*,\s*inlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
@@ -39,7 +39,7 @@ _Key = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class _Place:
-    """One ``.loc``: a line of a file, the function that it is of where that is inlined, and where that is."""
+    """One ``.loc``: a line of a file and, in an inlined function, the function's name and the place of its call."""
 
     file: int
     line: int
@@ -61,7 +61,7 @@ class Origins:
         self._read(iter(lines))
 
     def at(self, line: int) -> Location | None:
-        """The line that 1-based ``line`` of the PTX comes from, with its text and where it is inlined."""
+        """The source line of the 1-based PTX line ``line``, with its text and the calls that it is inlined in."""
         if line not in self._found:
             self._found[line] = self._at(line)
         return self._found[line]
@@ -75,7 +75,7 @@ class Origins:
         return Location(file, place.line, " ".join(filter(None, (_text(file, place.line), self._inlined(place)))))
 
     def _inlined(self, place: _Place) -> str:
-        """Whose line it is and where that is inlined, the last with its text; nothing for a kernel's own."""
+        """The inlined functions around a line and their calls, the outermost with its text; empty if not inlined."""
         calls = list(self._calls(place))
         if not calls:
             return ""
@@ -85,11 +85,11 @@ class Origins:
         return f"(inlined{f' from {name}' if name else ''} at {at}{f': {text}' if text else ''})"
 
     def _file(self, name: str) -> str:
-        """The path of a file that a comment calls by its last part."""
+        """The path of a file that a comment names by its last component."""
         return next((path for path in self.files.values() if Path(path).name == name), name)
 
     def _calls(self, place: _Place) -> Iterator[tuple[str, str]]:
-        """File and line of each call around a place that is inlined, the innermost first."""
+        """The file and the line of each call around an inlined place, the innermost first."""
         if place.caller is None:
             yield from _CALL.findall(place.comment)[:DEEPEST]
             return
@@ -145,14 +145,14 @@ def _place(match: re.Match[str], known: dict[_Key, _Place]) -> _Place:
 
 
 def _path(text: str) -> str:
-    """A path as PTX spells it: what is beyond ASCII in octal."""
+    """A path as PTX spells it, with octal escapes for characters beyond ASCII."""
     plain = _ESCAPE.sub(lambda m: m[1] if len(m[1]) == 1 else bytes([int(m[1], 8) & 255]), os.fsencode(text))
     path = os.fsdecode(plain)
     return os.path.normpath(path) if path.startswith("/") else path
 
 
 def _text(file: str, line: int) -> str:
-    """The text of a line, if the file can be read; of what is no plain file, only what Python has in memory."""
+    """The text of a line, if the file can be read. If it is no plain file, only text that Python holds is used."""
     if file not in linecache.cache:
         try:
             found = Path(file).stat()

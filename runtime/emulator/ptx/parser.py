@@ -1,4 +1,4 @@
-"""PTX text to a ``Module``: module-level directives and function signatures; bodies are read by ``body``."""
+"""Parses PTX text to a ``Module``: module-level directives and function signatures; ``body.py`` parses bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLAGS = (".explicitcluster", ".noreturn", ".blocksareclusters")
 
 
 def read_module(text: str) -> Module:
-    """Parses the text; names are resolved, opcodes are not looked at yet."""
+    """Parses the text and resolves its names; opcodes are not checked yet."""
     cursor = Cursor(Source(text))
     module = Module(cursor.source)
     while cursor.token.kind != "end":
@@ -64,7 +64,7 @@ def _linked(cursor: Cursor, module: Module, external: bool) -> None:
         _function(cursor, module, word == ".entry")
     elif word in _SPACES:
         found = variables(cursor, "global" if word == ".tex" else word[1:])
-        if word == ".tex":  # the old way to declare a texture
+        if word == ".tex":  # the old syntax for a texture
             found = [replace(v, lacks="textures") for v in found]
         if external and word != ".shared":
             found = [replace(v, lacks=v.lacks or unsupported.ELSEWHERE) for v in found]

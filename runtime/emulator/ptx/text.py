@@ -1,4 +1,4 @@
-"""PTX text to tokens; reads a whole module, drops comments and debug directives, keeps line numbers."""
+"""Splits PTX text into tokens with line numbers; drops comments and debug directives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LINE_DIRECTIVES = (".loc", ".file")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token; ``kind`` is string, number, id, punct or end; ``start`` is its place in the text."""
+    """One token; ``kind`` is string, number, id, punct or end; ``start`` is its offset in the text."""
 
     kind: str
     text: str
@@ -37,7 +37,7 @@ class Token:
 
 
 class Source:
-    """The module's text with its lines, for errors that name and quote a line."""
+    """The text of a module and its lines, for errors that name and quote a line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -45,7 +45,7 @@ class Source:
 
     @lazy
     def origins(self) -> Origins:
-        """The lines of other languages that these come from."""
+        """The origins of the lines in other languages."""
         return Origins(self.lines)
 
     def quote(self, line: int) -> str:
@@ -53,7 +53,7 @@ class Source:
         return short(" ".join(self.lines[line - 1].split())) if 0 < line <= len(self.lines) else ""
 
     def syntax(self, line: int, problem: str) -> WarpfoldError:
-        """The error for text that is not PTX as we know it."""
+        """The error for text that is not known PTX."""
         return error("WF701", line=line, text=self.quote(line), problem=problem)
 
 
@@ -85,11 +85,11 @@ def tokenize(source: Source) -> list[Token]:
 
 
 _LONGEST = 400
-"""Characters of a number: more than any of 64 bits has, in any form."""
+"""The most characters of a number: more than any 64-bit number has, in any form."""
 
 
 def literal(text: str) -> Imm | None:
-    """The value of a number token, None if 64 bits do not hold it; hexadecimal float forms keep their exact bits."""
+    """The value of a number token; None if 64 bits cannot hold it. Hexadecimal floats keep their exact bits."""
     try:
         found = _literal(text) if len(text) <= _LONGEST else None
     except ValueError:  # 09

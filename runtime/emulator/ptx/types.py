@@ -1,7 +1,7 @@
 """PTX types as NumPy dtypes, and the operands an instruction can have.
 
 Every register is kept as an unsigned integer array of its width (predicates as bool, 128 bits as complex128, which
-NumPy moves without looking inside); the type an instruction names only decides the view it takes of those bits.
+NumPy moves without interpreting them). The type that an instruction names only decides how it views those bits.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Label:
-    """A place in the code: ``scope`` the chain of block scopes it was written in, ``target`` its index once known."""
+    """A label in the code: ``scope`` is the chain of blocks around it, ``target`` its instruction index once known."""
 
     name: str
     scope: tuple[int, ...] = ()
@@ -156,7 +156,7 @@ class Args:
 
 @dataclass(frozen=True)
 class Sink:
-    """``_``: a result that is thrown away."""
+    """``_``: a result that is discarded."""
 
 
 Operand: TypeAlias = Reg | Imm | Special | Sym | Mem | Vec | Pair | Not | Label | Name | Args | Sink

@@ -1,7 +1,8 @@
 """8x8 matrices of 16-bit elements between memory and the lanes of a warp: ldmatrix, stmatrix, movmatrix.
 
-A row is 16 bytes at the address that one lane gives: lanes 0 to 7 those of the first matrix, 8 to 15 of the second and
-so on. Of each matrix lane ``l`` holds elements ``2 * (l % 4)`` and the next of row ``l // 4``, as one register.
+A row is 16 bytes at the address that one lane gives: lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15
+those of the second, and so on. A register of lane ``l`` holds elements ``2 * (l % 4)`` and the next one of row ``l //
+4``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ROW = 16  # bytes
 
 
 def _shape(form: Form) -> tuple[int, bool]:
-    """The number of matrices and whether they are transposed on the way."""
+    """The number of matrices, and whether they are transposed."""
     form.pick("sync")
     form.pick("aligned")
     form.pick("m8n8")
@@ -33,7 +34,7 @@ def _shape(form: Form) -> tuple[int, bool]:
 
 
 def registers_of(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
-    """The ``count`` registers that ``op`` stands for."""
+    """The ``count`` registers of the operand ``op``."""
     items = op.items if isinstance(op, Vec) else (op,)
     if len(items) != count:
         raise form.fail(f"expected {count} registers, got {len(items)}")
@@ -41,13 +42,13 @@ def registers_of(form: Form, op: Operand, count: int) -> tuple[Operand, ...]:
 
 
 def _rows(lanes: Threads, count: int, addresses: Array) -> tuple[Array, Array]:
-    """The positions of the lanes that name a row, and the addresses they name."""
+    """The positions of the lanes that give a row, and the addresses that they give."""
     chosen = np.flatnonzero(lanes.column < 8 * count)
     return chosen, broadcast(addresses, lanes.n)[chosen]
 
 
 def _turned(words: Array, count: int) -> Array:
-    """(warps, count, 32) words of matrices as those of their transposes."""
+    """The words (warps, count, 32) of the transposes of matrices, from the words of the matrices."""
     tiles = words.view(np.uint16).reshape(-1, count, 8, 8).swapaxes(2, 3)
     return np.ascontiguousarray(tiles).view(np.uint32).reshape(-1, count, WARP)
 

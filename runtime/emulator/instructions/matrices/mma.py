@@ -1,7 +1,7 @@
 """mma: D = A B + C of matrices spread over the lanes of a warp.
 
-The ISA leaves the order and the precision of the sum open. Here it is kept in float64, C first, then the products in
-the order of k, and rounded once, to nearest; f64 takes one fma after another. Integers are exact.
+The ISA leaves the order and the precision of the sum open. Here the sum is kept in float64: C first, then the products
+in the order of k. It is rounded once, to nearest; for f64 each product is an fma. Integers are exact.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SMALL = {"e4m3": E4M3, "e5m2": E5M2}
 
 @dataclass(frozen=True)
 class _Kind:
-    """``part`` is the dtype of an element in a register; ``shapes`` the (M, K) there are; ``sums`` types of C and D."""
+    """A type of factors: the dtype of an element in a register, the shapes (M, K), and the types of C and D."""
 
     part: str
     shapes: tuple[tuple[int, int], ...]
@@ -49,7 +49,7 @@ _KINDS = {
 
 
 def number(type_: str, words: Array) -> Array:
-    """Elements as float64 or int64, exactly; of tf32 the low 13 bits are not looked at."""
+    """Elements as float64 or int64, exactly; the low 13 bits of tf32 are ignored."""
     if type_ == "tf32":
         return (words & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
     if type_ in ("f16", "bf16"):
@@ -59,8 +59,8 @@ def number(type_: str, words: Array) -> Array:
     return words.astype(np.int64) if type_ in _BYTES else words
 
 
-def _operand_places(m: int, per: int, registers: int) -> tuple[Array, Array]:
-    """(registers, 32, per): row and column in A of each element; for B, with one row of tiles, column and row."""
+def _operand_layout(m: int, per: int, registers: int) -> tuple[Array, Array]:
+    """The row and the column in A of each element (registers, 32, per); for B, with M = 8, the column and the row."""
     register, lane, part = np.ogrid[:registers, :WARP, :per]
     tall = m // 8
     row, column = _G[lane] + 8 * (register % tall), per * _T[lane] + part + 4 * per * (register // tall)
@@ -68,24 +68,24 @@ def _operand_places(m: int, per: int, registers: int) -> tuple[Array, Array]:
     return np.broadcast_to(row, shape), np.broadcast_to(column, shape)
 
 
-def _sum_places(m: int) -> tuple[Array, Array]:
-    """(values, 32): row and column in C and D of each element."""
+def _sum_layout(m: int) -> tuple[Array, Array]:
+    """The row and the column in C and D of each element (values, 32)."""
     value, lane = np.ogrid[: m * _N // WARP, :WARP]
     shape = (m * _N // WARP, WARP)
     return np.broadcast_to(_G[lane] + 8 * (value >> 1), shape), np.broadcast_to(2 * _T[lane] + (value & 1), shape)
 
 
-def _assembled(lanes: Threads, values: list[Array], part: np.dtype[Any], places: tuple[Array, Array]) -> Array:
-    """The matrices, (warps, rows, columns), out of the registers that hold their elements."""
+def _assembled(lanes: Threads, values: list[Array], part: np.dtype[Any], layout: tuple[Array, Array]) -> Array:
+    """The matrices (warps, rows, columns) from the registers that hold their elements."""
     words = np.stack([lanes.rows(v) for v in values], axis=1)
-    elements = np.ascontiguousarray(words).view(part).reshape(words.shape[0], *places[0].shape)
-    out = np.zeros((words.shape[0], int(places[0].max()) + 1, int(places[1].max()) + 1), part)
-    out[:, places[0], places[1]] = elements
+    elements = np.ascontiguousarray(words).view(part).reshape(words.shape[0], *layout[0].shape)
+    out = np.zeros((words.shape[0], int(layout[0].max()) + 1, int(layout[1].max()) + 1), part)
+    out[:, layout[0], layout[1]] = elements
     return out
 
 
 def product_of(type_: str, a: Array, b: Array, c: Array) -> Array:
-    """(warps, M, N) sums: float64, int64 for bytes."""
+    """The sums (warps, M, N), as float64, or as int64 for bytes."""
     total = c.astype(np.int64 if type_ in _BYTES else np.float64)
     for k in range(a.shape[2]):
         x, y = a[:, :, k, None], b[:, None, k]
@@ -98,7 +98,7 @@ def product_of(type_: str, a: Array, b: Array, c: Array) -> Array:
 
 
 def rounded(type_: str, total: Array, saturated: bool) -> Array:
-    """Sums in their type, f16 as codes."""
+    """Sums rounded to their type; f16 as codes."""
     if type_ == "f32":
         return canonical(total.astype(np.float32))
     if type_ == "f16":
@@ -109,7 +109,7 @@ def rounded(type_: str, total: Array, saturated: bool) -> Array:
 
 
 class _Product:
-    """The run of an mma."""
+    """Runs an mma."""
 
     def __init__(self, a: str, b: str, c: str, d: str, shape: tuple[int, int], saturated: bool) -> None:
         self.types, self.saturated = (a, b, c, d), saturated
@@ -118,22 +118,22 @@ class _Product:
         word = 8 if a == "f64" else 4
         self.per = word // self.parts[0].itemsize
         self.registers = (m * k // WARP // self.per, k * _N // WARP // self.per)
-        self.a_places = _operand_places(m, self.per, self.registers[0])
-        self.b_places = _operand_places(8, self.per, self.registers[1])
-        self.c_places = _sum_places(m)
+        self.a_layout = _operand_layout(m, self.per, self.registers[0])
+        self.b_layout = _operand_layout(8, self.per, self.registers[1])
+        self.c_layout = _sum_layout(m)
 
     def sums(self, type_: str) -> int:
-        """Registers of C or D: two f16 share one."""
-        return int(self.c_places[0].shape[0]) // (2 if type_ == "f16" else 1)
+        """The number of registers of C or D; two f16 share one."""
+        return int(self.c_layout[0].shape[0]) // (2 if type_ == "f16" else 1)
 
     def __call__(self, _machine: Machine, lanes: Threads, _mask: Array | None, *values: Array) -> Any:
         a_type, b_type, c_type, d_type = self.types
         many, few = self.registers
         given = list(values)
-        a = number(a_type, _assembled(lanes, given[:many], self.parts[0], self.a_places))
-        b = number(b_type, _assembled(lanes, given[many : many + few], self.parts[1], self.b_places)).swapaxes(1, 2)
+        a = number(a_type, _assembled(lanes, given[:many], self.parts[0], self.a_layout))
+        b = number(b_type, _assembled(lanes, given[many : many + few], self.parts[1], self.b_layout)).swapaxes(1, 2)
         total = product_of(a_type, a, b, self._addend(lanes, given[many + few :], c_type))
-        result = rounded(d_type, total, self.saturated)[:, self.c_places[0], self.c_places[1]]
+        result = rounded(d_type, total, self.saturated)[:, self.c_layout[0], self.c_layout[1]]
         if d_type == "f16":
             pairs = np.ascontiguousarray(result.reshape(-1, result.shape[1] // 2, 2, WARP).swapaxes(2, 3))
             result = pairs.view(np.uint32)[..., 0]
@@ -141,9 +141,9 @@ class _Product:
 
     def _addend(self, lanes: Threads, values: list[Array], type_: str) -> Array:
         if type_ != "f16":
-            return _assembled(lanes, values, values[0].dtype, self.c_places)
+            return _assembled(lanes, values, values[0].dtype, self.c_layout)
         halves = [half for v in values for half in (v & np.uint32(0xFFFF), v >> np.uint32(16))]
-        codes = _assembled(lanes, [h.astype(np.uint16) for h in halves], np.dtype("u2"), self.c_places)
+        codes = _assembled(lanes, [h.astype(np.uint16) for h in halves], np.dtype("u2"), self.c_layout)
         return widen(codes, F16)
 
 

@@ -1,8 +1,8 @@
 """wmma: D = A B + C of matrices that a warp loads, multiplies and stores as a whole.
 
 The ISA leaves open which lane holds which element. Here slot ``s`` of lane ``l`` holds element ``32 s + l`` of the
-matrix, row after row, whatever its layout in memory; f16 factors have 16 slots, so that small ones are held more than
-once, as the ISA's count of registers asks for.
+matrix in row-major order, whatever its layout in memory. Factors of f16 have 16 slots, as many as the ISA gives them
+registers for, so small ones are held more than once.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class _Fragment:
         self.read = "f64" if type_ == "f64" else type_ if type_ in ("f32", "s32") else "b32"
 
     def matrix(self, lanes: Threads, values: list[Array]) -> Array:
-        """(warps, rows, columns) elements out of the registers."""
+        """The elements (warps, rows, columns) from the registers."""
         words = np.stack([lanes.rows(v) for v in values], axis=1)
         slots = np.ascontiguousarray(words).view(self.part).reshape(-1, self.registers, WARP, self.per).swapaxes(2, 3)
         return slots.reshape(len(words), -1)[:, : self.size].reshape(-1, self.rows, self.columns)
 
     def spread(self, lanes: Threads, matrix: Array) -> list[Array]:
-        """The registers that hold ``matrix``, (warps, rows, columns)."""
+        """The registers that hold ``matrix`` (warps, rows, columns)."""
         flat = matrix.reshape(-1, self.size)
         flat = np.tile(flat, (1, self.slots * WARP // self.size))
         parts = np.ascontiguousarray(flat.reshape(-1, self.registers, self.per, WARP).swapaxes(2, 3))
@@ -64,14 +64,14 @@ class _Fragment:
         return [lanes.flat(np.ascontiguousarray(words[:, k])) for k in range(self.registers)]
 
     def offsets(self, lanes: Threads, slot: int, by_row: bool, leading: Array) -> Array:
-        """Bytes from the matrix's address to what a lane holds in ``slot``; ``leading`` in elements."""
+        """The bytes from the matrix's address to the element in ``slot`` of each lane; ``leading`` is in elements."""
         row, column = np.divmod(WARP * slot + lanes.column, self.columns)
         major, minor = (row, column) if by_row else (column, row)
         return (major * leading.astype(np.int64) + minor) * self.part.itemsize
 
 
 def _move(form: Form, verb: str) -> tuple[_Fragment, bool, Access, tuple[Operand, ...], Operand, Operand]:
-    """What a load or store says: the fragment, row by row or not, the access, registers, address, leading dimension."""
+    """The parts of a load or store: fragment, whether row-major, access, registers, address and leading dimension."""
     role = form.pick("a", "b", "c", "d")
     form.pick("sync")
     form.pick("aligned")
