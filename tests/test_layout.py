@@ -84,7 +84,7 @@ def test_every_code_raised_is_in_the_catalogue() -> None:
 def test_every_code_is_raised_and_tested(code: str) -> None:
     catalogue = ROOT / "compiler" / "errors" / "catalogue"
     raised = codes_in([path for path in SOURCES if path.parent != catalogue])
-    assert code in raised, f"nothing raises {code}: use it, or delete its row in compiler/catalogue/"
+    assert code in raised, f"nothing raises {code}: use it, or delete its row in compiler/errors/catalogue/"
     tests = sorted((ROOT / "tests").rglob("*.py")) + LIT_FILES
     assert code in codes_in(tests), f"no test names {code}"
 

@@ -16,6 +16,7 @@ from typing import Literal
 from ..dtypes import F32, DType
 from ..errors import WarpfoldWarning, error
 from ..program.analysis.proofs import Proof, proof
+from ..program.closures import is_own
 from ..program.fold import count_of
 from ..program.frames import outermost
 from ..program.monoid import Bound, Monoid
@@ -173,8 +174,7 @@ def warn_thoroughly(m: Monoid, dtypes: tuple[DType, ...]) -> None:
 
 
 def _is_ours(m: Monoid) -> bool:
-    function = getattr(m.function, "function", m.function)
-    return str(getattr(function, "__module__", "")).startswith(f"{__package__.rpartition('.')[0]}.program.")
+    return is_own(getattr(m.function, "function", m.function))
 
 
 def _tell(m: Monoid, laws: Sequence[Law]) -> None:

@@ -11,9 +11,9 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberD
 from typing import Any
 
 PLAIN = (bool, int, float, complex, str, type(None))
-_PACKAGE = __name__.partition(".")[0]
+PACKAGE = __name__.partition(".")[0]
 _OWN = __name__.rpartition(".compiler.")[0] + "."
-_ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", _PACKAGE}
+_ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", PACKAGE}
 """Packages whose objects count as they are: entries of arrays are not looked at."""
 LIBRARIES = _ARRAYS | sys.stdlib_module_names
 """Packages whose classes and functions do not change."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..errors import Location, WarpfoldError, error, near
+from .closures import PACKAGE
 from .trace import caller
 
 NAMES = {
@@ -89,7 +90,7 @@ def reduction(what: Any) -> str:
 def _home(what: Any) -> str:
     """What users call the module of a function of Python's, NumPy's or warpfold's interface; nothing for others."""
     module = "numpy" if type(what).__name__ == "ufunc" else str(getattr(what, "__module__", "") or "")
-    if module.startswith(f"{__package__.partition('.')[0]}.runtime."):
+    if module.startswith(f"{PACKAGE}.runtime."):
         return "wf"
     top = module.partition(".")[0].lstrip("_")
     return top if top in ("builtins", "numpy", "operator") else ""
