@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .compiler import files
 from .compiler.driver.pipeline import printed
-from .compiler.driver.textual import build
+from .compiler.driver.textual_pipeline import build
 from .compiler.errors import FileError, WarpfoldError, error
 from .compiler.ir.dialect import load
 from .compiler.ir.expected_diagnostics import Diagnostic, expectations, mismatches

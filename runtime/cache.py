@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..compiler import files
-from ..compiler.driver import stored_form
+from ..compiler.driver import artifact_file
 from ..compiler.errors import FileError, WarpfoldWarning, error
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
     if found is None and trusted():
         try:
             path = _path(name)
-            found = stored_form.parse(files.read(path, "WF501"), path)
+            found = artifact_file.parse(files.read(path, "WF501"), path)
         except FileError:
             return None
         if found.without_code() != expected():
@@ -100,7 +100,7 @@ def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
 def put(artifact: Artifact) -> None:
     """Keeps an artifact. A disk that cannot be written only costs the next process a compilation."""
     _memory[artifact.key] = artifact
-    path, body = _path(artifact.key), artifact.to_bytes()
+    path, body = _path(artifact.key), artifact_file.to_bytes(artifact)
     with suppress(OSError):
         if make(path.parent):
             files.write(path, lambda f: f.write(body), private=True)

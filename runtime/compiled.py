@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.driver import stored_form
+from ..compiler.driver import artifact_file
 from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import error
 from ..compiler.plan import tiles
@@ -101,7 +101,7 @@ class Compiled:
             from .ptxas import assemble
 
             made[arch] = assemble(self.artifact.ptx, arch).cubin
-        replace(self.artifact, cubins=made).save(path)
+        artifact_file.save(replace(self.artifact, cubins=made), path)
 
     @opaque
     def __call__(
@@ -228,4 +228,4 @@ def load(path: str | os.PathLike[str]) -> Compiled:
         FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered, WF510 one whose parts do not
             fit together.
     """
-    return Compiled(stored_form.load(path))
+    return Compiled(artifact_file.load(path))

@@ -1,27 +1,17 @@
-"""The artifact: a compiled reduction as a value and as one file, runnable without MLIR.
-
-The file is one header line with the SHA-256 of what follows, then JSON: PTX, cubins, launch recipe, plan, provenance.
-``stored_form.py`` reads it.
-"""
+"""The artifact: a compiled reduction as a value, which runs without MLIR; ``artifact_file.py`` writes and reads it."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .. import files
 from ..dtypes import DType
 from ..plan.abi import Facts, Param
 from ..plan.kernels import Role, kernels
 from ..plan.plan import Determinism, Plan
 from ..program.graph import Program
 from ..target import Target
-
-MAGIC = b"warpfold artifact 1 "
 
 
 @dataclass(frozen=True)
@@ -103,53 +93,9 @@ class Artifact:
         """The plan of the main kernel."""
         return self.main.plan
 
-    def __reduce__(self) -> Any:
-        """Pickles by the bytes of its file, which are checked when they are read."""
-        from .stored_form import parse
-
-        return parse, (self.to_bytes(), "a pickle")
-
     def without_code(self) -> Artifact:
         """All of it that no compiler has to make; see ``without_code`` below."""
         return replace(self, ptx="", source="", provenance={}, cubins={})
-
-    def save(self, path: files.Name) -> None:
-        """Writes the artifact to ``path``: whole or not at all.
-
-        Raises:
-            FileError: WF505 when the file cannot be written.
-        """
-        body = self.to_bytes()
-        files.write(path, lambda f: f.write(body))
-
-    def to_bytes(self) -> bytes:
-        """The bytes of its file, which ``stored_form.py`` reads."""
-        body = json.dumps(self._to_json(), separators=(",", ":")).encode()
-        return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-
-    def _to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "inputs": [t.name for t in self.inputs],
-            "outputs": [t.name for t in self.outputs],
-            "state": [t.name for t in self.state],
-            "kernels": [asdict(k) for k in self.kernels],
-            "arch": self.arch,
-            "ptx": self.ptx,
-            "source": self.source,
-            "key": self.key,
-            "provenance": dict(self.provenance),
-            "has_identity": self.has_identity,
-            "axis": self.axis,
-            "results": [t.name for t in self.results],
-            "structure": self.structure,
-            "checks": list(self.checks),
-            "masked": self.masked,
-            "arrays": [t.name for t in self.arrays],
-            "determinism": self.determinism,
-            "most": self.most,
-            "cubins": {arch: base64.b85encode(code).decode() for arch, code in self.cubins.items()},
-        }
 
 
 def without_code(program: Program, facts: Facts, plan: Plan, target: Target, key: str) -> Artifact:

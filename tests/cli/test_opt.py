@@ -12,7 +12,7 @@ import pytest
 
 from warpfold import opt
 from warpfold.compiler.driver.pipeline import Pass
-from warpfold.compiler.driver.textual import split
+from warpfold.compiler.driver.textual_pipeline import split
 from warpfold.compiler.errors import Location, WarpfoldError, error
 from warpfold.compiler.ir.expected_diagnostics import Diagnostic, expectations, mismatches
 

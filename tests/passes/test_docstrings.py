@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from warpfold.compiler.driver.textual import build
+from warpfold.compiler.driver.textual_pipeline import build
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
 from warpfold.passes import PASSES

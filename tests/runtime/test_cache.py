@@ -14,7 +14,7 @@ from altered import mutants, sealed
 
 import warpfold as wf
 from warpfold.commands import doctor
-from warpfold.compiler.driver import stored_form
+from warpfold.compiler.driver import artifact_file
 from warpfold.compiler.errors import WarpfoldWarning
 from warpfold.runtime import cache, prepare
 from warpfold.runtime.api import plan_for
@@ -126,7 +126,7 @@ def test_another_kernel_that_was_given_this_key_is_not_run(other: str, folder: P
     path.write_bytes(sealed(j | {"key": path.stem}))
     cache.clear_memory()
     assert wf.sum(x, axis=1, device="emulator").tolist() == [80] * 6
-    assert stored_form.parse(path.read_bytes(), path).name == "sum"  # made again
+    assert artifact_file.parse(path.read_bytes(), path).name == "sum"  # made again
 
 
 @pytest.mark.parametrize("change", [{"axis": 0}, {"plan": "unroll=1"}, {"dtype": "i32"}, {"shape": (6, 4096)}])
@@ -138,6 +138,6 @@ def test_a_kernel_for_something_else_that_was_given_this_key_is_not_run(change: 
     assert ready.key != other.key
     path = cache._path(ready.key)
     assert cache.make(path.parent)
-    path.write_bytes(sealed(json.loads(other.to_bytes().partition(b"\n")[2]) | {"key": ready.key}))
+    path.write_bytes(sealed(json.loads(artifact_file.to_bytes(other).partition(b"\n")[2]) | {"key": ready.key}))
     cache.clear_memory()
     assert prepare.cached(ready) is None

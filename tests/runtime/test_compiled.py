@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.driver import artifact as artifacts
-from warpfold.compiler.driver import stored_form
+from warpfold.compiler.driver import artifact_file
 from warpfold.compiler.planner.choose import NUMBERS
 from warpfold.runtime import api, cache, compiled, prepare
 from warpfold.runtime.backends.emulator_backend import emulator
@@ -160,14 +159,14 @@ def test_a_kind_seen_before_gives_its_first_result_without_mlir(folder: Path) ->
 
 def test_cubins_are_added_for_the_architectures_asked_for(tmp_path: Path) -> None:
     wf.compile("sum", (1000,), "f32", arch="sm_80").save(tmp_path / "k.warpfold", cubins=["sm_80", "sm_86"])
-    found = stored_form.load(tmp_path / "k.warpfold")
+    found = artifact_file.load(tmp_path / "k.warpfold")
     assert sorted(found.cubins) == ["sm_80", "sm_86"]
     assert all(code.startswith(b"\x7fELF") for code in found.cubins.values())
 
 
 def sealed(body: bytes) -> bytes:
     """A file that is whole, whatever it holds."""
-    return artifacts.MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return artifact_file.MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def with_no_kernels(file: bytes) -> bytes:
@@ -290,7 +289,7 @@ def test_two_processes_may_write_at_once(folder: Path) -> None:
     runs = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert len({r.communicate()[0] for r in runs}) == 1
     (file,) = [f for f in folder.rglob("*") if f.is_file()]
-    assert stored_form.parse(file.read_bytes(), file).name == "var"
+    assert artifact_file.parse(file.read_bytes(), file).name == "var"
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from warpfold.compiler.driver.pipeline import Pass, run_pass
-from warpfold.compiler.driver.textual import build
+from warpfold.compiler.driver.textual_pipeline import build
 from warpfold.compiler.errors import CompileError
 from warpfold.compiler.ir.dialect import OPS, load
 from warpfold.compiler.ir.dialect.base import coded

@@ -18,8 +18,8 @@ import pytest
 from altered import at, mutants, sealed
 
 import warpfold as wf
-from warpfold.compiler.driver.artifact import MAGIC
-from warpfold.compiler.driver.soundness import CHECKS
+from warpfold.compiler.driver.artifact_checks import CHECKS
+from warpfold.compiler.driver.artifact_file import MAGIC
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import ArgumentError, FileError
 

@@ -1,17 +1,20 @@
 """An artifact as the bytes of a file: a line with the SHA-256 of what follows, then JSON.
 
+The JSON holds PTX, cubins, launch recipe, plan and provenance.
+
 A file that is cut short, altered or foreign fails the checksum. One with a checksum made anew is still read field by
-field, by type and by bounds, and must fit together (``soundness.py``): it is refused before anything is launched.
+field, by type and by bounds, and must fit together (``artifact_checks.py``): it is refused before anything is launched.
 """
 
 from __future__ import annotations
 
 import base64
+import copyreg
 import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, get_args
 
 from .. import files
@@ -21,14 +24,56 @@ from ..plan.abi import Facts, Param
 from ..plan.abi import Role as ParamRole
 from ..plan.kernels import Role
 from ..plan.plan import Determinism, Plan
-from .artifact import MAGIC, Artifact, CompiledKernel
-from .soundness import UnsoundError, expect_sound, expect_whole
+from .artifact import Artifact, CompiledKernel
+from .artifact_checks import UnsoundError, expect_sound, expect_whole
 
+MAGIC = b"warpfold artifact 1 "
 LARGEST = 2**62
 """More than any number in an artifact: of elements, of operands, of dims."""
 _TYPES = {t.name: t for t in (*ALL, *STORED)}
 _SAMPLES: dict[type, Any] = {Plan: Plan(), Facts: Facts(1, 1, 32, (), store_vector=False), Param: Param("input")}
 """A value of each class, for the types of its fields."""
+
+
+def save(artifact: Artifact, path: files.Name) -> None:
+    """Writes an artifact to ``path``: all of it, or nothing.
+
+    Raises:
+        FileError: WF505 when the file cannot be written.
+    """
+    body = to_bytes(artifact)
+    files.write(path, lambda f: f.write(body))
+
+
+def to_bytes(artifact: Artifact) -> bytes:
+    """The bytes of an artifact's file, which ``parse`` reads."""
+    body = json.dumps(_to_json(artifact), separators=(",", ":")).encode()
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def _to_json(artifact: Artifact) -> dict[str, Any]:
+    return {
+        "name": artifact.name,
+        "inputs": [t.name for t in artifact.inputs],
+        "outputs": [t.name for t in artifact.outputs],
+        "state": [t.name for t in artifact.state],
+        "kernels": [asdict(k) for k in artifact.kernels],
+        "arch": artifact.arch,
+        "ptx": artifact.ptx,
+        "source": artifact.source,
+        "key": artifact.key,
+        "provenance": dict(artifact.provenance),
+        "has_identity": artifact.has_identity,
+        "axis": artifact.axis,
+        "results": [t.name for t in artifact.results],
+        "structure": artifact.structure,
+        "checks": list(artifact.checks),
+        "masked": artifact.masked,
+        "arrays": [t.name for t in artifact.arrays],
+        "determinism": artifact.determinism,
+        "most": artifact.most,
+        "cubins": {arch: base64.b85encode(code).decode() for arch, code in artifact.cubins.items()},
+    }
 
 
 def load(path: files.Name) -> Artifact:
@@ -65,6 +110,10 @@ def parse(data: bytes, path: object) -> Artifact:
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as e:  # of another format
         raise error("WF502", path=path) from e
     return found
+
+
+# A pickle holds the bytes of the file, which are checked when they are read.
+copyreg.pickle(Artifact, lambda artifact: (parse, (to_bytes(artifact), "a pickle")))
 
 
 # --- fields --------------------------------------------------------------------------------------------------------
