@@ -13,27 +13,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from .compiler.program.public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, REDUCTIONS
+
 __version__ = "0.1.0"
 
-_ELEMENTWISE = (
-    "acos", "asin", "atan", "atan2", "bitcast", "ceil", "cos", "cosh", "divide", "erf", "exp", "exp2", "expm1", "floor",
-    "fma", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "round", "rsqrt", "sin", "sinh",
-    "sqrt", "tan", "tanh", "where",
-)  # fmt: skip
-_COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
-_MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
-_FUNCTIONS = (
-    "all", "allclose", "any", "argmax", "argmin", "array_equal", "count_nonzero", "describe", "dot", "logsumexp", "max",
-    "mean", "mean_var", "min", "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nansum",
-    "norm", "prod", "ptp", "std", "sum", "var", "vecdot",
-)  # fmt: skip
 _HOME = {
-    **dict.fromkeys(("Sym",), ".compiler.program.trace"),
+    **dict.fromkeys(("Sym",), ".compiler.program.symbols"),
     **dict.fromkeys(("cast", "fold"), ".compiler.program.accumulation"),
-    **dict.fromkeys(_ELEMENTWISE, ".compiler.program.functions"),
-    **dict.fromkeys(_COMPOSITIONS, ".compiler.program.compositions"),
-    **dict.fromkeys(_MONOIDS, ".compiler.program.library"),
-    **dict.fromkeys(_FUNCTIONS, ".runtime.api"),
+    **dict.fromkeys(ELEMENTWISE, ".compiler.program.functions"),
+    **dict.fromkeys(COMPOSITIONS, ".compiler.program.compositions"),
+    **dict.fromkeys(MONOIDS, ".compiler.program.library"),
+    **dict.fromkeys(REDUCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),
@@ -43,7 +33,7 @@ _HOME = {
     **dict.fromkeys(("Laws", "check_monoid"), ".compiler.laws.check"),
     **dict.fromkeys(("count", "index"), ".compiler.program.fold"),
     "DType": ".compiler.dtypes",
-    "dtype": ".compiler.program.names",
+    "dtype": ".compiler.program.dtype_names",
     **dict.fromkeys(("Plan",), ".compiler.plan.plan"),
     **dict.fromkeys(("WarpfoldError", "WarpfoldWarning"), ".compiler.errors"),
 }

@@ -30,6 +30,9 @@ from .compiler.program.compositions import (
     sign as sign,
     square as square,
 )
+from .compiler.program.dtype_names import (
+    dtype as dtype,
+)
 from .compiler.program.fold import (
     count as count,
     index as index,
@@ -84,10 +87,7 @@ from .compiler.program.monoid import (
     Monoid as Monoid,
     monoid as monoid,
 )
-from .compiler.program.names import (
-    dtype as dtype,
-)
-from .compiler.program.trace import (
+from .compiler.program.symbols import (
     Sym as Sym,
 )
 from .runtime.api import (

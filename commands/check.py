@@ -6,7 +6,8 @@ from typing import Any
 
 from ..compiler.errors import error
 from ..compiler.laws.check import Law, check_monoid
-from ..compiler.program.monoid import Monoid, defined
+from ..compiler.program.monoid import Monoid
+from ..compiler.program.signatures import defined
 from . import screen
 from .requests import inputs
 from .requests.operation import input_count, label, operation, users_code

@@ -165,6 +165,25 @@ def _meant(name: str) -> str:
     return f" (write {native}{order})"
 
 
+def promote(a: DType, b: DType) -> DType:
+    """The type of an operation on ``a`` and ``b``: NumPy's ``result_type``, extended to bf16.
+
+    A bf16 meets f16 and 16-bit integers in f32, wider integers in f64, and any wider float in that float.
+    """
+    if a == b:
+        return a
+    if BF16 in (a, b):
+        other = b if a == BF16 else a
+        if other.bits <= 8:
+            return BF16
+        if other in (F32, F64):
+            return other
+        return F32 if other.bits == 16 else F64
+    import numpy as np
+
+    return dtype(np.result_type(a.numpy, b.numpy))
+
+
 def accumulator(t: DType) -> DType:
     """The type in which sums and products of ``t`` are kept: half types in f32, integers as NumPy widens them."""
     if t.kind == "complex":

@@ -15,11 +15,10 @@ from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.program import library
-from ..compiler.program.frames import outermost, shown
+from ..compiler.program.dtype_names import dtype as named_dtype
+from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.names import dtype as named_dtype
 from ..compiler.program.spelling import irreducible
-from ..compiler.program.trace import caller
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from .arrays.conversion import from_numpy, view

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..compiler.dtypes import BOOL
 from ..compiler.errors import WarpfoldWarning, error
+from ..compiler.program.frames import caller
 from ..compiler.program.monoid import Monoid
-from ..compiler.program.trace import caller
 from .arrays.conversion import to_numpy, view
 
 Bounds = np.ndarray[Any, Any]

@@ -12,7 +12,8 @@ from ..compiler.program import library
 from ..compiler.program.fold import fold
 from ..compiler.program.frames import outermost
 from ..compiler.program.functions import bitcast, where
-from ..compiler.program.trace import Sym, cast
+from ..compiler.program.symbols import Sym
+from ..compiler.program.values import cast
 from .api import reduce
 from .arrays.conversion import from_numpy, to_numpy, view
 from .arrays.opaque import opaque

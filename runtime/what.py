@@ -11,12 +11,13 @@ import numpy as np
 
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.program import library
+from ..compiler.program.dtype_names import dtype as as_dtype
 from ..compiler.program.fold import folded, uses, within
-from ..compiler.program.monoid import Monoid, defined, keywords, positional, variadic
-from ..compiler.program.names import dtype as as_dtype
+from ..compiler.program.monoid import Monoid
+from ..compiler.program.signatures import defined, keywords, positional, variadic
 from ..compiler.program.spelling import irreducible, reduction, unknown
-from ..compiler.program.trace import cast
 from ..compiler.program.tracing import named
+from ..compiler.program.values import cast
 from .arrays.conversion import view
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |

@@ -98,7 +98,7 @@ def test_every_built_in_has_its_entries(name: str) -> None:
 def test_no_name_is_public_that_nothing_is() -> None:
     public = {name for name, home in wf._HOME.items() if home == ".runtime.api"} - {"reduce", "compile"}
     assert public <= set(FUNCTIONS), (
-        f"_FUNCTIONS of __init__.py names what compiler/program/library.py has not: {public}"
+        f"REDUCTIONS of program/public_names.py names what compiler/program/library.py has not: {public}"
     )
     lost = [n for n, home in wf._HOME.items() if not hasattr(importlib.import_module("warpfold" + home), n)]
     assert not lost, f"_HOME of __init__.py names what is not there: {lost}"

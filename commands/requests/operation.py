@@ -19,7 +19,8 @@ from ...compiler import files
 from ...compiler.errors import Location, WarpfoldError, error, near
 from ...compiler.program import library
 from ...compiler.program.fold import count_of
-from ...compiler.program.monoid import Monoid, positional, variadic
+from ...compiler.program.monoid import Monoid
+from ...compiler.program.signatures import positional, variadic
 
 What = str | Monoid | Callable[..., Any]
 TRAIL = 8

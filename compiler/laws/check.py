@@ -17,10 +17,11 @@ from ..dtypes import F32, DType
 from ..errors import WarpfoldWarning, error
 from ..program.analysis.proofs import Proof, proof
 from ..program.closures import is_own
+from ..program.dtype_names import dtype as as_dtype
 from ..program.fold import count_of
 from ..program.frames import outermost
-from ..program.monoid import Bound, Monoid
-from ..program.names import dtype as as_dtype
+from ..program.monoid import Monoid
+from ..program.signatures import Bound
 from .samples import Source
 from .search import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search
 

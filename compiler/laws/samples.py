@@ -23,8 +23,8 @@ from ..program.fold import fold
 from ..program.graph import Expr, MonoidGraph, walk
 from ..program.monoid import Monoid
 from ..program.numeric import Array, evaluate
-from ..program.storage import parts, split, value
-from ..program.trace import Sym, foreign
+from ..program.storage import parts, value
+from ..program.values import Value, split
 from .pivots import pivots
 
 States = list[Array]
@@ -227,7 +227,7 @@ def _finished(m: Monoid, values: tuple[Any, ...]) -> tuple[Expr, ...]:
         return ()
     got = m.finish(*values)
     leaves = got.values() if isinstance(got, dict) else got if isinstance(got, tuple | list) else (got,)
-    return tuple(s.expr for leaf in leaves if isinstance(leaf, Sym) or foreign(leaf) for s in split(leaf))
+    return tuple(s.expr for leaf in leaves if isinstance(leaf, Value) for s in split(leaf))
 
 
 def _scalars(t: DType, neutral: Iterable[Any], count: int, rng: np.random.Generator) -> Array:

@@ -16,13 +16,16 @@ from typing import Any, TypeVar
 
 from ..dtypes import BOOL, DType, accumulator, compute
 from ..errors import Location, TraceError, WarpfoldWarning, error
+from .complexes import Complex
+from .dtype_names import dtype as as_dtype
 from .fold import folded, typed_values, uses
+from .frames import caller
 from .graph import Expr, walk
-from .monoid import Monoid, defined, nothing
-from .names import dtype as as_dtype
-from .storage import Value, split
-from .trace import Sym, caller, foreign
-from .trace import cast as convert
+from .monoid import Monoid, missing_return
+from .signatures import defined
+from .symbols import Sym
+from .values import Value, split
+from .values import cast as convert
 
 T = TypeVar("T")
 _EXACT = frozenset((
@@ -41,7 +44,7 @@ def cast(x: Any, t: object) -> Any:
     ones keep their low bits. Anything to bool tests for non-zero.
     """
     found: Any = convert(x, as_dtype(t))
-    return found if foreign(found) else Sym(replace(found.expr, chosen=True))
+    return found if isinstance(found, Complex) else Sym(replace(found.expr, chosen=True))
 
 
 def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
@@ -121,14 +124,14 @@ def _contribution(m: Monoid, elements: Sequence[Value]) -> Any:
     """What the lift returns, which must be something."""
     got = m.lift and m.lift(*elements)
     if got is None:
-        raise nothing("the lift of", m.name, "what an element contributes to the state", defined(m.lift))
+        raise missing_return("the lift of", m.name, "what an element contributes to the state", defined(m.lift))
     return got
 
 
 def _all_of(m: Monoid, values: Sequence[Any]) -> tuple[Expr, ...] | None:
     """What makes the values, and what combines them; None where they cannot be combined."""
     combined = _combine(m, values)
-    return combined and (*(s.expr for v in values if isinstance(v, Sym) or foreign(v) for s in split(v)), *combined)
+    return combined and (*(s.expr for v in values if isinstance(v, Value) for s in split(v)), *combined)
 
 
 def _several(got: Any) -> list[Any]:

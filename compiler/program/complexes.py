@@ -8,8 +8,9 @@ from typing import Any
 
 from ..dtypes import BOOL, C64, C128, F32, DType, dtype
 from ..errors import error
-from .functions import maximum, minimum, sqrt, where
-from .trace import Sym, Symbolic, caller, cast, sym
+from .frames import caller
+from .refusals import Symbolic
+from .symbols import Sym, node, select, sym, to_real
 
 
 def _refusing(operator: str) -> Callable[..., Any]:
@@ -26,8 +27,6 @@ class Complex(Symbolic):
 
     __slots__ = ("imag", "real")
     __array_ufunc__ = None
-    symbolic = True
-    """Tells the operators of ``Sym`` to leave the operation to this class."""
 
     def __init__(self, real: Sym, imag: Sym) -> None:
         self.real, self.imag = real, imag
@@ -85,10 +84,10 @@ class Complex(Symbolic):
     def __abs__(self) -> Sym:
         """The modulus, scaled so that no square overflows."""
         a, b = abs(self.real), abs(self.imag)
-        high, low = maximum(a, b), minimum(a, b)
-        ratio = where(high == 0, 0.0, low / high)
-        size = high * sqrt(ratio * ratio + 1.0)
-        return where((a == math.inf) | (b == math.inf), math.inf, size)
+        high, low = node("max", a.dtype, a, b), node("min", a.dtype, a, b)
+        ratio = select(high == 0, 0.0, low / high)
+        size = high * node("sqrt", a.dtype, ratio * ratio + 1.0)
+        return select((a == math.inf) | (b == math.inf), math.inf, size)
 
     def conjugate(self) -> Complex:
         """The number mirrored at the real axis."""
@@ -104,6 +103,7 @@ class Complex(Symbolic):
     __lshift__ = __rlshift__ = _refusing("<<")
     __rshift__ = __rrshift__ = _refusing(">>")
     __invert__ = _refusing("~")
+    __round__ = _refusing("round")
 
     def __repr__(self) -> str:
         return f"Complex({self.real!r}, {self.imag!r})"
@@ -122,7 +122,7 @@ def choose(condition: Sym, a: Any, b: Any) -> Complex:
     """``where`` on complex values."""
     x, y = _pair(*((a, b) if isinstance(a, Complex) else (b, a)))
     x, y = (x, y) if isinstance(a, Complex) else (y, x)
-    return Complex(where(condition, x.real, y.real), where(condition, x.imag, y.imag))
+    return Complex(select(condition, x.real, y.real), select(condition, x.imag, y.imag))
 
 
 def to_complex(x: Any, t: DType) -> Complex:
@@ -130,8 +130,8 @@ def to_complex(x: Any, t: DType) -> Complex:
     part = t.part
     x, _ = _plain(x)
     if isinstance(x, Complex | complex):
-        return Complex(cast(x.real, part), cast(x.imag, part))
-    return Complex(cast(x, part), cast(0.0, part))
+        return Complex(to_real(x.real, part), to_real(x.imag, part))
+    return Complex(to_real(x, part), to_real(0.0, part))
 
 
 def _pair(a: Complex, b: Any) -> tuple[Complex, Complex]:
@@ -158,9 +158,9 @@ def _fits(t: DType) -> bool:
 def _quotient(a: Complex, b: Complex) -> Complex:
     """a / b by R. Smith's algorithm (1962): divides by the larger part first, so that no square overflows."""
     swap = abs(b.real) < abs(b.imag)
-    high, low = where(swap, b.imag, b.real), where(swap, b.real, b.imag)
+    high, low = select(swap, b.imag, b.real), select(swap, b.real, b.imag)
     ratio = low / high
     scale = high + low * ratio
-    first, second = where(swap, a.imag, a.real), where(swap, a.real, a.imag)
+    first, second = select(swap, a.imag, a.real), select(swap, a.real, a.imag)
     real, imag = first + second * ratio, second - first * ratio
-    return Complex(real / scale, where(swap, -imag, imag) / scale)
+    return Complex(real / scale, select(swap, -imag, imag) / scale)

@@ -11,13 +11,15 @@ import math
 from typing import Any
 
 from ..dtypes import BOOL, F32, F64
+from .complexes import Complex
 from .functions import divide, exp, maximum, minimum, where
-from .trace import Sym, cast, constant, foreign, sym
+from .symbols import Sym, constant, sym
+from .values import cast
 
 
 def abs(x: Any) -> Any:
     """The absolute value; of the least integer that integer; of a complex number its modulus."""
-    return builtins.abs(x if foreign(x) else sym(x))
+    return builtins.abs(x if isinstance(x, Complex) else sym(x))
 
 
 def sign(x: Any) -> Sym:
@@ -44,13 +46,13 @@ def isfinite(x: Any) -> Sym:
 
 def square(x: Any) -> Any:
     """``x * x``, rounded once."""
-    x = x if foreign(x) else sym(x)
+    x = x if isinstance(x, Complex) else sym(x)
     return x * x
 
 
 def reciprocal(x: Any) -> Any:
     """``1 / x``, correctly rounded; integers become f64."""
-    return 1.0 / x if foreign(x) else divide(1.0, x)
+    return 1.0 / x if isinstance(x, Complex) else divide(1.0, x)
 
 
 def sigmoid(x: Any) -> Sym:

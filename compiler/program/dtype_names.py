@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import dtypes
 from ..dtypes import BY_NAME, DType
 from ..errors import DTypeError, error
-from .trace import caller
+from .frames import caller
 
 _OF_BYTES = {
     "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",

@@ -16,13 +16,15 @@ from typing import Any
 
 from ..dtypes import BOOL, F64, I32, I64, STORED, DType, holds
 from ..errors import Location, error
+from .dtype_names import dtype as as_dtype
+from .frames import caller
 from .functions import isnan, where
 from .graph import Expr, MonoidGraph, widest
-from .monoid import Monoid, monoid, positional, variadic
-from .names import dtype as as_dtype
+from .monoid import Monoid, monoid
+from .signatures import positional, variadic
 from .spelling import irreducible
-from .storage import Value, join, split
-from .trace import Sym, caller, cast, constant, foreign
+from .symbols import Sym, constant
+from .values import Value, cast, join, split
 
 HUGE = 1 << 47
 """So many integers of 16 bits may have a sum that 64 bits do not hold."""
@@ -148,8 +150,8 @@ def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) 
 
 def typed_values(values: Sequence[Any]) -> list[Value]:
     """The values as symbolic ones; numbers take the first symbolic value's type, as far as it can hold their kind."""
-    like = next((v.dtype for v in values if isinstance(v, Sym) or foreign(v)), None)
-    return [v if isinstance(v, Sym) or foreign(v) else cast(v, _number_type(v, like)) for v in values]
+    like = next((v.dtype for v in values if isinstance(v, Value)), None)
+    return [v if isinstance(v, Value) else cast(v, _number_type(v, like)) for v in values]
 
 
 def _number_type(value: Any, like: DType | None) -> DType:

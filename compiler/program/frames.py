@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
 
 from ..errors import Location, WarpfoldError, error
 from .closures import LIBRARIES
-from .trace import LIBRARY, caller
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _ROOT = Path(__file__).parents[2]
-_OURS = tuple(str(_ROOT / part) + os.sep for part in ("cli", "commands", "compiler", "passes", "runtime"))
+_INIT = str(_ROOT / "__init__.py")
+_COMMANDS = str(_ROOT / "commands") + os.sep
+_MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), _INIT)
+"""The files between a user's line and a place that asks for it."""
+_OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
+LIBRARY = str(_ROOT / "compiler" / "program" / "library.py")
+"""Where the built-in reductions are defined, as a user's are in files of theirs."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
@@ -28,6 +34,21 @@ _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (ArithmeticError, "these are Python's numbers, computed while the function is traced; elements come later"),
 )
 _REMEDY = "the function runs once, on symbolic values: use operators and warpfold's functions on them"
+
+
+def caller() -> Location | None:
+    """The innermost line of the running stack that defines a reduction: the user's, or that of a built-in function."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith(_COMMANDS):  # beyond lies the command line, not the user
+        return None
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return Location(file, line, linecache.getline(file, line))
+
+
+def _is_machinery(file: str) -> bool:
+    return file.startswith(_MACHINERY) and file != LIBRARY
 
 
 def shown(e: Exception) -> Exception:
@@ -112,10 +133,7 @@ def _chained(entries: list[TracebackType]) -> TracebackType | None:
 
 
 def _is_ours(entry: TracebackType) -> bool:
-    return entry.tb_frame.f_code.co_filename.startswith(_OURS) or entry.tb_frame.f_code.co_filename == _INIT
-
-
-_INIT = str(_ROOT / "__init__.py")
+    return entry.tb_frame.f_code.co_filename.startswith(_OURS)
 
 
 def _module(entry: TracebackType) -> str:

@@ -9,25 +9,27 @@ for ``exp`` near zero; off by some 2^-22 for ``log`` and ``log2`` near 1, by 2^-
 
 from __future__ import annotations
 
+import builtins
 import math
 from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from ..dtypes import BOOL, F32, F64, DType
+from ..dtypes import BOOL, F32, F64, DType, promote
 from ..errors import error
-from .names import dtype
-from .trace import Sym, caller, cast, constant, foreign, node, pair, promote, sym
+from .complexes import Complex, choose
+from .dtype_names import dtype
+from .frames import caller
+from .symbols import Sym, constant, node, pair, select, sym
+from .values import cast
 
 
 def where(condition: Any, a: Any, b: Any) -> Sym:
     """``a`` where ``condition`` holds, else ``b``: the branch-free ``if`` of a traced function."""
-    if foreign(a, b):
-        from .complexes import choose
-
-        return choose(cast(condition, BOOL), a, b)  # type: ignore[return-value]
-    x, y = pair(a, b)
-    return node("where", x.dtype, cast(condition, BOOL), x, y)
+    chosen = cast(condition, BOOL)
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        return choose(chosen, a, b)  # type: ignore[return-value]
+    return select(chosen, a, b)
 
 
 def minimum(a: Any, b: Any) -> Sym:
@@ -204,8 +206,7 @@ def cosh(x: Any) -> Sym:
 
 def round(x: Any) -> Sym:
     """The nearest integer, of two the even one; integers are returned as they are."""
-    x = sym(x)
-    return node("round", x.dtype, x) if x.dtype.is_float else x
+    return builtins.round(sym(x))
 
 
 def floor(x: Any) -> Sym:

@@ -18,10 +18,13 @@ from typing import Any
 from ..dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator, compute, floating
 from ..dtypes import dtype as as_dtype
 from ..errors import error
+from .complexes import Complex
 from .fold import count, fold, index, leaving_out, not_a_number, sums_fit, within
 from .functions import bitcast, exp2, fma, isinf, isnan, log, maximum, minimum, sqrt, where
 from .monoid import Monoid, monoid
-from .trace import Sym, cast, foreign
+from .public_names import REDUCTIONS
+from .symbols import Sym
+from .values import cast
 
 
 # --- monoids -------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def _real(x: Any, lack: str = "order") -> Any:
     Raises:
         TraceError: WF225 for complex numbers.
     """
-    if foreign(x):
+    if isinstance(x, Complex):
         raise error("WF225", dtype=x.dtype.name, lack=lack)
     return x
 
@@ -155,7 +158,7 @@ def _kind(dtype: object, default: DType) -> DType:
 def _widened(x: Any, dtype: object, accumulate: object) -> Any:
     """``x`` in the type in which it is added up: of truth values that were asked for, whether it is not zero."""
     t = _kind(dtype, x.dtype)
-    return cast(cast(x, BOOL) if t == BOOL else x, _wide(t, accumulate, pair=foreign(x)))
+    return cast(cast(x, BOOL) if t == BOOL else x, _wide(t, accumulate, pair=isinstance(x, Complex)))
 
 
 def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
@@ -175,15 +178,17 @@ def _wide(t: DType, accumulate: object, *, pair: bool) -> DType:
 
 def _sum_type(x: Any, dtype: object) -> DType:
     """The type of a sum: floats keep theirs, others widen to 64 bits."""
-    return _kind(dtype, x.dtype if x.dtype.is_float or foreign(x) else accumulator(x.dtype))
+    return _kind(dtype, x.dtype if x.dtype.is_float or isinstance(x, Complex) else accumulator(x.dtype))
 
 
 def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> Any:
     """The sum of ``x``, with what its making ``lost`` when sums are compensated."""
-    if accumulate != "compensated" or not (foreign(x) or x.dtype.is_float):
+    if accumulate != "compensated" or not (isinstance(x, Complex) or x.dtype.is_float):
         return fold(SUM, x, initial=initial)
     s, c = fold(COMPENSATED, x, cast(lost, x.dtype), initial=None if initial is None else (initial, 0))
-    return type(s)(_corrected(s.real, c.real), _corrected(s.imag, c.imag)) if foreign(s) else _corrected(s, c)
+    if isinstance(s, Complex):
+        return Complex(_corrected(s.real, c.real), _corrected(s.imag, c.imag))
+    return _corrected(s, c)
 
 
 def _corrected(s: Sym, c: Sym) -> Sym:
@@ -194,7 +199,7 @@ def _corrected(s: Sym, c: Sym) -> Sym:
 def _products(x: Any, y: Any, accumulate: object) -> Any:
     """The sum of x y; compensated, with the rounding errors of the products."""
     p = x * y
-    lost = 0 if foreign(p) or not p.dtype.is_float else fma(x, y, -p)
+    lost = 0 if isinstance(p, Complex) or not p.dtype.is_float else fma(x, y, -p)
     return _total(p, accumulate, lost)
 
 
@@ -323,7 +328,7 @@ def mean(x: Any, *, dtype: object = None, accumulate: object = None) -> Any:
     exact = result.is_float and accumulate in (None, "compensated") and _adds_exactly(x.dtype)
     total = _total(_widened(x, accumulator(x.dtype) if exact else result, accumulate), accumulate)
     quotient = cast(total, accumulator(result)) if exact else total
-    return cast(quotient / count(quotient.real.dtype if foreign(quotient) else quotient.dtype), result)
+    return cast(quotient / count(quotient.real.dtype if isinstance(quotient, Complex) else quotient.dtype), result)
 
 
 def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any, Any, Any, DType]:
@@ -369,8 +374,8 @@ def mean_var(x: Any, *, correction: float = 0.0, dtype: object = None, accumulat
 def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
     """The vector norm of any order: 2, 1, 0 (how many are not zero), inf, -inf, or any p: (sum of |x|^p)^(1/p)."""
     wide = _widened(x, floating(x.dtype), accumulate)
-    result = x.dtype.part if foreign(x) else floating(x.dtype)
-    if ord == 2 and foreign(wide):
+    result = x.dtype.part if isinstance(x, Complex) else floating(x.dtype)
+    if ord == 2 and isinstance(wide, Complex):
         # an infinite part makes the number infinite, whatever the other one is: as abs has it, so in each square
         real, imag = where(isinf(wide.imag), math.inf, wide.real), where(isinf(wide.real), math.inf, wide.imag)
         return cast(sqrt(_products(real, real, accumulate) + _products(imag, imag, accumulate)), result)
@@ -395,7 +400,7 @@ def logsumexp(x: Any) -> Sym:
 
 def vecdot(x: Any, y: Any, *, accumulate: object = None) -> Any:
     """The sum of the products of two arrays' elements, the first's conjugate where it is complex."""
-    return _dot(x.conjugate() if foreign(x) else x, y, accumulate)
+    return _dot(x.conjugate() if isinstance(x, Complex) else x, y, accumulate)
 
 
 def dot(x: Any, y: Any, *, accumulate: object = None) -> Any:
@@ -468,14 +473,7 @@ nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax = (
     _ignoring_nan(f) for f in (sum, prod, min, max, mean, argmin, argmax)
 )
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (
-        sum, prod, min, max, minmax, ptp, argmin, argmax, any, all, count_nonzero, mean, var, std, mean_var, norm,
-        logsumexp, nansum, nanprod, nanmin, nanmax, nanmean, nanargmin, nanargmax, dot, vecdot, allclose, array_equal,
-        describe,
-    )
-}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in REDUCTIONS}
 """Every built-in reduction by name."""
 OF_MONOID: dict[Monoid, Callable[..., Any]] = {
     SUM: sum, PROD: prod, MIN: min, MAX: max, ANY: any, ALL: all, ARGMIN: argmin, ARGMAX: argmax, LOGSUMEXP: logsumexp,

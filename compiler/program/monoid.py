@@ -6,9 +6,7 @@ own monoids are made in ``library.py`` exactly as a user makes theirs.
 
 from __future__ import annotations
 
-import inspect
-import linecache
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -16,11 +14,13 @@ from typing import Any, ParamSpec, TypeVar
 from ..dtypes import BOOL, DType
 from ..errors import Location, WarpfoldError, error
 from .closures import outside
-from .frames import Tracing
+from .frames import Tracing, caller
 from .graph import Expr, MonoidGraph, walk
-from .spelling import irreducible, unknown
-from .storage import Value, join, parts, split
-from .trace import Sym, caller, cast, constant, foreign
+from .signatures import Bound, defined, keywords, parameters, positional
+from .spelling import unknown
+from .storage import parts
+from .symbols import Sym, constant
+from .values import Value, cast, join, split
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,57 +107,6 @@ class Monoid:
         return self.function(*states)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A function with keyword parameters given; hashable, so that its traces can be kept."""
-
-    function: Callable[..., Any]
-    params: tuple[tuple[str, Any, str], ...]
-
-    @classmethod
-    def of(cls, function: Callable[..., Any], params: Mapping[str, Any]) -> Callable[..., Any]:
-        """``function`` with those of ``params`` that it takes; itself when it takes none."""
-        own = {k: v for k, v in params.items() if k in keywords(function)}
-        # 1, 1.0 and True are equal and hash alike, but trace to different types: their text tells them apart
-        return cls(function, tuple((k, v, repr(v)) for k, v in sorted(own.items()))) if own else function
-
-    def __call__(self, *args: Any) -> Any:
-        return self.function(*args, **{k: v for k, v, _ in self.params})
-
-    @property
-    def __code__(self) -> Any:
-        return getattr(self.function, "__code__", None)
-
-
-def keywords(function: Callable[..., Any]) -> dict[str, Any]:
-    """The keyword-only parameters of a function, with their defaults."""
-    return {p.name: p.default for p in _parameters(function) if p.kind is p.KEYWORD_ONLY}
-
-
-def positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function that must be given by position."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p for p in _parameters(function) if p.kind in kinds and p.default is p.empty]
-
-
-def variadic(function: Callable[..., Any]) -> bool:
-    """Whether a function takes any number of values by position."""
-    return any(p.kind is p.VAR_POSITIONAL for p in _parameters(function))
-
-
-def _parameters(function: Any) -> Collection[inspect.Parameter]:
-    """What ``function`` takes.
-
-    Raises:
-        ArgumentError: WF130 for what is no function, or one that does not tell.
-    """
-    try:
-        return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
-    except (TypeError, ValueError):  # a number; a built-in function such as max
-        kind = getattr(function, "__name__", type(function).__name__)
-        raise irreducible(function, f"a {kind}", where=caller()) from None
-
-
 def _by_name(make: Callable[P, R]) -> Callable[P, R]:
     """``make``, which says what is missing where it stands above a function without parentheses."""
 
@@ -228,7 +177,7 @@ def monoid(
             raise error("WF207", name=name, count=len(required), where=defined(function))
         for f in (lift, finish):
             if f is not None:
-                _parameters(f)
+                parameters(f)
         if identity is None and has_identity:
             raise error("WF250", name=name, where=defined(function))
         neutral = tuple(identity) if isinstance(identity, list) else identity
@@ -237,15 +186,7 @@ def monoid(
     return make
 
 
-def defined(function: Any) -> Location | None:
-    """Where ``function`` is defined, if it is written in Python; one made from a user's names that as ``defined``."""
-    code = getattr(getattr(function, "defined", function), "__code__", None)
-    if code is None:
-        return None
-    return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))
-
-
-def nothing(role: str, name: str, expected: str, where: Location | None) -> WarpfoldError:
+def missing_return(role: str, name: str, expected: str, where: Location | None) -> WarpfoldError:
     """The error for a user's function that has no return."""
     return error("WF228", role=role, name=name, expected=expected, where=where)
 
@@ -263,7 +204,7 @@ def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) ->
     with Tracing(m.name):
         got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))
     if got is None:
-        raise nothing("combine function", m.name, "the combined state", m.location)
+        raise missing_return("combine function", m.name, "the combined state", m.location)
     results = got if isinstance(got, tuple | list) else (got,)
     if len(results) != len(state):
         raise error("WF208", name=m.name, expected=len(state), found=len(results), where=m.location)
@@ -280,13 +221,13 @@ def _result(m: Monoid, position: int, given: Any, t: DType) -> Value:
     if isinstance(given, bool | int | float):
         given = cast(given, t) if t.kind == "complex" else constant(given, t)
     found = getattr(given, "dtype", None)
-    if found != t or not (isinstance(given, Sym) or foreign(given)):
+    if found != t or not isinstance(given, Value):
         where = given.expr.where if isinstance(given, Sym) and given.expr.where else m.location
         came = found.name if isinstance(found, DType) else type(given).__name__
-        typed = isinstance(found, DType) and (isinstance(given, Sym) or foreign(given))
+        typed = isinstance(found, DType) and isinstance(given, Value)
         remedy = f"cast it: wf.cast(value, '{t.name}')" if typed else _MADE
         raise error("WF209", name=m.name, position=position, expected=t.name, found=came, remedy=remedy, where=where)
-    return given  # type: ignore[no-any-return]
+    return given
 
 
 def _identity(m: Monoid, state: tuple[DType, ...]) -> tuple[float | int | bool, ...]:

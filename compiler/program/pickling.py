@@ -13,13 +13,13 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import error
-from .monoid import Bound, Monoid, defined
+from .signatures import Bound, defined
 
 _Reduced = tuple[Any, tuple[Any, ...]]
 
 
-def reduced(m: Monoid) -> _Reduced:
-    """What ``Monoid.__reduce__`` gives.
+def reduced(m: Any) -> _Reduced:
+    """What ``Monoid.__reduce__`` returns for the monoid ``m``.
 
     Raises:
         ArgumentError: WF183 for a function that no other process can find.
@@ -27,8 +27,8 @@ def reduced(m: Monoid) -> _Reduced:
     place = _place(m.function)
     if place is not None and _found(*place) is m:
         return found, place
-    parts = [(f.name, getattr(m, f.name)) for f in fields(Monoid) if f.init]
-    return _made, tuple(_portable(m, part, value) for part, value in parts)
+    parts = [(f.name, getattr(m, f.name)) for f in fields(m) if f.init]
+    return _made, (type(m), *(_portable(m, part, value) for part, value in parts))
 
 
 def found(module: str, name: str) -> Any:
@@ -49,26 +49,30 @@ class _Function:
     def __init__(self, module: str, name: str, params: tuple[tuple[str, Any, str], ...] | None = None) -> None:
         self.module, self.name, self.params = module, name, params
 
-    def get(self) -> Any:
-        """The function, with its parameters where it has some."""
-        there = found(self.module, self.name)
-        function = there.function if isinstance(there, Monoid) else there
+    def get(self, kind: type) -> Any:
+        """The function, with its parameters where it has some; ``kind`` is the class of monoids."""
+        function = _function(found(self.module, self.name), kind)
         return function if self.params is None else Bound(function, self.params)
 
 
-def _made(*parts: Any) -> Monoid:
-    """A monoid of its parts."""
-    return Monoid(*(p.get() if isinstance(p, _Function) else p for p in parts))
+def _function(there: Any, kind: Any) -> Any:
+    """The function that a name stands for: a monoid has taken the name of its combine."""
+    return there.function if isinstance(there, kind) else there
 
 
-def _portable(m: Monoid, part: str, value: Any) -> Any:
+def _made(kind: Any, *parts: Any) -> Any:
+    """A monoid from its class and its parts."""
+    return kind(*(p.get(kind) if isinstance(p, _Function) else p for p in parts))
+
+
+def _portable(m: Any, part: str, value: Any) -> Any:
     """A part of a monoid as another process can make it; what is no function of Python's pickles as it is."""
     function, params = (value.function, value.params) if isinstance(value, Bound) else (value, None)
     if not isinstance(function, FunctionType):
         return value
     place = _place(function)
     there = None if place is None else _found(*place)
-    if place is None or (there.function if isinstance(there, Monoid) else there) is not function:
+    if place is None or _function(there, type(m)) is not function:
         why = "a lambda" if function.__name__ == "<lambda>" else f"{function.__qualname__}"
         raise error("WF183", name=m.name, part=part, what=why, where=defined(function))
     return _Function(*place, params)

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..errors import Location, WarpfoldError, error, near
 from .closures import PACKAGE
-from .trace import caller
+from .frames import caller
+from .public_names import COMPOSITIONS, ELEMENTWISE, MONOIDS, REDUCTIONS
 
 NAMES = {
     "absolute": "wf.abs(x)", "fabs": "wf.abs(x)", "arccos": "wf.acos(x)", "arcsin": "wf.asin(x)",
@@ -34,7 +35,7 @@ PARAMETERS = {
     "ignore_nan": "nan='ignore'", "mask": "where=", "num_segments": "ids= with it",
 }  # fmt: skip
 """Parameters of NumPy, PyTorch, pandas and JAX, and what to write here."""
-REDUCTIONS = {
+REDUCING_NAMES = {
     "add": "sum", "mul": "prod", "multiply": "prod", "product": "prod", "amax": "max", "maximum": "max",
     "fmax": "nanmax", "amin": "min", "minimum": "min", "fmin": "nanmin", "logical_or": "any", "or_": "any",
     "logical_and": "all", "and_": "all", "average": "mean",
@@ -78,13 +79,10 @@ def reduction(what: Any) -> str:
     >>> [reduction(f) for f in (max, numpy.add, numpy.mean, len)]
     ['max', 'sum', 'mean', '']
     """
-    from .library import FUNCTIONS
-
     if not _home(what):
         return ""
     name = str(getattr(what, "__name__", ""))
-    name = name if name in FUNCTIONS else REDUCTIONS.get(name, "")
-    return name if name in FUNCTIONS else ""
+    return name if name in REDUCTIONS else REDUCING_NAMES.get(name, "")
 
 
 def _home(what: Any) -> str:
@@ -123,24 +121,19 @@ def irreducible(what: object, kind: str = "", *, folds: bool = False, where: Loc
 
 
 def _monoid(name: str) -> str:
-    """The monoid of the library that the reduction folds with; nothing where it does more."""
-    from . import library
-
-    return name.upper() if hasattr(library, name.upper()) else ""
+    """The monoid that alone makes the reduction ``name``; nothing where it does more than fold."""
+    return name.upper() if name.upper() in MONOIDS else ""
 
 
 def instead(name: str) -> str:
     """What to write for NumPy's function ``name`` in a function that is traced."""
-    from . import compositions, functions
-    from .library import FUNCTIONS
-
-    reduces = name if name in FUNCTIONS else REDUCTIONS.get(name, "") * (name in ("amax", "amin", "average", "product"))
-    if reduces:
-        monoid = _monoid(reduces)
-        outside = f"call wf.{reduces} outside of the function, on the array"
-        return f"fold the elements: wf.fold(wf.{monoid}, x)" if monoid else outside
+    aliased = REDUCING_NAMES.get(name, "") if name in ("amax", "amin", "average", "product") else ""
+    if reduction := name if name in REDUCTIONS else aliased:
+        if monoid := _monoid(reduction):
+            return f"fold the elements: wf.fold(wf.{monoid}, x)"
+        return f"call wf.{reduction} outside of the function, on the array"
     if name in NAMES:
         return f"write {NAMES[name]}"
-    if any(getattr(getattr(m, name, None), "__module__", "") == m.__name__ for m in (functions, compositions)):
+    if name in ELEMENTWISE or name in COMPOSITIONS:
         return f"write wf.{name}"
     return "there is no such function here: compute it with operators, wf.where, and wf.exp, wf.abs and their like"

@@ -13,9 +13,8 @@ from ..dtypes import F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, DType
 from .complexes import Complex
 from .functions import bitcast, where
 from .graph import Expr
-from .trace import Sym, cast
-
-Value = Sym | Complex
+from .symbols import Sym
+from .values import Value, cast
 
 
 def parts(t: DType) -> tuple[DType, ...]:
@@ -23,17 +22,6 @@ def parts(t: DType) -> tuple[DType, ...]:
     if t.kind == "complex":
         return (t.part, t.part)
     return (U8,) if t in (F8E4M3FN, F8E5M2) else (t,)
-
-
-def split(value: Value) -> tuple[Sym, ...]:
-    """The parts of a value."""
-    return (value.real, value.imag) if isinstance(value, Complex) else (value,)
-
-
-def join(types: Sequence[DType], symbols: Sequence[Sym]) -> list[Value]:
-    """The values of these types that ``symbols``, all their parts in order, make."""
-    rest = iter(symbols)
-    return [Complex(next(rest), next(rest)) if t.kind == "complex" else next(rest) for t in types]
 
 
 def value(t: DType, exprs: Sequence[Expr]) -> Value:

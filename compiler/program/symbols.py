@@ -1,4 +1,4 @@
-"""Tracing: running a Python function on symbolic values to get its expression graph.
+"""Symbolic numbers: running a Python function on them gives its expression graph.
 
 A ``Sym`` stands for one value of a tensor program (or of a combine function). Arithmetic on it records nodes; nothing
 is computed. Types follow NumPy's promotion, with Python numbers weak as in NumPy 2.
@@ -6,128 +6,21 @@ is computed. Types follow NumPy's promotion, with Python numbers weak as in NumP
 
 from __future__ import annotations
 
-import linecache
 import math
 import operator
-import os
-import sys
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype
+from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype, promote
 from ..errors import Location, WarpfoldError, error
+from .frames import caller
 from .graph import Expr, widest
-
-_ROOT = Path(__file__).parents[2]
-_OURS = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), str(_ROOT / "__init__.py"))
-_COMMANDS = str(_ROOT / "commands") + os.sep
-LIBRARY = str(_ROOT / "compiler" / "program" / "library.py")
-"""Where the built-in reductions are defined, as a user's are in files of theirs."""
-
-
-def caller() -> Location | None:
-    """The innermost line of the running stack that defines a reduction: the user's, or that of a built-in function."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is None or frame.f_code.co_filename.startswith(_COMMANDS):  # beyond lies the command line, not the user
-        return None
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    return Location(file, line, linecache.getline(file, line))
-
-
-def _is_machinery(file: str) -> bool:
-    return file.startswith(_OURS) and file != LIBRARY
-
-
-def promote(a: DType, b: DType) -> DType:
-    """The type of an operation on ``a`` and ``b``: NumPy's ``result_type``, extended to bf16.
-
-    A bf16 meets f16 and 16-bit integers in f32, wider integers in f64, and any wider float in that float.
-    """
-    if a == b:
-        return a
-    if BF16 in (a, b):
-        other = b if a == BF16 else a
-        if other.bits <= 8:
-            return BF16
-        if other in (F32, F64):
-            return other
-        return F32 if other.bits == 16 else F64
-    import numpy as np
-
-    return dtype(np.result_type(a.numpy, b.numpy))
-
-
-def _no_entry(index: object, done: str) -> WarpfoldError:
-    found = "a slice" if isinstance(index, slice) else "..." if index is ... else repr(index)
-    return error("WF238", index=found, done=done, where=caller())
+from .refusals import Symbolic
+from .spelling import instead
 
 
 def _numpys(function: Any) -> WarpfoldError:
     """The error for a function of NumPy's that was called with a symbolic value."""
-    from .spelling import instead
-
     return error("WF217", name=function.__name__, remedy=instead(function.__name__), where=caller())
-
-
-class Symbolic:
-    """What no symbolic value can do, a number or a pair of them: be looked at while a function is traced."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> bool:
-        raise error("WF201", where=caller())
-
-    def __iter__(self) -> Any:
-        raise error("WF202", where=caller())
-
-    def __getitem__(self, index: object) -> Any:
-        raise _no_entry(index, "asked for")
-
-    def __setitem__(self, index: object, _: object) -> None:
-        raise _no_entry(index, "assigned to")
-
-    def __delitem__(self, index: object) -> None:
-        raise _no_entry(index, "deleted")
-
-    def __matmul__(self, other: object) -> Any:
-        raise error("WF239", where=caller())
-
-    __rmatmul__ = __matmul__
-
-    def __format__(self, form: str) -> str:
-        if form:
-            raise error("WF240", form=form, where=caller())
-        return repr(self)
-
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
-        return other // self, other % self
-
-    def __len__(self) -> int:
-        raise error("WF202", where=caller())
-
-    def __float__(self) -> float:
-        raise error("WF203", conversion="float", where=caller())
-
-    def __int__(self) -> int:
-        raise error("WF203", conversion="int", where=caller())
-
-    def __round__(self, digits: int | None = None) -> Any:
-        from .functions import round
-
-        if digits:
-            raise error("WF243", digits=digits, where=caller())
-        return round(self)
-
-    __index__ = __trunc__ = __floor__ = __ceil__ = __int__
-
-    def __complex__(self) -> complex:
-        raise error("WF203", conversion="complex", where=caller())
 
 
 class Sym(Symbolic):
@@ -269,6 +162,11 @@ class Sym(Symbolic):
     def __abs__(self) -> Sym:
         return self if self.dtype.kind in ("uint", "bool") else node("abs", self.dtype, self)
 
+    def __round__(self, digits: int | None = None) -> Sym:
+        if digits:
+            raise error("WF243", digits=digits, where=caller())
+        return node("round", self.dtype, self) if self.dtype.is_float else self
+
     def __repr__(self) -> str:
         return f"Sym({self.expr.op}: {self.dtype.name})"
 
@@ -306,16 +204,16 @@ def _float(value: bool | int | float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def foreign(*values: Any) -> bool:
-    """Whether an operand is symbolic but no ``Sym`` (a complex number), whose own operators must be used."""
-    return any(getattr(type(v), "symbolic", False) for v in values)
+def _is_complex(*values: Any) -> bool:
+    """Whether an operand is complex, so that its own operators must be used."""
+    return any(isinstance(v, Symbolic) and not isinstance(v, Sym) for v in values)
 
 
 def sym(value: Any, like: DType | None = None) -> Sym:
     """``value`` as a Sym: itself, or a Python number as a constant in the weak type that ``like`` gives it."""
     if isinstance(value, Sym):
         return value
-    if foreign(value):
+    if _is_complex(value):
         raise error("WF206", op="of this kind", dtype=value.dtype.name, where=caller())
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         value, like = value.item(), dtype(value.dtype)
@@ -340,11 +238,11 @@ def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
     x = sym(a, b.dtype if isinstance(b, Sym) else None)
     y = sym(b, x.dtype)
     t = promote(x.dtype, y.dtype)
-    return cast(x, t), cast(y, t)
+    return to_real(x, t), to_real(y, t)
 
 
 def _arithmetic(op: str, a: Any, b: Any) -> Sym:
-    if foreign(a, b):
+    if _is_complex(a, b):
         return NotImplemented  # type: ignore[no-any-return]
     x, y = pair(a, b)
     if x.dtype == BOOL:
@@ -355,11 +253,11 @@ def _arithmetic(op: str, a: Any, b: Any) -> Sym:
 
 
 def _divide(a: Any, b: Any) -> Sym:
-    if foreign(a, b):
+    if _is_complex(a, b):
         return NotImplemented  # type: ignore[no-any-return]
     x, y = pair(a, b)
     if not x.dtype.is_float:
-        x, y = cast(x, F64), cast(y, F64)
+        x, y = to_real(x, F64), to_real(y, F64)
     return node("div", x.dtype, x, y)
 
 
@@ -419,7 +317,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "
 
 def _compare(op: str, a: Sym, b: Any) -> Sym:
     """The comparison of two values: exact where both are integers, and else in their common type."""
-    if foreign(b):
+    if _is_complex(b):
         return NotImplemented  # type: ignore[no-any-return]
     if _beyond(b, a.dtype):
         return constant(op in (("lt", "le", "ne") if b > 0 else ("gt", "ge", "ne")), BOOL)
@@ -438,7 +336,7 @@ def _beyond(value: Any, t: DType) -> bool:
 
 def _compare_signs(op: str, x: Sym, y: Sym) -> Sym:
     """The comparison of u64 with signed integers: no integer type holds both, and below 0 there is no unsigned one."""
-    same = node(op, BOOL, x, cast(y, x.dtype))
+    same = node(op, BOOL, x, to_real(y, x.dtype))
     negative = node("lt", BOOL, y, constant(0, y.dtype))
     return negative | same if op in ("gt", "ge", "ne") else ~negative & same
 
@@ -447,24 +345,25 @@ _ROUNDED = (F16, BF16, F32)
 """Types whose constants hold a Python float that emission rounds: widening one must not bring back what it loses."""
 
 
-def cast(x: Any, t: object) -> Sym:
-    """``x`` converted to type ``t``.
+def to_real(x: Any, t: DType) -> Sym:
+    """``x`` converted to the real type ``t``, as ``values.cast`` describes.
 
-    Floats to integers truncate; beyond the range they become the nearest bound, and NaN becomes 0. Integers to narrower
-    ones keep their low bits. Anything to bool tests for non-zero.
+    Raises:
+        TraceError: WF206 for a type that arrays have and kernels do not compute with.
     """
-    to = dtype(t)
-    if to.kind == "complex" or foreign(x):
-        from .complexes import convert
-
-        return convert(x, to)  # type: ignore[no-any-return]
-    if to in STORED:
-        raise error("WF206", op="cast", dtype=to.name, where=caller())
+    if t in STORED:
+        raise error("WF206", op="cast", dtype=t.name, where=caller())
     value = sym(x)
-    if value.dtype == to:
+    if value.dtype == t:
         return value
-    if value.expr.op == "const" and to.is_float and value.dtype not in _ROUNDED:
-        return constant(value.expr.value, to)  # type: ignore[arg-type]
-    if to == BOOL:
+    if value.expr.op == "const" and t.is_float and value.dtype not in _ROUNDED:
+        return constant(value.expr.value, t)  # type: ignore[arg-type]
+    if t == BOOL:
         return value != 0
-    return node("cast", to, value)
+    return node("cast", t, value)
+
+
+def select(condition: Sym, a: Any, b: Any) -> Sym:
+    """``a`` where ``condition`` holds, else ``b``, in their common type."""
+    x, y = pair(a, b)
+    return node("where", x.dtype, condition, x, y)

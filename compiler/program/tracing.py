@@ -19,9 +19,10 @@ from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .frames import Tracing
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library import ANY
-from .monoid import Monoid, defined, keywords, nothing
-from .storage import Value, parts, split, value
-from .trace import Sym, foreign
+from .monoid import Monoid, missing_return
+from .signatures import defined, keywords
+from .storage import parts, value
+from .values import Value, split
 
 Nan = Literal["propagate", "ignore", "raise"]
 Structure = int | tuple[str, tuple[str, ...], tuple["Structure", ...]]
@@ -134,8 +135,8 @@ def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Struc
             tuple(_structure(name, v, leaves, function) for v in got),
         )
     if got is None:
-        raise nothing("the function of", name, "results made with wf.fold", defined(function))
-    if not isinstance(got, Sym) and not foreign(got):
+        raise missing_return("the function of", name, "results made with wf.fold", defined(function))
+    if not isinstance(got, Value):
         raise error("WF212", name=name, position=len(leaves), where=defined(function))
     leaves.append(got)
     return len(leaves) - 1

@@ -16,7 +16,8 @@ import numpy as np
 
 from ...compiler.dtypes import BOOL, DType, dtype
 from ...compiler.errors import WarpfoldError, error
-from ...compiler.program.trace import Sym, caller, foreign
+from ...compiler.program.frames import caller
+from ...compiler.program.values import Value
 from ..backends.backend import CPU, DEVICES, Device, View
 from . import dlpack, pytorch
 from .dlpack import refusal
@@ -198,7 +199,7 @@ def _read_other(x: Any) -> View:
 
     if isinstance(x, np.generic):
         return _copied(np.array(x))
-    if isinstance(x, Sym) or foreign(x):
+    if isinstance(x, Value):
         remedy = (
             "inside a program elements are folded: wf.fold(wf.SUM, x); what has no monoid, such as wf.mean, is called "
             "outside on the array, alone or with others: wf.reduce(x, ('sum', 'mean'))"

@@ -21,8 +21,8 @@ from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.monoid import monoid
-from warpfold.compiler.program.trace import cast
 from warpfold.compiler.program.tracing import program
+from warpfold.compiler.program.values import cast
 from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT, TARGETS, Target
 

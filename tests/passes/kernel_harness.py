@@ -25,7 +25,7 @@ from warpfold.compiler.plan.plan import Determinism
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.program.graph import Expr, Program
-from warpfold.compiler.program.trace import Sym
+from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import program
 from warpfold.compiler.space import geometry as g
 from warpfold.compiler.target import DEFAULT

@@ -33,7 +33,7 @@ from warpfold.compiler.ir.dialect.stages import METHODS
 from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.monoid import monoid
-from warpfold.compiler.program.trace import cast
+from warpfold.compiler.program.values import cast
 
 POINTER = "!llvm.ptr<1>"
 

@@ -18,7 +18,7 @@ from ...dtypes import BOOL, DType
 from ..analysis.proofs import proof
 from ..functions import where
 from ..graph import Expr, MonoidGraph, rewrite, walk
-from ..trace import Sym
+from ..symbols import Sym
 
 _BY_ORDER = ("param", "const", "where", "min", "max", "eq", "ne", "lt", "le", "gt", "ge")
 """Operations whose results depend on how their operands are ordered, and are one of these or a truth value."""

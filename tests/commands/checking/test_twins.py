@@ -21,7 +21,7 @@ from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.program.functions import bitcast, where
 from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, rewrite, walk
 from warpfold.compiler.program.library import FUNCTIONS
-from warpfold.compiler.program.trace import Sym, constant
+from warpfold.compiler.program.symbols import Sym, constant
 from warpfold.runtime import prepare
 from warpfold.runtime.execute import Arrays
 from warpfold.runtime.prepare import artifact

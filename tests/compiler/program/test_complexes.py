@@ -21,8 +21,8 @@ from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.functions import isnan, maximum, sqrt, where
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.storage import split
-from warpfold.compiler.program.trace import Sym, cast
+from warpfold.compiler.program.symbols import Sym
+from warpfold.compiler.program.values import cast, split
 
 PARTS = st.one_of(st.floats(-100, 100), st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e200]))
 NUMBERS = st.builds(complex, PARTS, PARTS)

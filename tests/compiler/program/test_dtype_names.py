@@ -13,7 +13,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.dtypes import ALL, STORED
 from warpfold.compiler.dtypes import dtype as of_ir
-from warpfold.compiler.program.names import dtype
+from warpfold.compiler.program.dtype_names import dtype
 
 SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8, 16), "c": (8, 16)}
 SHORT = [f"{kind}{n}" for kind, sizes in SIZES.items() for n in sizes]

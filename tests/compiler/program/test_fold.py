@@ -18,7 +18,7 @@ from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import Scope, count, fold, index, leaving_out, not_a_number, scope
 from warpfold.compiler.program.functions import where
 from warpfold.compiler.program.monoid import monoid
-from warpfold.compiler.program.trace import Sym
+from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import program, trace
 
 NO_VALUE = ("min", "max", "minmax", "ptp", "argmin", "argmax", "describe")

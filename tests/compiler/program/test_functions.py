@@ -18,7 +18,7 @@ from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I16, I3
 from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program import functions, numeric
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.trace import Sym
+from warpfold.compiler.program.symbols import Sym
 
 
 def sym(t: DType, number: int = 0) -> Sym:

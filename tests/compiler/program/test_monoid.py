@@ -22,8 +22,9 @@ from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import count, fold, index
 from warpfold.compiler.program.functions import maximum, minimum, where
 from warpfold.compiler.program.monoid import Monoid, monoid
-from warpfold.compiler.program.trace import Sym, cast
+from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import program
+from warpfold.compiler.program.values import cast
 
 
 @monoid(identity=(0, 0.0, 0.0), commutative=False)

@@ -12,8 +12,9 @@ from graph_numpy import evaluate
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, STORED, U8, DType
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.storage import join, parts, split, value
-from warpfold.compiler.program.trace import Sym
+from warpfold.compiler.program.storage import parts, value
+from warpfold.compiler.program.symbols import Sym
+from warpfold.compiler.program.values import join, split
 
 
 def inputs(t: DType) -> list[Expr]:

@@ -18,13 +18,14 @@ from graph_numpy import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, F16, F32, F64, I8, I32, I64, U8, U32, U64, DType
+from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, F16, F32, F64, I8, I32, I64, U8, U32, U64, DType, promote
 from warpfold.compiler.errors import DTypeError, TraceError, WarpfoldError
-from warpfold.compiler.program import functions, trace
+from warpfold.compiler.program import frames, functions
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.functions import where
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.trace import Sym, cast, constant, promote
+from warpfold.compiler.program.symbols import Sym, constant
+from warpfold.compiler.program.values import cast
 
 NATIVE = [t for t in ALL if t != BF16]
 
@@ -316,8 +317,8 @@ def test_the_line_of_a_node_is_the_users() -> None:
 
 def test_a_folder_whose_name_begins_like_ours_is_the_users() -> None:
     """Only what lies in the compiler's own folder is skipped."""
-    code = compile("location = trace.caller()", trace.__file__.replace("compiler", "compiler_of_mine"), "exec")
-    found: dict[str, Any] = {"trace": trace}
+    code = compile("location = frames.caller()", frames.__file__.replace("compiler", "compiler_of_mine"), "exec")
+    found: dict[str, Any] = {"frames": frames}
     exec(code, found)
     assert found["location"].line == 1
     assert "compiler_of_mine" in found["location"].file
@@ -404,7 +405,7 @@ def test_quotient_and_remainder_at_once() -> None:
 def test_numpys_functions_are_none_of_symbols(call: Any) -> None:
     with pytest.raises(TraceError, match=r"WF217: numpy\.\w+ is no function of symbolic values") as caught:
         call(sym(F32))
-    assert "test_trace.py" in str(caught.value)
+    assert "test_symbols.py" in str(caught.value)
 
 
 def test_a_numpy_scalar_on_the_left_is_an_operand() -> None:

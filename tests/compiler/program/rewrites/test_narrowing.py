@@ -18,8 +18,8 @@ from warpfold.compiler.program.functions import maximum, where
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.monoid import Monoid
 from warpfold.compiler.program.rewrites.narrowing import narrowed
-from warpfold.compiler.program.trace import cast
 from warpfold.compiler.program.tracing import program
+from warpfold.compiler.program.values import cast
 
 
 def evens(x: Any) -> Any:

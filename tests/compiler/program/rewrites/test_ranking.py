@@ -17,8 +17,8 @@ from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Program
 from warpfold.compiler.program.rewrites.narrowing import narrowed
-from warpfold.compiler.program.trace import cast
 from warpfold.compiler.program.tracing import trace
+from warpfold.compiler.program.values import cast
 
 MOST = {BOOL: 1 << 24, I8: 1 << 24, U8: 1 << 24, I16: 1 << 16, U16: 1 << 16, BF16: 1 << 16}
 """Elements of a result that leave room for their numbers, by their type."""

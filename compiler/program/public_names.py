@@ -1,0 +1,20 @@
+"""The names of what ``wf`` offers from this folder: for ``__init__.py``, and for messages that name a replacement."""
+
+from __future__ import annotations
+
+ELEMENTWISE = (
+    "acos", "asin", "atan", "atan2", "bitcast", "ceil", "cos", "cosh", "divide", "erf", "exp", "exp2", "expm1", "floor",
+    "fma", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "round", "rsqrt", "sin", "sinh",
+    "sqrt", "tan", "tanh", "where",
+)  # fmt: skip
+"""Elementwise functions: ``functions.py``."""
+COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
+"""Elementwise functions made of those: ``compositions.py``."""
+MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
+"""Built-in monoids: ``library.py``."""
+REDUCTIONS = (
+    "sum", "prod", "min", "max", "minmax", "ptp", "argmin", "argmax", "any", "all", "count_nonzero", "mean", "var",
+    "std", "mean_var", "norm", "logsumexp", "nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanargmin",
+    "nanargmax", "dot", "vecdot", "allclose", "array_equal", "describe",
+)  # fmt: skip
+"""Built-in reductions: ``library.py``. One whose name in capitals is a monoid is made by that monoid alone."""

@@ -1,0 +1,72 @@
+"""Functions of a user's as values: their parameters, parameters that are given to them, and where they are defined."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Location
+from .frames import caller
+from .spelling import irreducible
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A function with keyword parameters given; hashable, so that its traces can be kept."""
+
+    function: Callable[..., Any]
+    params: tuple[tuple[str, Any, str], ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], params: Mapping[str, Any]) -> Callable[..., Any]:
+        """``function`` with those of ``params`` that it takes; itself when it takes none."""
+        own = {k: v for k, v in params.items() if k in keywords(function)}
+        # 1, 1.0 and True are equal and hash alike, but trace to different types: their text tells them apart
+        return cls(function, tuple((k, v, repr(v)) for k, v in sorted(own.items()))) if own else function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args, **{k: v for k, v, _ in self.params})
+
+    @property
+    def __code__(self) -> Any:
+        return getattr(self.function, "__code__", None)
+
+
+def keywords(function: Callable[..., Any]) -> dict[str, Any]:
+    """The keyword-only parameters of a function, with their defaults."""
+    return {p.name: p.default for p in parameters(function) if p.kind is p.KEYWORD_ONLY}
+
+
+def positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function that must be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p for p in parameters(function) if p.kind in kinds and p.default is p.empty]
+
+
+def variadic(function: Callable[..., Any]) -> bool:
+    """Whether a function takes any number of values by position."""
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters(function))
+
+
+def parameters(function: Any) -> Collection[inspect.Parameter]:
+    """What ``function`` takes.
+
+    Raises:
+        ArgumentError: WF130 for what is no function, or one that does not tell.
+    """
+    try:
+        return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
+    except (TypeError, ValueError):  # a number; a built-in function such as max
+        kind = getattr(function, "__name__", type(function).__name__)
+        raise irreducible(function, f"a {kind}", where=caller()) from None
+
+
+def defined(function: Any) -> Location | None:
+    """Where ``function`` is defined, if it is written in Python; one made from a user's names that as ``defined``."""
+    code = getattr(getattr(function, "defined", function), "__code__", None)
+    if code is None:
+        return None
+    return Location(code.co_filename, code.co_firstlineno, linecache.getline(code.co_filename, code.co_firstlineno))
