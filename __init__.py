@@ -22,7 +22,7 @@ _HOME = {
     **dict.fromkeys(("cast", "fold"), ".compiler.program.accumulation"),
     **dict.fromkeys(ELEMENTWISE, ".compiler.program.functions"),
     **dict.fromkeys(COMPOSITIONS, ".compiler.program.compositions"),
-    **dict.fromkeys(MONOIDS, ".compiler.program.library"),
+    **dict.fromkeys(MONOIDS, ".compiler.program.library.monoids"),
     **dict.fromkeys(REDUCTIONS, ".runtime.api"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),

@@ -70,7 +70,7 @@ from .compiler.program.functions import (
     tanh as tanh,
     where as where,
 )
-from .compiler.program.library import (
+from .compiler.program.library.monoids import (
     ALL as ALL,
     ANY as ANY,
     ARGMAX as ARGMAX,

@@ -14,9 +14,9 @@ import numpy as np
 from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
-from ..compiler.program import library
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
+from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.spelling import irreducible
 from ..compiler.space.geometry import normalize_axes
@@ -245,7 +245,7 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
     return call
 
 
-_PUBLIC = {name: _named(name, f) for name, f in library.FUNCTIONS.items()}
+_PUBLIC = {name: _named(name, f) for name, f in reductions.FUNCTIONS.items()}
 
 
 def __getattr__(name: str) -> Any:
@@ -379,4 +379,4 @@ def plan_for(
     return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
 
 
-__all__ = ["array_equal", "compile", "dot", "plan_for", "reduce", "vecdot", *library.FUNCTIONS]
+__all__ = ["array_equal", "compile", "dot", "plan_for", "reduce", "vecdot", *reductions.FUNCTIONS]

@@ -22,10 +22,10 @@ from ..compiler.planner import choose as planner
 from ..compiler.planner.layouts.factored import launched
 from ..compiler.planner.repeats import taken_out
 from ..compiler.planner.task import Choice, Task
-from ..compiler.program import library
 from ..compiler.program.closures import outside
 from ..compiler.program.fold import HUGE
 from ..compiler.program.graph import Program
+from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.rewrites.narrowing import narrowed
 from ..compiler.program.spelling import irreducible
@@ -147,7 +147,7 @@ def _trace(
 
 def _is_ours(m: Monoid) -> bool:
     """Whether a monoid is one of the library's, whose laws are known."""
-    return getattr(getattr(m.function, "function", m.function), "__module__", "") == library.__name__
+    return getattr(getattr(m.function, "function", m.function), "__module__", "") == reductions.__name__
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:

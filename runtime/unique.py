@@ -8,10 +8,10 @@ import numpy as np
 
 from ..compiler.dtypes import BOOL, U8, U16, U32, DType
 from ..compiler.errors import error
-from ..compiler.program import library
 from ..compiler.program.fold import fold
 from ..compiler.program.frames import outermost
 from ..compiler.program.functions import bitcast, where
+from ..compiler.program.library import monoids
 from ..compiler.program.symbols import Sym
 from ..compiler.program.values import cast
 from .api import reduce
@@ -72,7 +72,7 @@ def _code(x: Sym) -> Sym:
 def _set(code: Sym, member: Any) -> tuple[Sym, ...]:
     """The words of the set of ``code``, an element where ``member`` holds."""
     bit = cast(1, U32) << (code & 31)
-    return tuple(fold(library.UNION, where(member & (code >> 5 == k), bit, cast(0, U32))) for k in range(WORDS))
+    return tuple(fold(monoids.UNION, where(member & (code >> 5 == k), bit, cast(0, U32))) for k in range(WORDS))
 
 
 def _members(sets: np.ndarray[Any, Any], t: DType) -> np.ndarray[Any, Any]:

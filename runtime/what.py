@@ -10,9 +10,9 @@ from typing import Any, Union
 import numpy as np
 
 from ..compiler.errors import DTypeError, error, near
-from ..compiler.program import library
 from ..compiler.program.dtype_names import dtype as as_dtype
 from ..compiler.program.fold import folded, uses, within
+from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined, keywords, positional, variadic
 from ..compiler.program.spelling import irreducible, reduction, unknown
@@ -97,11 +97,11 @@ def function_of(what: What) -> Callable[..., Any]:
     if isinstance(what, tuple) and what:
         return _several(what)
     if isinstance(what, str):
-        if what not in library.FUNCTIONS:
-            raise error("WF120", name=what, near=near(what, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
-        return library.FUNCTIONS[what]
+        if what not in reductions.FUNCTIONS:
+            raise error("WF120", name=what, near=near(what, reductions.FUNCTIONS), known=" ".join(reductions.FUNCTIONS))
+        return reductions.FUNCTIONS[what]
     if isinstance(what, Monoid):
-        return library.OF_MONOID.get(what) or _folding(what)
+        return reductions.OF_MONOID.get(what) or _folding(what)
     if isinstance(what, tuple):
         raise irreducible(what, "an empty tuple")
     function: Any = what

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.tracing import Structure, trace
 
 STUB = Path(__file__).parent.parent / "__init__.pyi"

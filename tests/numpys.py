@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import warpfold as wf
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 
 ROOT = Path(__file__).parent.parent
 Answer = Callable[..., Any]

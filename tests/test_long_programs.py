@@ -16,7 +16,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
-from warpfold.compiler.program import library
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.tracing import program
 
 LINES, ADDITIONS = 200, 3000
@@ -77,8 +77,9 @@ def repeated(line: Callable[[Any], Any], times: int, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("line", "after", "dtype"),
     [
-        (where_of_both, library.sum, "f32"), (where_of_both, library.sum, "int8"), (clamped, library.logsumexp, "f32"),
-        (turned_over, library.argmax, "int8"), (masked, library.sum, "int8"), (masked, library.max, "i16"),
+        (where_of_both, reductions.sum, "f32"), (where_of_both, reductions.sum, "int8"),
+        (clamped, reductions.logsumexp, "f32"),
+        (turned_over, reductions.argmax, "int8"), (masked, reductions.sum, "int8"), (masked, reductions.max, "i16"),
     ],
 )  # fmt: skip
 def test_values_used_twice_on_each_line_before_a_fold(line: Any, after: Any, dtype: str) -> None:
@@ -90,13 +91,13 @@ def test_values_used_twice_on_each_line_before_a_fold(line: Any, after: Any, dty
 
 def test_a_mask_used_twice_on_each_line() -> None:
     def long(x: Any) -> Any:
-        return library.sum(wf.where(repeated(lambda m: m & m, LINES, x > 3), x, 0))
+        return reductions.sum(wf.where(repeated(lambda m: m & m, LINES, x > 3), x, 0))
 
     compiles(long, "int8")
 
 
 def test_values_used_twice_on_each_line_after_a_fold() -> None:
-    compiles(lambda x: repeated(where_of_both, LINES, library.sum(x)), "f32")
+    compiles(lambda x: repeated(where_of_both, LINES, reductions.sum(x)), "f32")
 
 
 COMBINED: dict[str, Callable[[Any], Any]] = {
@@ -126,13 +127,13 @@ def test_thousands_of_additions_in_a_row(place: str) -> None:
         return repeated(added, ADDITIONS // 4, a + b)
 
     compiles({
-        "before": lambda x: library.sum(repeated(added, ADDITIONS, x)),
-        "after": lambda x: repeated(added, ADDITIONS, library.sum(x)),
+        "before": lambda x: reductions.sum(repeated(added, ADDITIONS, x)),
+        "after": lambda x: repeated(added, ADDITIONS, reductions.sum(x)),
         "in the combine": lambda x: wf.fold(long, x),
     }[place], "f32")  # fmt: skip
 
 
-@pytest.mark.parametrize("fold", [library.logsumexp, library.var, library.max])
+@pytest.mark.parametrize("fold", [reductions.logsumexp, reductions.var, reductions.max])
 def test_fifty_folds_at_once(fold: Callable[[Any], Any]) -> None:
     compiles(lambda x: tuple(fold(x * float(k)) for k in range(50)), "f32")
 
@@ -145,7 +146,7 @@ def test_long_programs_run() -> None:
         expected = np.where(expected > 5, expected - 3, expected + 2)
 
     def long(x: Any) -> Any:
-        return library.sum(repeated(lambda v: wf.where(v > 5, v - 3, v + 2), 40, x))
+        return reductions.sum(repeated(lambda v: wf.where(v > 5, v - 3, v + 2), 40, x))
 
     assert wf.reduce(x, long, axis=1).tolist() == expected.sum(axis=1).tolist()
 
@@ -153,7 +154,7 @@ def test_long_programs_run() -> None:
 @pytest.mark.parametrize(("line", "times"), [(where_of_both, LINES), (added, 5000)])
 def test_graphs_are_hashed_shown_copied_and_pickled(line: Any, times: int) -> None:
     with bounded():
-        found = program(lambda x: library.sum(repeated(line, times, x)), [F32])
+        found = program(lambda x: reductions.sum(repeated(line, times, x)), [F32])
         again = pickle.loads(pickle.dumps(found))
         assert again == found == copy.deepcopy(found)
         assert hash(again) == hash(found)

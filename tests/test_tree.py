@@ -20,7 +20,7 @@ import warpfold as wf
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.plan.plan import ROWS_A_ROUND, Plan
 from warpfold.compiler.planner.tree import same_bits
-from warpfold.compiler.program import library
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.target import WARP
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.pieces import Level, Pipeline
@@ -325,7 +325,7 @@ def test_sums_of_columns(shape: tuple[int, int], options: str) -> None:
 
 def in_single(x: Any) -> Any:
     """A sum in single precision, which a result in halves would hide."""
-    return library.sum(x, dtype="f32")
+    return reductions.sum(x, dtype="f32")
 
 
 @pytest.mark.parametrize(

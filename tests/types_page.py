@@ -14,7 +14,8 @@ from typing import NamedTuple
 from warpfold.compiler.dtypes import ALL, STORED, DType
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.program.fold import fold
-from warpfold.compiler.program.library import FUNCTIONS, SUM
+from warpfold.compiler.program.library.monoids import SUM
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.tracing import Structure, Traced, trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "types.md"

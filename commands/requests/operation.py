@@ -17,8 +17,8 @@ from typing import Any
 
 from ...compiler import files
 from ...compiler.errors import Location, WarpfoldError, error, near
-from ...compiler.program import library
 from ...compiler.program.fold import count_of
+from ...compiler.program.library import reductions
 from ...compiler.program.monoid import Monoid
 from ...compiler.program.signatures import positional, variadic
 
@@ -39,8 +39,8 @@ def operation(text: str) -> What:
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if path.endswith(".py"):
         return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # whatever the locale makes of it
-    if text not in library.FUNCTIONS:
-        raise error("WF801", name=text, near=near(text, library.FUNCTIONS), known=" ".join(library.FUNCTIONS))
+    if text not in reductions.FUNCTIONS:
+        raise error("WF801", name=text, near=near(text, reductions.FUNCTIONS), known=" ".join(reductions.FUNCTIONS))
     return text
 
 
@@ -59,7 +59,7 @@ def input_count(what: What, given: int = 1) -> int:
     if isinstance(what, Monoid) and what.lift is None:
         return count_of(what.identity) or given
     lift = what.lift if isinstance(what, Monoid) else None
-    function = lift or (library.FUNCTIONS[what] if isinstance(what, str) else what)
+    function = lift or (reductions.FUNCTIONS[what] if isinstance(what, str) else what)
     needed = len(positional(function))
     return max(needed, given) if variadic(function) else needed
 

@@ -25,7 +25,7 @@ _COMMANDS = str(_ROOT / "commands") + os.sep
 _MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), _INIT)
 """The files between a user's line and a place that asks for it."""
 _OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
-LIBRARY = str(_ROOT / "compiler" / "program" / "library.py")
+_BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
 """Where the built-in reductions are defined, as a user's are in files of theirs."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
@@ -48,7 +48,7 @@ def caller() -> Location | None:
 
 
 def _is_machinery(file: str) -> bool:
-    return file.startswith(_MACHINERY) and file != LIBRARY
+    return file.startswith(_MACHINERY) and not file.startswith(_BUILT_IN)
 
 
 def shown(e: Exception) -> Exception:
@@ -56,7 +56,7 @@ def shown(e: Exception) -> Exception:
 
     An exception without a code that no function of the user's raised is a fault of ours, and keeps all its frames.
     """
-    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file == LIBRARY):
+    if isinstance(e, WarpfoldError) and (e.location is None or e.location.file.startswith(_BUILT_IN)):
         e.locate(caller() or e.location)  # a mistake that shows in a built-in function is its caller's
     if os.environ.get("WARPFOLD_TRACEBACK") == "full" or not (isinstance(e, WarpfoldError) or users_line(e)):
         return e

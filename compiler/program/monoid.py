@@ -1,7 +1,7 @@
 """Monoids: an identity and an associative combine over one or several values, written as Python functions.
 
 A ``Monoid`` is untyped; ``typed`` traces its combine for the types of one state and gives a ``MonoidGraph``. warpfold's
-own monoids are made in ``library.py`` exactly as a user makes theirs.
+own monoids are made in ``library/monoids.py`` exactly as a user makes theirs.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ ELEMENTWISE = (
 COMPOSITIONS = ("abs", "clip", "isfinite", "reciprocal", "sigmoid", "sign", "square")
 """Elementwise functions made of those: ``compositions.py``."""
 MONOIDS = ("ALL", "ANY", "ARGMAX", "ARGMIN", "COMPENSATED", "LOGSUMEXP", "MAX", "MIN", "PROD", "SUM", "WELFORD")
-"""Built-in monoids: ``library.py``."""
+"""Built-in monoids: ``library/monoids.py``."""
 REDUCTIONS = (
     "sum", "prod", "min", "max", "minmax", "ptp", "argmin", "argmax", "any", "all", "count_nonzero", "mean", "var",
     "std", "mean_var", "norm", "logsumexp", "nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanargmin",
     "nanargmax", "dot", "vecdot", "allclose", "array_equal", "describe",
 )  # fmt: skip
-"""Built-in reductions: ``library.py``. One whose name in capitals is a monoid is made by that monoid alone."""
+"""Built-in reductions: ``library/reductions.py``. The monoid SUM alone makes sum, and so on."""

@@ -18,7 +18,7 @@ from ..errors import error
 from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .frames import Tracing
 from .graph import Expr, MonoidGraph, Program, rewrite, walk
-from .library import ANY
+from .library.monoids import ANY
 from .monoid import Monoid, missing_return
 from .signatures import defined, keywords
 from .storage import parts, value

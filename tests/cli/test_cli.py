@@ -31,7 +31,7 @@ from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.plan.launch import Launch
 from warpfold.compiler.plan.plan import Plan
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.tracing import program
 from warpfold.runtime import cache
 
@@ -425,7 +425,7 @@ def test_explain_tells_levels_reasons_bytes_and_lines() -> None:
 def test_explain_names_no_line_that_is_not_the_users() -> None:
     text = call("explain", "var", "--shape", "100x100").stdout
     assert "prepare.py" not in text
-    assert "library.py" in text
+    assert "monoids.py" in text
 
 
 def test_a_level_without_a_stage_says_so() -> None:

@@ -17,9 +17,9 @@ from warpfold.compiler.dtypes import ALL, F64, DType, accumulator
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.planner.task import FILLING_WARPS, Task
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.monoid import monoid
 from warpfold.compiler.program.tracing import program
 from warpfold.compiler.program.values import cast
@@ -66,7 +66,7 @@ def takes_one_array(function: Any) -> bool:
     return sum(p.kind == p.POSITIONAL_OR_KEYWORD for p in signature(function).parameters.values()) == 1
 
 
-FUNCTIONS = {n: f for n, f in library.FUNCTIONS.items() if takes_one_array(f)} | {"affine": affine, "powers": powers}
+FUNCTIONS = {n: f for n, f in reductions.FUNCTIONS.items() if takes_one_array(f)} | {"affine": affine, "powers": powers}
 
 
 @cache

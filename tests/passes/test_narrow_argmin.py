@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.planner.choose import NUMBERS
-from warpfold.compiler.program.library import argmax
+from warpfold.compiler.program.library.reductions import argmax
 
 BYTES = ["bool", "int8", "uint8"]
 TYPES = [*BYTES, "int16", "uint16", "float16", "bfloat16", "float32"]

@@ -30,8 +30,8 @@ from stage_semantics import (
 
 from warpfold.compiler.dtypes import BOOL, F32, F64, I32, I64
 from warpfold.compiler.ir.dialect.stages import METHODS
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.monoid import monoid
 from warpfold.compiler.program.values import cast
 
@@ -455,7 +455,7 @@ CASES: list[tuple[tuple[int, ...], Any, str]] = [
 @pytest.mark.parametrize(("shape", "axis", "options"), CASES)
 def test_sum(shape: tuple[int, ...], axis: Any, options: str) -> None:
     x = integers(shape)
-    found = reduce_array(library.sum, (I32,), x, axis, options, dtypes=[np.int64])
+    found = reduce_array(reductions.sum, (I32,), x, axis, options, dtypes=[np.int64])
     agree(found, [x.astype(np.int64)], (0,), lambda a, b: (a[0] + b[0],), axis)
     np.testing.assert_array_equal(found.results[0], x.sum(axis, dtype=np.int64))
 
@@ -466,7 +466,7 @@ def test_a_float_sum_by_atomics(t: Any, shape: tuple[int, ...], axis: Any) -> No
     """Of small whole numbers, whose sum is the same in any order."""
     x = (integers(shape) % 100).astype(t.numpy)
     options = "finish=atomic,unroll=1"
-    found = reduce_array(library.sum, (t,), x, axis, options, dtypes=[t.numpy], determinism="none")
+    found = reduce_array(reductions.sum, (t,), x, axis, options, dtypes=[t.numpy], determinism="none")
     assert found.choice.run.split > 1
     np.testing.assert_array_equal(found.results[0], x.sum(axis))
 
@@ -474,7 +474,7 @@ def test_a_float_sum_by_atomics(t: Any, shape: tuple[int, ...], axis: Any) -> No
 @pytest.mark.parametrize(("shape", "axis"), [((9, 1003), 1), ((64, 36), 0), ((3000,), None)])
 def test_sum_with_wide_indices(shape: tuple[int, ...], axis: Any) -> None:
     x = integers(shape)
-    found = reduce_array(library.sum, (I32,), x, axis, "unroll=1,finish=last_block", dtypes=[np.int64], wide=True)
+    found = reduce_array(reductions.sum, (I32,), x, axis, "unroll=1,finish=last_block", dtypes=[np.int64], wide=True)
     np.testing.assert_array_equal(found.results[0], x.sum(axis, dtype=np.int64))
 
 
@@ -487,7 +487,7 @@ def test_predicates(function: str, shape: tuple[int, ...], axis: Any) -> None:
         x = np.full(shape, common)
         if odd is not None:
             x.reshape(-1)[odd] = not common
-        found = reduce_array(getattr(library, function), (BOOL,), x, axis, dtypes=[np.bool_])
+        found = reduce_array(getattr(reductions, function), (BOOL,), x, axis, dtypes=[np.bool_])
         elements = x.reshape(1, -1) if axis is None else _matrix(x, axis)
         combine = (lambda a, b: (a[0] & b[0],)) if common else (lambda a, b: (a[0] | b[0],))
         agree(found, [x], (int(common),), combine, axis)
@@ -521,6 +521,6 @@ def test_argmax(shape: tuple[int, ...], axis: Any, options: str) -> None:
         takes = (a[0] > b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
         return tuple(np.where(takes, v, w) for v, w in zip(a, b, strict=True))
 
-    found = reduce_array(library.argmax, (F32,), x, axis, options, dtypes=[np.int64])
+    found = reduce_array(reductions.argmax, (F32,), x, axis, options, dtypes=[np.int64])
     agree(found, [x, index.astype(np.int64)], (-np.inf, I64.highest), better, axis, positions=[1])  # type: ignore[arg-type]
     np.testing.assert_array_equal(found.results[0], x.argmax(axis))

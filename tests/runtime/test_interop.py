@@ -21,7 +21,7 @@ from numpys import COMPLETE
 import warpfold as wf
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import ArgumentError, WarpfoldError
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.runtime.arrays import conversion as arrays
 
 Array = npt.NDArray[Any]

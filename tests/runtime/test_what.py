@@ -13,7 +13,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32, F64, I32
-from warpfold.compiler.program import library
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.tracing import trace
 from warpfold.runtime.prepare import Request, traced
 from warpfold.runtime.what import function_of, given, label, params_of
@@ -35,8 +35,8 @@ def call(what: Any, *types: Any, **params: Any) -> Any:
 
 # --- what ---
 def test_names_and_warpfolds_own_monoids_are_library_functions() -> None:
-    assert function_of("var") is library.var
-    for m, function in library.OF_MONOID.items():
+    assert function_of("var") is reductions.var
+    for m, function in reductions.OF_MONOID.items():
         assert function_of(m) is function
     assert [label(w) for w in ("sum", wf.SUM, scaled, ("sum", wf.MAX))] == ["sum", "SUM", "scaled", "sum_MAX"]
 
@@ -117,7 +117,7 @@ def test_defaults_are_those_of_the_functions() -> None:
      ("dtype", np.float32, F32), ("accumulate", float, F64)],
 )  # fmt: skip
 def test_values_take_the_type_of_their_default(parameter: str, value: Any, expected: Any) -> None:
-    found = given(library.var, params_of("var", {parameter: value}), 1)[parameter]
+    found = given(reductions.var, params_of("var", {parameter: value}), 1)[parameter]
     assert (found, type(found)) == (expected, type(expected))
 
 

@@ -1,9 +1,8 @@
-"""Places of extremes in 32 bits: an element's rank and its number in one word, where the rank has few bits.
+"""``argmin`` and ``argmax`` of narrow elements in 32 bits: an element's rank and its number in one word.
 
-``argmin`` and ``argmax`` of narrow elements take the least of 64-bit words, a rank above a number
-(``program/library.py``). The ranks of a type of 8 or 16 bits are so many numbers that follow each other; that of a bf16
-says all it has to say in its upper half. While the numbers fit beside them in 32 bits, the least of such words is that
-of the same element, and the program makes the wide word of it.
+Both take the least of 64-bit words, a rank above a number (``program/library/extremes.py``). The ranks of a type of 8
+or 16 bits are consecutive integers, and the upper half of a bf16's rank determines the rank. While the numbers fit
+beside them in 32 bits, the least of the narrow words belongs to the same element, and the program widens that word.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ...dtypes import DType
 from ..analysis.proofs import operation_of
 from ..graph import Expr, MonoidGraph, Program, rewrite, walk
-from ..library import ARGMAX, ARGMIN
+from ..library.monoids import ARGMAX, ARGMIN
 from ..monoid import Monoid
 
 

@@ -15,7 +15,7 @@ from warpfold.commands.checking.running_error import Analysis, Known
 from warpfold.compiler.dtypes import BOOL, F16, F32, F64, I64, dtype
 from warpfold.compiler.laws.comparison import EXACT
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.numeric import _OPS, apply
 from warpfold.compiler.program.tracing import program
 

@@ -20,7 +20,7 @@ from warpfold.compiler.dtypes import BOOL, I32, I64, DType
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.program.functions import bitcast, where
 from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, rewrite, walk
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.symbols import Sym, constant
 from warpfold.runtime import prepare
 from warpfold.runtime.execute import Arrays

@@ -19,9 +19,9 @@ import warpfold as wf
 from warpfold.compiler.dtypes import F32, I32, dtype
 from warpfold.compiler.errors import ArgumentError, TraceError, WarpfoldWarning
 from warpfold.compiler.laws.check import Law, refuted, warn_once
-from warpfold.compiler.program import library
 from warpfold.compiler.program.analysis.proofs import proof
 from warpfold.compiler.program.functions import exp
+from warpfold.compiler.program.library import monoids
 from warpfold.compiler.program.monoid import Monoid
 
 INF, NAN = math.inf, math.nan
@@ -91,13 +91,13 @@ def saturating_u8(a: Any, b: Any) -> Any:
 
 
 RIGHT: list[tuple[Monoid, tuple[str, ...]]] = [
-    *((m, (t,)) for m in (library.SUM, library.PROD, library.MIN, library.MAX) for t in NUMBERS),
-    *((m, ("bool",)) for m in (library.ANY, library.ALL)),
-    *((m, (t, "i64")) for m in (library.ARGMIN, library.ARGMAX) for t in ("f32", "f64", "i32", "u8")),
-    *((library.WELFORD, (t,)) for t in ("f16", "f32", "f64", "i32", "u8")),
-    *((m, (t, t)) for m in (library.LOGSUMEXP, library.COMPENSATED, affine) for t in ("f32", "f64")),
-    *((m, ("c64",)) for m in (library.SUM, library.PROD)),
-    (library.UNION, ("u32",)), (affine, ("i32", "i32")),
+    *((m, (t,)) for m in (monoids.SUM, monoids.PROD, monoids.MIN, monoids.MAX) for t in NUMBERS),
+    *((m, ("bool",)) for m in (monoids.ANY, monoids.ALL)),
+    *((m, (t, "i64")) for m in (monoids.ARGMIN, monoids.ARGMAX) for t in ("f32", "f64", "i32", "u8")),
+    *((monoids.WELFORD, (t,)) for t in ("f16", "f32", "f64", "i32", "u8")),
+    *((m, (t, t)) for m in (monoids.LOGSUMEXP, monoids.COMPENSATED, affine) for t in ("f32", "f64")),
+    *((m, ("c64",)) for m in (monoids.SUM, monoids.PROD)),
+    (monoids.UNION, ("u32",)), (affine, ("i32", "i32")),
     *((matrix, (t,) * 4) for t in ("bf16", "f32", "f64")),
     *((m, (t,)) for m in (last, subarray, hypotenuse, circle) for t in ("f32", "f64")),
     (first, ("bool", "f32")), (first, ("bool", "i32")), (last, ("bool",)),
@@ -189,8 +189,8 @@ WRONG: list[tuple[Monoid, tuple[str, ...], str, tuple[Any, ...]]] = [
     (claiming(affine, commutative=True), ("f32", "f32"), "commutativity", ((1.0, 1.0), (2.0, 1.0))),
     (claiming(first, commutative=True), ("bool", "f32"), "commutativity", ((True, 1.0), (True, 2.0))),
     (claiming(last, commutative=True), ("f32",), "commutativity", ((True, 0.0), (True, 1.0))),
-    (claiming(library.SUM, idempotent=True), ("f32",), "idempotence", (1.0,)),
-    (claiming(library.LOGSUMEXP, idempotent=True), ("f32", "f32"), "idempotence", ((1.0, 1.0),)),
+    (claiming(monoids.SUM, idempotent=True), ("f32",), "idempotence", (1.0,)),
+    (claiming(monoids.LOGSUMEXP, idempotent=True), ("f32", "f32"), "idempotence", ((1.0, 1.0),)),
 ]
 
 
@@ -218,14 +218,14 @@ def test_both_sides_of_a_counterexample_read_as_python() -> None:
 
 # --- verdicts ----------------------------------------------------------------------------------------------------
 def test_simple_graphs_are_proved() -> None:
-    laws = wf.check_monoid(library.MAX, "f32")
+    laws = wf.check_monoid(monoids.MAX, "f32")
     assert [law.verdict for law in laws.laws] == ["proved"] * 4
     assert not any(law.rounding for law in laws.laws)
 
 
 def test_a_sum_of_floats_is_associative_up_to_rounding() -> None:
-    assert wf.check_monoid(library.SUM, "f32")["associativity"].words == "proved, apart from rounding"
-    assert wf.check_monoid(library.SUM, "i32")["associativity"].words == "proved"
+    assert wf.check_monoid(monoids.SUM, "f32")["associativity"].words == "proved, apart from rounding"
+    assert wf.check_monoid(monoids.SUM, "i32")["associativity"].words == "proved"
 
     @wf.monoid(identity=0.0)
     def hidden(a: Any, b: Any) -> Any:
@@ -351,8 +351,8 @@ def test_a_value_that_never_changes_is_no_evidence() -> None:
     laws = wf.check_monoid(never, "f32")
     assert laws["associativity"].verdict == "untested"
     assert str(laws).endswith("no evidence: value 1 of the state is the same in all states that were tried")
-    assert not wf.check_monoid(library.WELFORD, "f32").untested
-    assert not wf.check_monoid(library.LOGSUMEXP, "f32", "f32").untested
+    assert not wf.check_monoid(monoids.WELFORD, "f32").untested
+    assert not wf.check_monoid(monoids.LOGSUMEXP, "f32", "f32").untested
 
 
 def test_small_types_are_tried_whole() -> None:
@@ -393,10 +393,10 @@ def test_a_projection_is_not_taken_for_an_operation() -> None:
 
 
 def test_only_lifted_states_are_tried_when_there_is_a_lift() -> None:
-    free = replace(library.WELFORD, lift=None)
+    free = replace(monoids.WELFORD, lift=None)
     assert wf.check_monoid(free, "f32", "f32", "f32").made_up
     assert "were made up" in str(wf.check_monoid(free, "f32", "f32", "f32"))
-    assert not wf.check_monoid(library.WELFORD, "f32").made_up
+    assert not wf.check_monoid(monoids.WELFORD, "f32").made_up
     signed = replace(hypotenuse, lift=None)
     assert wf.check_monoid(signed, "f32")["identity"].counterexample.values == (-1.0,)
 
@@ -483,7 +483,7 @@ def test_a_false_claim_warns_once() -> None:
 def test_built_in_monoids_and_true_claims_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_once(claiming(library.SUM, idempotent=True), (I32,))
+        warn_once(claiming(monoids.SUM, idempotent=True), (I32,))
         warn_once(matrix, (F32,) * 4)
         warn_once(subarray, (F32,))
 

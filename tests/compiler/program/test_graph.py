@@ -9,9 +9,9 @@ import pytest
 
 from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I32, I64
 from warpfold.compiler.errors import Location
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Expr, Program, rewrite, walk, widest
+from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.monoid import monoid
 from warpfold.compiler.program.tracing import program
 
@@ -91,7 +91,7 @@ WHOLE = REAL | {f"nan{n}": n for n in ("sum", "prod", "min", "max", "mean", "arg
 def test_all_library_programs_of_all_types_have_their_own_digest() -> None:
     seen: dict[str, str] = {}
     for t in ALL:
-        for name, function in library.FUNCTIONS.items():
+        for name, function in reductions.FUNCTIONS.items():
             if name == "ptp" and t == BOOL:
                 continue
             types = (t,) * len([p for p in signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY])
@@ -116,9 +116,9 @@ def test_the_monoid_is_part_of_the_program_and_its_name_is_not() -> None:
 
 
 def test_what_a_program_says_of_itself() -> None:
-    p = program(library.argmax, (I32,))
+    p = program(reductions.argmax, (I32,))
     assert p.uses_index
-    assert not program(library.sum, (I32,)).uses_index
+    assert not program(reductions.sum, (I32,)).uses_index
     (reduce,) = p.reduces
     assert reduce.op == "reduce"
     assert reduce.space == "kept"
@@ -127,9 +127,9 @@ def test_what_a_program_says_of_itself() -> None:
 
 def test_which_values_of_a_state_no_element_has_a_part_in() -> None:
     """A count alone: it is made of constants, and of other counts."""
-    assert program(library.var, (F32,)).shared == {0}
-    assert program(library.mean_var, (F32,)).shared == {0}
-    for function in (library.sum, library.logsumexp, library.argmax):
+    assert program(reductions.var, (F32,)).shared == {0}
+    assert program(reductions.mean_var, (F32,)).shared == {0}
+    for function in (reductions.sum, reductions.logsumexp, reductions.argmax):
         assert program(function, (F32,)).shared == set()
 
 

@@ -15,18 +15,18 @@ from numpys import COMPLETE, answer
 import warpfold as wf
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, C64, C128, F32, F64, I8, I32, I64, U8, DType, dtype
 from warpfold.compiler.errors import ArgumentError, TraceError
-from warpfold.compiler.program import library
 from warpfold.compiler.program.graph import MonoidGraph
+from warpfold.compiler.program.library import monoids, reductions
 from warpfold.compiler.program.tracing import program, trace
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, math.nan]
 INDEXED = ("argmin", "argmax")
 EXACT = [
-    (m, (t,)) for m in (library.MIN, library.MAX) for t in (F32, F64, I32, U8, I8, BOOL)
-] + [(m, (t,)) for m in (library.SUM, library.PROD) for t in (I32, I64, U8, BOOL)] + [
-    (m, (BOOL,)) for m in (library.ANY, library.ALL)
-] + [(m, (t, I64)) for m in (library.ARGMIN, library.ARGMAX) for t in (F32, F64, I32, U8)]  # fmt: skip
-CLOSE = [(library.SUM, (F64,)), (library.PROD, (F64,)), (library.WELFORD, (F64,) * 3), (library.LOGSUMEXP, (F64,) * 2)]
+    (m, (t,)) for m in (monoids.MIN, monoids.MAX) for t in (F32, F64, I32, U8, I8, BOOL)
+] + [(m, (t,)) for m in (monoids.SUM, monoids.PROD) for t in (I32, I64, U8, BOOL)] + [
+    (m, (BOOL,)) for m in (monoids.ANY, monoids.ALL)
+] + [(m, (t, I64)) for m in (monoids.ARGMIN, monoids.ARGMAX) for t in (F32, F64, I32, U8)]  # fmt: skip
+CLOSE = [(monoids.SUM, (F64,)), (monoids.PROD, (F64,)), (monoids.WELFORD, (F64,) * 3), (monoids.LOGSUMEXP, (F64,) * 2)]
 
 
 def values(t: DType) -> st.SearchStrategy[Any]:
@@ -36,13 +36,13 @@ def values(t: DType) -> st.SearchStrategy[Any]:
 
 
 def state(m: Any, types: tuple[DType, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
-    if m is library.WELFORD:
+    if m is monoids.WELFORD:
         return st.tuples(st.integers(0, 9), st.floats(-9, 9), st.floats(0, 9)).map(
             lambda s: s if s[0] else (0, 0.0, 0.0)
         )
-    if m is library.LOGSUMEXP:
+    if m is monoids.LOGSUMEXP:
         return st.one_of(st.just((-math.inf, 0.0)), st.tuples(st.floats(-30, 30), st.floats(1, 9)))
-    if m in (library.SUM, library.PROD) and types[0].is_float:
+    if m in (monoids.SUM, monoids.PROD) and types[0].is_float:
         return st.tuples(st.floats(-3, 3))
     if len(types) == 2:
         return st.tuples(values(types[0]), st.integers(0, 6))
@@ -129,14 +129,14 @@ def compare(name: str, t: DType) -> None:
             arrays[1] = arrays[0]
         with np.errstate(all="ignore"):
             expected = fields(name, answer(name)(*(wide(a) for a in arrays)))
-        found = fields(name, call(library.FUNCTIONS[name], *arrays))
+        found = fields(name, call(reductions.FUNCTIONS[name], *arrays))
         assert list(found) == list(expected)
         for key, value in found.items():
             check(key, t, value, expected[key])
 
 
 def result(name: str, x: Any, **params: Any) -> np.ndarray:
-    return np.asarray(call(library.FUNCTIONS[name], x, **params))
+    return np.asarray(call(reductions.FUNCTIONS[name], x, **params))
 
 
 @pytest.mark.parametrize("name", sorted(COMPLETE))
@@ -144,7 +144,7 @@ def result(name: str, x: Any, **params: Any) -> np.ndarray:
 def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
     if name == "ptp" and t == BOOL:
         with pytest.raises(TraceError, match="WF206: operator - is not defined for bool"):
-            program(library.ptp, (t,))
+            program(reductions.ptp, (t,))
         return
     compare(name, t)
 
@@ -154,7 +154,7 @@ def test_every_reduction_of_every_type_is_numpys(name: str, t: DType) -> None:
 def test_every_reduction_of_complex_numbers_is_numpys_or_refused(name: str, t: DType) -> None:
     if name in UNORDERED:
         with pytest.raises(TraceError, match=rf"WF225: {t.name} has no (order|{name})\n"):
-            program(library.FUNCTIONS[name], (t,))
+            program(reductions.FUNCTIONS[name], (t,))
         return
     compare(name, t)
 
@@ -191,14 +191,14 @@ def test_the_first_of_all_infinities_wins(name: str) -> None:
 )  # fmt: skip
 def test_nothing_reduces_to_the_identity(name: str, expected: float) -> None:
     assert np.array_equal(result(name, np.empty(0)), expected, equal_nan=True)
-    graph = program(library.FUNCTIONS[name], (F64,)).reduces[0].value
+    graph = program(reductions.FUNCTIONS[name], (F64,)).reduces[0].value
     assert isinstance(graph, MonoidGraph)
     assert graph.has_identity
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])
 def test_an_extremum_of_nothing_has_only_padding(name: str) -> None:
-    graph = program(library.FUNCTIONS[name], (F64,)).reduces[0].value
+    graph = program(reductions.FUNCTIONS[name], (F64,)).reduces[0].value
     assert isinstance(graph, MonoidGraph)
     assert not graph.has_identity
 
@@ -274,10 +274,10 @@ def test_a_compensated_product_keeps_the_errors_of_its_factors() -> None:
     assert result("norm", np.full(3, 1 + 2**-12, np.float32), accumulate="compensated") == np.float32(
         math.sqrt(3) * (1 + 2**-12)
     )
-    assert call(library.dot, x, y) == 4096, "the square of 4097 has 25 bits, and so has what it is added to"
-    assert call(library.dot, x, y, accumulate="compensated") == 4098
+    assert call(reductions.dot, x, y) == 4096, "the square of 4097 has 25 bits, and so has what it is added to"
+    assert call(reductions.dot, x, y, accumulate="compensated") == 4098
     z = (x + 1j * y).astype(np.complex64)
-    assert call(library.vecdot, z[:2], z[:2], accumulate="f64").dtype == np.complex64
+    assert call(reductions.vecdot, z[:2], z[:2], accumulate="f64").dtype == np.complex64
 
 
 def test_a_compensated_sum_of_complex_numbers_has_two_sums_and_one_beginning() -> None:
@@ -298,7 +298,7 @@ def test_infinite_and_nan_sums_stay_right_with_compensation(special: list[float]
 @pytest.mark.parametrize("name", ["prod", "var", "std", "mean_var"])
 def test_what_is_no_sum_has_no_compensation(name: str) -> None:
     with pytest.raises(ArgumentError, match=f"WF137: {name} has no compensated form"):
-        program(library.FUNCTIONS[name], (F32,), accumulate="compensated")
+        program(reductions.FUNCTIONS[name], (F32,), accumulate="compensated")
 
 
 @pytest.mark.parametrize("ord", [0, 1, 2, 3, 0.5, 1.5, -1, -2.5, math.inf, -math.inf])
@@ -324,8 +324,8 @@ def test_a_norm_of_zeros_and_of_nothing() -> None:
 def test_nan_equals_nan_when_asked(equal_nan: bool, expected: bool) -> None:
     x = np.array([1.0, math.nan, math.inf])
     for name in ("allclose", "array_equal"):
-        assert call(library.FUNCTIONS[name], x, x, equal_nan=equal_nan) == expected
-        assert call(library.FUNCTIONS[name], x * (1 + 1j), x * (1 + 1j), equal_nan=True)
+        assert call(reductions.FUNCTIONS[name], x, x, equal_nan=equal_nan) == expected
+        assert call(reductions.FUNCTIONS[name], x * (1 + 1j), x * (1 + 1j), equal_nan=True)
 
 
 @settings(max_examples=200)
@@ -335,23 +335,23 @@ def test_allclose_is_numpys(pair: tuple[float, float], equal_nan: bool) -> None:
     for options in ({}, {"rtol": 0.2}, {"atol": 0.2, "rtol": 0.0}, {"rtol": 0.0, "atol": 0.0}):
         with np.errstate(all="ignore"):
             expected = np.allclose(x, y, **options, equal_nan=equal_nan)
-        assert call(library.allclose, x, y, **options, equal_nan=equal_nan) == expected
+        assert call(reductions.allclose, x, y, **options, equal_nan=equal_nan) == expected
 
 
 def test_numbers_of_two_types_meet_where_numpy_has_them_meet() -> None:
     x, y = np.array([1, 2, 3], np.int8), np.array([0.5, 2, 3], np.float32)
-    assert call(library.dot, x, y).dtype == np.float32
-    assert call(library.dot, x, x.astype(np.uint8)).dtype == np.int16
-    assert call(library.vecdot, y + 1j * y, x).dtype == np.complex64
-    assert call(library.vecdot, y + 1j * y, x) == np.vdot(y + 1j * y, x)
-    assert call(library.dot, np.full(3, 100, np.int8), np.full(3, 2, np.int8)) == np.int8(600 - 512)
+    assert call(reductions.dot, x, y).dtype == np.float32
+    assert call(reductions.dot, x, x.astype(np.uint8)).dtype == np.int16
+    assert call(reductions.vecdot, y + 1j * y, x).dtype == np.complex64
+    assert call(reductions.vecdot, y + 1j * y, x) == np.vdot(y + 1j * y, x)
+    assert call(reductions.dot, np.full(3, 100, np.int8), np.full(3, 2, np.int8)) == np.int8(600 - 512)
 
 
 # --- NaN ---
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "mean", "argmin", "argmax"])
 def test_the_nan_functions_are_the_others_told_to_ignore_nan(name: str) -> None:
     x = np.array([math.nan, 3, 1, math.nan, 2])
-    own, told = library.FUNCTIONS[f"nan{name}"], library.FUNCTIONS[name]
+    own, told = reductions.FUNCTIONS[f"nan{name}"], reductions.FUNCTIONS[name]
     assert own.__name__ == f"nan{name}"
     assert call(own, x) == call(told, x, nan="ignore") == getattr(np, f"nan{name}")(x)
     assert trace(own, (I32,), {}).program.digest == program(told, (I32,)).digest, "integers hold no NaN"
@@ -368,7 +368,7 @@ def test_of_nan_alone_sums_are_empty_and_extrema_nan() -> None:
 
 
 def test_where_nan_alone_is_has_no_place_and_is_checked() -> None:
-    found = trace(library.nanargmax, (F32,), {})
+    found = trace(reductions.nanargmax, (F32,), {})
     assert found.checks == ("WF134",)
     assert found.program.outputs[1].dtype == BOOL
     for x, failed in (([math.nan, math.nan], True), ([math.nan, 1.0], False)):
@@ -396,7 +396,7 @@ def test_a_reduction_begins_at_its_initial_value(name: str, initial: int, expect
 )  # fmt: skip
 def test_an_initial_value_is_one_of_the_state(t: DType, initial: Any, expected: str) -> None:
     with pytest.raises(ArgumentError, match=rf"WF136: initial=.* does not fit MAX: expected {expected}"):
-        program(library.max, (t,), initial=initial)
+        program(reductions.max, (t,), initial=initial)
 
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "bool"])

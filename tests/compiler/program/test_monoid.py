@@ -18,9 +18,9 @@ from tasks import AFFINE, SUMS
 
 from warpfold.compiler.dtypes import BOOL, C64, C128, F32, F64, I8, I32, I64, U8, DType
 from warpfold.compiler.errors import TraceError, WarpfoldError
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import count, fold, index
 from warpfold.compiler.program.functions import maximum, minimum, where
+from warpfold.compiler.program.library import monoids
 from warpfold.compiler.program.monoid import Monoid, monoid
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import program
@@ -370,7 +370,7 @@ def test_promises_are_kept_as_they_are_given(promise: str) -> None:
 
 @pytest.mark.parametrize(
     ("combine", "what"),
-    [(lambda a, b: a + fold(library.SUM, b), "wf.fold"), (lambda a, b: a + b * index(F32), "wf.index"),
+    [(lambda a, b: a + fold(monoids.SUM, b), "wf.fold"), (lambda a, b: a + b * index(F32), "wf.index"),
      (lambda a, b: (a + b) / count(F32), "wf.count")],
 )  # fmt: skip
 def test_a_combine_knows_its_two_states_alone(combine: Any, what: str) -> None:

@@ -22,7 +22,7 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.errors import ArgumentError, FileError
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.monoid import Monoid
 
 X = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)

@@ -15,9 +15,9 @@ from tasks import AFFINE, SUMS
 
 from warpfold.compiler.dtypes import BOOL, C64, C128, F8E4M3FN, F32, F64, I32, I64, U8
 from warpfold.compiler.errors import TraceError
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import count, fold, index
 from warpfold.compiler.program.graph import MonoidGraph
+from warpfold.compiler.program.library import monoids, reductions
 from warpfold.compiler.program.tracing import names, nest, program, trace
 
 
@@ -34,7 +34,7 @@ def graph_of(function: Any, *types: Any) -> MonoidGraph:
 def test_several_folds_are_one_with_the_results_of_each(xs: list[int]) -> None:
     def several(x: Any) -> Any:
         s, t = fold(AFFINE, x, x + 1)
-        return fold(library.SUM, x), s, t, fold(library.MAX, x) - fold(library.MIN, x), count(F64)
+        return fold(monoids.SUM, x), s, t, fold(monoids.MAX, x) - fold(monoids.MIN, x), count(F64)
 
     x = np.array(xs, np.int64)
     with np.errstate(all="ignore"):
@@ -45,32 +45,32 @@ def test_several_folds_are_one_with_the_results_of_each(xs: list[int]) -> None:
 
 
 def test_the_product_of_monoids_has_the_promises_that_all_keep() -> None:
-    both = graph_of(lambda x: (fold(library.SUM, x), fold(AFFINE, x, x)), F32)
+    both = graph_of(lambda x: (fold(monoids.SUM, x), fold(AFFINE, x, x)), F32)
     assert (both.name, both.commutative, both.has_identity) == ("SUM+AFFINE", False, True)
     assert both.state == (F32, F32, F32)
     assert both.identity == (0.0, 1.0, 0.0)
     assert [float(v) for v in combine(both, (1, 2, 3), (10, 20, 30))] == [11, 40, 90]
     assert [float(v) for v in combine(both, identity(both), (10, 20, 30))] == [10, 20, 30]
-    assert not graph_of(lambda x: (fold(library.SUM, x), fold(library.MAX, x)), F32).has_identity
-    assert graph_of(lambda x: (fold(library.SUM, x), fold(library.MAX, x, initial=0)), F32).has_identity
+    assert not graph_of(lambda x: (fold(monoids.SUM, x), fold(monoids.MAX, x)), F32).has_identity
+    assert graph_of(lambda x: (fold(monoids.SUM, x), fold(monoids.MAX, x, initial=0)), F32).has_identity
 
 
 def test_equal_folds_are_folded_once() -> None:
-    graph = graph_of(lambda x: (fold(library.SUM, x), fold(library.SUM, x) / count(F32), fold(SUMS, x)), F32)
+    graph = graph_of(lambda x: (fold(monoids.SUM, x), fold(monoids.SUM, x) / count(F32), fold(SUMS, x)), F32)
     assert graph.state == (F32,)
-    assert graph_of(lambda x: (fold(library.SUM, x), fold(library.SUM, x * x)), F32).state == (F32, F32)
+    assert graph_of(lambda x: (fold(monoids.SUM, x), fold(monoids.SUM, x * x)), F32).state == (F32, F32)
 
 
 def test_a_masked_count_is_one_fold_more() -> None:
-    masked = trace(library.mean, (F32, BOOL), {}, masked=True).program
+    masked = trace(reductions.mean, (F32, BOOL), {}, masked=True).program
     assert [t.name for t in masked.reduces[0].value.state] == ["f32", "i64"]  # type: ignore[attr-defined]
     assert len(masked.reduces) == 1
 
 
 def test_a_fold_of_a_folds_result_is_refused_where_the_function_is() -> None:
     def centred(x: Any) -> Any:
-        mean = fold(library.SUM, x) / count(F32)
-        return fold(library.MAX, abs(x - mean))
+        mean = fold(monoids.SUM, x) / count(F32)
+        return fold(monoids.MAX, abs(x - mean))
 
     with pytest.raises(
         TraceError, match="WF213: centred folds with MAX what depends on the result of folding with SUM"
@@ -97,18 +97,18 @@ Pair = namedtuple("Pair", ["low", "high"])
     ],
 )  # fmt: skip
 def test_results_nest_as_the_function_returns_them(made: Any, structure: Any, leaves: list[str]) -> None:
-    found = trace(lambda x: made(fold(library.SUM, x)), (F32,), {}, name="f")
+    found = trace(lambda x: made(fold(monoids.SUM, x)), (F32,), {}, name="f")
     assert found.structure == structure
     assert names(found.structure) == leaves
     assert found.results == (F32,) * len(leaves)
 
 
 def test_named_results_are_named_tuples() -> None:
-    found = call(lambda x: {"count": fold(library.SUM, x), "index": {"class_": fold(library.MAX, x)}}, np.array([1, 2]))
+    found = call(lambda x: {"count": fold(monoids.SUM, x), "index": {"class_": fold(monoids.MAX, x)}}, np.array([1, 2]))
     assert (found.count, found.index.class_) == (3, 2)
     assert found == (3, (2,))
     assert type(found).__name__ == "results", "a lambda has no name that a type could have"
-    assert type(call(library.minmax, np.array([1]))).__name__ == "minmax"
+    assert type(call(reductions.minmax, np.array([1]))).__name__ == "minmax"
     assert nest(("minmax", ("min", "max"), (1, 0)), "ab")._asdict() == {"min": "b", "max": "a"}
     assert type(nest(("p", ("a",), (0,)), "x")) is type(nest(("p", ("a",), (0,)), "y")), "one type for one name"
 
@@ -116,7 +116,7 @@ def test_named_results_are_named_tuples() -> None:
 @pytest.mark.parametrize("key", ["1a", "a-b", "", "_a", "class", "None", 1, ("a",), None])
 def test_a_name_that_no_field_can_have_is_refused(key: Any) -> None:
     def named(x: Any) -> Any:
-        return {"fine": fold(library.SUM, x), key: fold(library.MAX, x)}
+        return {"fine": fold(monoids.SUM, x), key: fold(monoids.MAX, x)}
 
     with pytest.raises(
         TraceError, match=r"WF224: named names a result .*: expected a word of letters, digits"
@@ -128,8 +128,8 @@ def test_a_name_that_no_field_can_have_is_refused(key: Any) -> None:
 
 @pytest.mark.parametrize(
     ("made", "position"),
-    [(lambda x: {"a": fold(library.SUM, x), "b": x}, 1), (lambda x: (fold(library.SUM, x), index()), 1),
-     (lambda x: (fold(library.SUM, x), "text"), 1), (lambda _: {}, 0), (lambda x: x, 0)],
+    [(lambda x: {"a": fold(monoids.SUM, x), "b": x}, 1), (lambda x: (fold(monoids.SUM, x), index()), 1),
+     (lambda x: (fold(monoids.SUM, x), "text"), 1), (lambda _: {}, 0), (lambda x: x, 0)],
 )  # fmt: skip
 def test_a_result_that_was_never_reduced_is_refused(made: Any, position: int) -> None:
     with pytest.raises(TraceError, match=f"WF212: result {position} of <lambda> was never reduced"):
@@ -138,7 +138,7 @@ def test_a_result_that_was_never_reduced_is_refused(made: Any, position: int) ->
 
 # --- arrays and results in parts ---
 def test_complex_and_8_bit_arrays_are_read_in_parts() -> None:
-    found = trace(lambda z, b: (fold(library.SUM, z), fold(library.MAX, b)), (C128, F8E4M3FN), {})
+    found = trace(lambda z, b: (fold(monoids.SUM, z), fold(monoids.MAX, b)), (C128, F8E4M3FN), {})
     assert found.program.inputs == (F64, F64, U8)
     assert [o.dtype for o in found.program.outputs] == [F64, F64, F32]
     assert found.results == (C128, F32)
@@ -150,7 +150,7 @@ def test_a_mask_is_the_last_array_and_no_argument() -> None:
 
     def counting(*xs: Any) -> Any:
         seen.append(len(xs))
-        return fold(library.SUM, xs[0])
+        return fold(monoids.SUM, xs[0])
 
     found = trace(counting, (I32, F32, BOOL), {}, masked=True)
     assert seen == [2]
@@ -159,6 +159,6 @@ def test_a_mask_is_the_last_array_and_no_argument() -> None:
 
 def test_a_trace_can_be_kept_and_compared() -> None:
     """It is a value of a cache, and goes through worker processes."""
-    made = [trace(library.describe, (F32,), {}) for _ in range(2)]
+    made = [trace(reductions.describe, (F32,), {}) for _ in range(2)]
     assert made[0] == made[1]
     assert pickle.loads(pickle.dumps(made[0])).program.digest == made[0].program.digest

@@ -10,7 +10,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, DTypeError, WarpfoldError
-from warpfold.compiler.program.library import FUNCTIONS
+from warpfold.compiler.program.library.reductions import FUNCTIONS
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 KEPT = torch.arange(12.0).reshape(3, 4)

@@ -10,7 +10,7 @@ from warpfold.compiler.dtypes import F32, F64
 from warpfold.compiler.program.analysis.anchors import sums_of
 from warpfold.compiler.program.analysis.cost import COST, operations
 from warpfold.compiler.program.analysis.formulas import Node
-from warpfold.compiler.program.library import LOGSUMEXP, SUM, WELFORD
+from warpfold.compiler.program.library.monoids import LOGSUMEXP, SUM, WELFORD
 
 
 def read(v: Any) -> Node:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from warpfold.compiler.dtypes import BOOL, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, DType, compute
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold, leaving_out
 from warpfold.compiler.program.functions import maximum, where
 from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.library import monoids, reductions
 from warpfold.compiler.program.monoid import Monoid
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.program.tracing import program
@@ -25,39 +25,39 @@ from warpfold.compiler.program.values import cast
 def evens(x: Any) -> Any:
     """The elements that are even, added up."""
     with leaving_out(cast(x, I32) % 2 != 0):
-        return library.sum(x)
+        return reductions.sum(x)
 
 
 def begun(x: Any) -> Any:
-    return library.sum(x, initial=2**40)
+    return reductions.sum(x, initial=2**40)
 
 
 def as_u64(x: Any) -> Any:
-    return library.sum(x, dtype=U64)
+    return reductions.sum(x, dtype=U64)
 
 
 def signed(x: Any) -> Any:
-    return fold(library.SUM, cast(x, I64))
+    return fold(monoids.SUM, cast(x, I64))
 
 
 def squares(x: Any) -> Any:
-    return fold(library.SUM, cast(x, I64) * cast(x, I64))
+    return fold(monoids.SUM, cast(x, I64) * cast(x, I64))
 
 
 def ones_elsewhere(x: Any) -> Any:
-    return fold(library.SUM, where(cast(x, I32) > 3, cast(x, I64), 1))
+    return fold(monoids.SUM, where(cast(x, I32) > 3, cast(x, I64), 1))
 
 
 def both(x: Any) -> Any:
-    return library.sum(x), library.max(x)
+    return reductions.sum(x), reductions.max(x)
 
 
 SERVED = [
-    (library.sum, I8, I32, 2**24), (library.sum, U8, U32, 16843009), (library.sum, BOOL, I32, 2**31 - 1),
-    (library.count_nonzero, U8, I32, 2**31 - 1), (library.count_nonzero, F32, I32, 2**31 - 1),
+    (reductions.sum, I8, I32, 2**24), (reductions.sum, U8, U32, 16843009), (reductions.sum, BOOL, I32, 2**31 - 1),
+    (reductions.count_nonzero, U8, I32, 2**31 - 1), (reductions.count_nonzero, F32, I32, 2**31 - 1),
     (evens, I8, I32, 2**24), (evens, U8, U32, 16843009), (begun, I8, I32, 2**24), (as_u64, U8, U32, 16843009),
-    (signed, U8, I32, 8421504), (library.mean, U8, U32, 16843009), (library.sum, I16, I32, 2**16),
-    (library.sum, U16, U32, 65537), (library.mean, I16, I32, 2**16), (as_u64, U16, U32, 65537),
+    (signed, U8, I32, 8421504), (reductions.mean, U8, U32, 16843009), (reductions.sum, I16, I32, 2**16),
+    (reductions.sum, U16, U32, 65537), (reductions.mean, I16, I32, 2**16), (as_u64, U16, U32, 65537),
 ]  # fmt: skip
 """A function, the type of its elements, the type of the sum, and how many elements it serves."""
 
@@ -75,8 +75,8 @@ def test_a_sum_of_narrow_integers_is_32_bits_wide(function: Any, t: DType, narro
 
 @pytest.mark.parametrize(
     ("function", "t"),
-    [(library.sum, I32), (library.sum, F32), (as_u64, I16), (library.prod, I8), (as_u64, I8), (library.any, BOOL),
-     (squares, I8), (ones_elsewhere, U8), (both, U8)],
+    [(reductions.sum, I32), (reductions.sum, F32), (as_u64, I16), (reductions.prod, I8), (as_u64, I8),
+     (reductions.any, BOOL), (squares, I8), (ones_elsewhere, U8), (both, U8)],
 )  # fmt: skip
 def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
     """Sums of more bits, of what is no narrow integer as it stands, and of negative ones where a sum has no sign."""
@@ -96,7 +96,7 @@ def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.Data
 @pytest.mark.parametrize(("function", "t", "narrow", "most"), SERVED)
 def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType, most: int) -> None:
     """That of one more may."""
-    counts = function is library.count_nonzero or t == BOOL
+    counts = function is reductions.count_nonzero or t == BOOL
     extremes = (0, 1) if counts else (int(t.lowest), int(t.highest))
     assert all(narrow.lowest <= most * x <= narrow.highest for x in extremes)
     assert not all(narrow.lowest <= (most + 1) * x <= narrow.highest for x in extremes)
@@ -105,24 +105,24 @@ def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType
 def odds(x: Any) -> Any:
     """The greatest of the odd elements, and of a number."""
     with leaving_out(cast(x, I32) % 2 == 0):
-        return library.max(x, initial=1)
+        return reductions.max(x, initial=1)
 
 
 def little(x: Any) -> Any:
     """A user's own masks."""
     wide = cast(x, compute(x.dtype))
     low = int(wide.dtype.lowest)
-    return maximum(fold(library.MAX, where(x < 100, where(x > 3, wide, low), low)), 0)
+    return maximum(fold(monoids.MAX, where(x < 100, where(x > 3, wide, low), low)), 0)
 
 
 def least_of_none(x: Any) -> Any:
     """Where no element counts the result is what a user says, which no byte is."""
-    return fold(library.MAX, where(x > 3, cast(x, I32), int(I32.lowest)))
+    return fold(monoids.MAX, where(x > 3, cast(x, I32), int(I32.lowest)))
 
 
 def begun_low(x: Any) -> Any:
     """Of no elements the result is what it begins with."""
-    return fold(library.MAX, cast(x, I32), initial=-1000)
+    return fold(monoids.MAX, cast(x, I32), initial=-1000)
 
 
 def counted(x: Any) -> Any:
@@ -137,12 +137,13 @@ def asked_twice(x: Any) -> Any:
 
 
 def doubled(x: Any) -> Any:
-    return fold(library.MAX, cast(x, I32) * 2)
+    return fold(monoids.MAX, cast(x, I32) * 2)
 
 
 @pytest.mark.parametrize("t", [I8, U8, I16, U16])
 @pytest.mark.parametrize(
-    ("function", "last"), [(library.max, "lowest"), (library.min, "highest"), (odds, "lowest"), (little, "lowest")]
+    ("function", "last"),
+    [(reductions.max, "lowest"), (reductions.min, "highest"), (odds, "lowest"), (little, "lowest")],
 )
 @given(data=st.data())
 def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
@@ -163,9 +164,9 @@ def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
 @pytest.mark.parametrize(
     ("function", "t"),
     [
-        (library.max, I32),
-        (library.max, F32),
-        (library.max, F16),
+        (reductions.max, I32),
+        (reductions.max, F32),
+        (reductions.max, F16),
         (counted, I8),
         (begun_low, I8),
         (asked_twice, I8),

@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 import warpfold as wf
 from warpfold.compiler.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, DType
-from warpfold.compiler.program import library
 from warpfold.compiler.program.fold import fold
 from warpfold.compiler.program.graph import Program
+from warpfold.compiler.program.library import extremes, monoids, reductions
 from warpfold.compiler.program.rewrites.narrowing import narrowed
 from warpfold.compiler.program.tracing import trace
 from warpfold.compiler.program.values import cast
@@ -31,15 +31,15 @@ def program(function: Any, t: DType) -> Program:
 
 
 def of_doubles(x: Any) -> Any:
-    return library.argmax(cast(x, I16) * 2)
+    return reductions.argmax(cast(x, I16) * 2)
 
 
 def least_word(x: Any) -> Any:
     """Words like those of ``argmin``, whose lower half is no number of an element."""
-    return fold(library.PLACED, cast(cast(x, I32), I64) << 32 | cast(cast(x, I32), I64))
+    return fold(extremes.RANKED, cast(cast(x, I32), I64) << 32 | cast(cast(x, I32), I64))
 
 
-@pytest.mark.parametrize("function", [library.argmin, library.argmax])
+@pytest.mark.parametrize("function", [reductions.argmin, reductions.argmax])
 @pytest.mark.parametrize("t", MOST)
 def test_narrow_elements_and_their_numbers_are_32_bits(function: Any, t: DType) -> None:
     wide = program(function, t)
@@ -50,8 +50,8 @@ def test_narrow_elements_and_their_numbers_are_32_bits(function: Any, t: DType) 
 
 
 @pytest.mark.parametrize(
-    ("function", "t"), [(library.argmax, F16), (library.argmax, F32), (library.argmin, I32), (library.argmin, F64),
-                        (least_word, I8)],
+    ("function", "t"), [(reductions.argmax, F16), (reductions.argmax, F32), (reductions.argmin, I32),
+                        (reductions.argmin, F64), (least_word, I8)],
 )  # fmt: skip
 def test_what_32_bits_do_not_hold_stays(function: Any, t: DType) -> None:
     wide = program(function, t)
@@ -62,14 +62,14 @@ def test_what_is_computed_from_elements_counts_by_its_own_type() -> None:
     assert narrowed(program(of_doubles, I8))[1] == MOST[I16]
 
 
-@pytest.mark.parametrize("function", [library.argmin, library.argmax, of_doubles, library._found])
+@pytest.mark.parametrize("function", [reductions.argmin, reductions.argmax, of_doubles, extremes.extreme])
 @pytest.mark.parametrize("t", MOST)
 @given(data=st.data())
 def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.DataObject) -> None:
     if function is of_doubles and t == BF16:
         return
-    if function is library._found:
-        function = lambda x: library._found(x, library.ARGMAX)  # noqa: E731
+    if function is extremes.extreme:
+        function = lambda x: extremes.extreme(x, monoids.ARGMAX)  # noqa: E731
     some = st.sampled_from(SPECIAL) if t == BF16 else None
     x = data.draw(arrays(np.float32 if t == BF16 else t.numpy, st.integers(1, 40), elements=some)).astype(t.numpy)
     wide = program(function, t)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler.dtypes import BOOL, F32, F64, I8, I32, I64, U8, DType
-from warpfold.compiler.program import library
 from warpfold.compiler.program.functions import isnan, maximum, minimum, where
 from warpfold.compiler.program.graph import MonoidGraph
+from warpfold.compiler.program.library import extremes, monoids
 from warpfold.compiler.program.monoid import Monoid, monoid
 from warpfold.compiler.program.numeric import combine
 from warpfold.compiler.program.rewrites.semigroup import adjoined, neutral
@@ -32,8 +32,8 @@ def larger(a: Any, b: Any) -> Any:
 
 
 NEUTRAL = [
-    (library.MIN, (I32,)), (library.MAX, (F32,)), (library.MAX, (BOOL,)), (library.PLACED, (I64,)),
-    (library.ARGMIN, (F64, I64)), (library.ARGMAX, (I32, I32)), (library.ARGMIN, (U8, I64)),
+    (monoids.MIN, (I32,)), (monoids.MAX, (F32,)), (monoids.MAX, (BOOL,)), (extremes.RANKED, (I64,)),
+    (monoids.ARGMIN, (F64, I64)), (monoids.ARGMAX, (I32, I32)), (monoids.ARGMIN, (U8, I64)),
     (semigroup(maximum, 0), (U8,)),
     (semigroup(lambda a, b: where(a < b, a, b), I32.highest), (I32,)),
     (semigroup(lambda a, b: (minimum(a[0], b[0]), maximum(a[1], b[1])), (255, 0)), (U8, U8)),

@@ -1,11 +1,9 @@
-"""warpfold's own monoids and the tensor programs around them: plain uses of ``monoid`` and ``fold``, nothing special.
+"""The built-in reductions: tensor programs that fold with warpfold's own monoids.
 
-Every function here is what the public one of the same name traces. Keyword parameters are those of the public function,
-baked into the program.
+A function here is what the public one of its name traces. Keyword parameters are those of the public function, baked
+into the program.
 
-Sources: Welford's parallel update is Chan, Golub, LeVeque (1979), eq. 2.1; the online log-sum-exp pair is Milakov and
-Gimelshein, "Online normalizer calculation for softmax" (2018); the compensated sum adds the errors found by D. Knuth's
-TwoSum, and the product's by a fused multiply-add, as in Ogita, Rump, Oishi, "Accurate sum and dot product" (2005).
+Sources: the errors of products are those of Ogita, Rump, Oishi, "Accurate sum and dot product" (2005).
 """
 
 from __future__ import annotations
@@ -15,140 +13,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..dtypes import BOOL, C64, C128, F32, I32, I64, U8, U32, DType, accumulator, compute, floating
-from ..dtypes import dtype as as_dtype
-from ..errors import error
-from .complexes import Complex
-from .fold import count, fold, index, leaving_out, not_a_number, sums_fit, within
-from .functions import bitcast, exp2, fma, isinf, isnan, log, maximum, minimum, sqrt, where
-from .monoid import Monoid, monoid
-from .public_names import REDUCTIONS
-from .symbols import Sym
-from .values import cast
-
-
-# --- monoids -------------------------------------------------------------------------------------------------------
-@monoid(identity=0)
-def SUM(a: Any, b: Any) -> Any:
-    return a + b
-
-
-@monoid(identity=1)
-def PROD(a: Any, b: Any) -> Any:
-    return a * b
-
-
-@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
-def MIN(a: Any, b: Any) -> Any:
-    return minimum(a, b)
-
-
-@monoid(identity=lambda t: t.lowest, has_identity=False, idempotent=True)
-def MAX(a: Any, b: Any) -> Any:
-    return maximum(a, b)
-
-
-@monoid(identity=False, idempotent=True)
-def ANY(a: Any, b: Any) -> Any:
-    return a | b
-
-
-@monoid(identity=True, idempotent=True)
-def ALL(a: Any, b: Any) -> Any:
-    return a & b
-
-
-def _first(better: Callable[[Sym, Sym], Sym], a: tuple[Sym, Sym], b: tuple[Sym, Sym]) -> tuple[Sym, Sym]:
-    """The better of two (value, index) pairs: NaN before any number, then the better value, then the lower index."""
-    (x, i), (y, j) = a, b
-    wins, ties = better(x, y), x == y
-    if x.dtype.is_float:
-        wins, ties = wins | isnan(x), ties | (isnan(x) & isnan(y))
-    takes = where(ties, i < j, wins)
-    return where(takes, x, y), where(takes, i, j)
-
-
-def _ordered(x: Any) -> Sym:
-    """``x`` in a type whose values have an order in the IR's terms: a bool as a byte, else a whole register."""
-    return cast(x, U8 if _real(x).dtype == BOOL else compute(x.dtype))
-
-
-@monoid(identity=lambda t, i: (t.highest, i.highest), has_identity=False, idempotent=True)
-def ARGMIN(a: Any, b: Any) -> Any:
-    return _first(lambda x, y: x < y, a, b)
-
-
-@monoid(identity=lambda t, i: (t.lowest, i.highest), has_identity=False, idempotent=True)
-def ARGMAX(a: Any, b: Any) -> Any:
-    return _first(lambda x, y: x > y, a, b)
-
-
-@monoid(identity=lambda t: t.highest, has_identity=False, idempotent=True)
-def PLACED(a: Any, b: Any) -> Any:
-    """A rank and a place as one integer: ``_found``."""
-    return minimum(a, b)
-
-
-def _single(x: Any) -> tuple[Any, Any, Any]:
-    wide = cast(x, accumulator(floating(_real(x).dtype)))
-    return 1, wide, 0
-
-
-@monoid(identity=(0, 0, 0), lift=_single, finish=lambda n, m, s: {"count": n, "mean": m, "squares": s})
-def WELFORD(a: Any, b: Any) -> Any:
-    """State (count, mean, sum of squared deviations from the mean)."""
-    (na, ma, sa), (nb, mb, sb) = a, b
-    n = na + nb
-    twice = where(n == 0, 0.0, nb / n) * 2.0
-    # Half the difference of two numbers does not overflow: so the mean of numbers is one, and only an infinity or NaN
-    # among the elements makes another. The weight comes first: beside an empty state it is 0, and the square of a great
-    # mean alone would overflow.
-    half = fma(mb, 0.5, ma * -0.5)
-    return n, fma(half, twice, ma), fma(half * (na * twice * 2.0), half, sa + sb)
-
-
-@monoid(identity=(-math.inf, 0))
-def LOGSUMEXP(a: Any, b: Any) -> Any:
-    """State (greatest exponent, sum of exponentials relative to it)."""
-    (ma, sa), (mb, sb) = a, b
-    # of f64, whose maximum takes a dozen instructions, the sign of a zero may get lost
-    m = maximum(ma, mb) if ma.dtype.bits == 32 else where((ma > mb) | isnan(ma), ma, mb)
-    base = where(m == -math.inf, 0.0, minimum(m, _LARGEST[m.dtype.bits]))
-    # an infinity is not below the largest number; below the greatest by 87 even 2^64 elements are lost beside one
-    ea, eb = (exp2(maximum(minimum(x - base, 1e-30), -87.0) * math.log2(math.e)) for x in (ma, mb))
-    return m, sa * ea + sb * eb
-
-
-_LARGEST = {32: (2.0 - 2.0**-23) * 2.0**127, 64: (2.0 - 2.0**-52) * 2.0**1023}
-"""The largest number of a float format, by its bits."""
-
-
-@monoid(identity=(0, 0))
-def COMPENSATED(a: Any, b: Any) -> Any:
-    """State (sum, what rounding lost): the error of each addition is found exactly and summed beside it."""
-    (sa, ca), (sb, cb) = a, b
-    s = sa + sb
-    back = s - sa
-    lost = (sa - (s - back)) + (sb - back)
-    return s, ca + cb + lost
-
-
-@monoid(identity=0, idempotent=True)
-def UNION(a: Any, b: Any) -> Any:
-    """A set as bits."""
-    return a | b
-
-
-# --- what the functions share --------------------------------------------------------------------------------------
-def _real(x: Any, lack: str = "order") -> Any:
-    """``x``, which must be real to have an order, or what else complex numbers ``lack`` here.
-
-    Raises:
-        TraceError: WF225 for complex numbers.
-    """
-    if isinstance(x, Complex):
-        raise error("WF225", dtype=x.dtype.name, lack=lack)
-    return x
+from ...dtypes import BOOL, C64, C128, F32, I64, DType, accumulator, compute, floating
+from ...dtypes import dtype as as_dtype
+from ...errors import error
+from ..complexes import Complex
+from ..fold import count, fold, leaving_out, not_a_number, sums_fit, within
+from ..functions import fma, isinf, log, sqrt, where
+from ..monoid import Monoid
+from ..public_names import REDUCTIONS
+from ..symbols import Sym
+from ..values import cast
+from .extremes import extreme
+from .monoids import ALL, ANY, ARGMAX, ARGMIN, COMPENSATED, LOGSUMEXP, MAX, MIN, PROD, SUM, WELFORD, expect_real
 
 
 def _kind(dtype: object, default: DType) -> DType:
@@ -218,7 +94,6 @@ def _adds_exactly(t: DType) -> bool:
     return t.kind in ("bool", "int", "uint") and t.bits <= 16 and sums_fit()
 
 
-# --- functions -----------------------------------------------------------------------------------------------------
 def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
     result = _sum_type(x, dtype)
@@ -234,12 +109,12 @@ def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: objec
 
 def min(x: Any, *, initial: Any = None) -> Sym:
     """The least element; NaN if any is NaN."""
-    return cast(fold(MIN, cast(x, compute(_real(x).dtype)), initial=within(MIN, initial, x.dtype)), x.dtype)
+    return cast(fold(MIN, cast(x, compute(expect_real(x).dtype)), initial=within(MIN, initial, x.dtype)), x.dtype)
 
 
 def max(x: Any, *, initial: Any = None) -> Sym:
     """The greatest element; NaN if any is NaN."""
-    return cast(fold(MAX, cast(x, compute(_real(x).dtype)), initial=within(MAX, initial, x.dtype)), x.dtype)
+    return cast(fold(MAX, cast(x, compute(expect_real(x).dtype)), initial=within(MAX, initial, x.dtype)), x.dtype)
 
 
 def minmax(x: Any) -> dict[str, Sym]:
@@ -255,50 +130,12 @@ def ptp(x: Any) -> Sym:
 
 def argmin(x: Any) -> Sym:
     """Where the least element is: the first of equals, the first NaN if there is any."""
-    return _found(x, ARGMIN)[1]
+    return extreme(x, ARGMIN)[1]
 
 
 def argmax(x: Any) -> Sym:
     """Where the greatest element is: the first of equals, the first NaN if there is any."""
-    return _found(x, ARGMAX)[1]
-
-
-_SIGN = -(1 << 31)
-"""The sign bit of 32."""
-
-
-def _found(x: Any, m: Monoid) -> tuple[Sym, Sym]:
-    """The element that ``m``, ARGMIN or ARGMAX, finds, and its number.
-
-    Where both fit in 32 bits, they are one integer, the least of which is the answer: above the number a rank, which
-    falls with the element for ARGMAX and grows with it for ARGMIN. So a combine is one operation.
-    """
-    value, number = _ordered(x), index()
-    if compute(value.dtype).bits > 32 or number.dtype.bits > 32:
-        best, at = fold(m, value, number)
-        return cast(best, x.dtype), cast(at, I64)
-    falls = m is ARGMAX
-    best = fold(PLACED, cast(_rank(value, falls), I64) << 32 | cast(bitcast(number, U32), I64))
-    return cast(_of_rank(cast(best >> 32, I32), value.dtype, falls), x.dtype), cast(cast(best, U32), I64)
-
-
-def _rank(x: Sym, falls: bool) -> Sym:
-    """A 32-bit integer in the order of ``x``, or against it; the least for NaN, one for both zeros."""
-    if x.dtype.is_float:
-        bits = bitcast(x + 0.0 if falls else 0.0 - x, I32)  # of a sum: never -0 here, and 0x7fffffff for any NaN
-        return bits ^ (~(bits >> 31) | _SIGN)  # from a sign and a magnitude to a complement
-    wide = cast(x, compute(x.dtype))
-    bits = bitcast(wide, I32) ^ _SIGN if x.dtype.kind == "uint" else wide
-    return ~bits if falls else bits
-
-
-def _of_rank(rank: Sym, t: DType, falls: bool) -> Sym:
-    """The element of type ``t`` with this rank."""
-    if t.is_float:
-        x = bitcast(rank ^ (rank >> 31 | _SIGN), F32)
-        return x if falls else 0.0 - x
-    bits = ~rank if falls else rank
-    return cast(bitcast(bits ^ _SIGN, U32), t) if t.kind == "uint" else bits
+    return extreme(x, ARGMAX)[1]
 
 
 def any(x: Any) -> Sym:
@@ -338,7 +175,7 @@ def _moments(x: Any, dtype: object, accumulate: object, name: str) -> tuple[Any,
     squares are then NaN, and the mean is the sum over the count, as everywhere but where that of numbers overflows.
     """
     _plain(name, accumulate)
-    result = _kind(dtype, floating(_real(x, name).dtype))
+    result = _kind(dtype, floating(expect_real(x, name).dtype))
     wide = cast(x, floating(_wide(floating(result), accumulate, pair=False)))
     n = count(wide.dtype)
     _, m, squares = fold(WELFORD, 1, wide, 0)
@@ -393,7 +230,7 @@ def norm(x: Any, *, ord: float = 2.0, accumulate: object = None) -> Sym:
 
 def logsumexp(x: Any) -> Sym:
     """The logarithm of the sum of exponentials, without overflow; minus infinity of nothing."""
-    wide = cast(x, accumulator(floating(_real(x).dtype)))
+    wide = cast(x, accumulator(floating(expect_real(x).dtype)))
     m, s = fold(LOGSUMEXP, wide, 1)
     return cast(where(abs(m) == math.inf, m, m + log(s)), floating(x.dtype))
 
@@ -439,7 +276,7 @@ def array_equal(x: Any, y: Any, *, equal_nan: bool = False) -> Sym:
 
 def describe(x: Any, *, correction: float = 0.0) -> dict[str, Any]:
     """What one read can tell of an array: counts, extremes and where they are, moments and the 2-norm."""
-    (low, at_low), (high, at_high) = _found(x, ARGMIN), _found(x, ARGMAX)
+    (low, at_low), (high, at_high) = extreme(x, ARGMIN), extreme(x, ARGMAX)
     n, average, squares, result = _moments(x, None, None, "describe")
     variance = _variance(n, squares, correction)
     return {
