@@ -64,7 +64,7 @@ def lacking(name: str) -> list[str]:
     """The entries that the built-in reduction ``name`` lacks: the file, and what belongs there."""
     own, stub = name in wf.__all__, _text("__init__.pyi")
     entries = [
-        (own, "__init__.py: its name in _FUNCTIONS"),
+        (own, "compiler/program/public_names.py: its name in REDUCTIONS"),
         (not own or re.search(rf"^def {name}\(| as {name},$", stub, re.M), "__init__.pyi: run tests/interface.py"),
         (f"`{name}`" in _text("docs/types.md"), "docs/types.md: run tests/types_page.py"),
         (
