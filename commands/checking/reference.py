@@ -114,7 +114,7 @@ def depth(plan: Plan, run: Launch, times: int = 1, left: int = 1) -> int:
 
 def _chain_of_runs(plan: Plan, run: Launch) -> int:
     """The chain of a thread along runs: the pieces of its warp, and in one piece the groups and both ends."""
-    return -(-run.chunk // plan.warps) + -(-run.length // (plan.step * plan.unroll)) + 2 * plan.unroll + 1
+    return -(-run.chunk // plan.warps) + -(-run.length // (layout_of(plan).step * plan.unroll)) + 2 * plan.unroll + 1
 
 
 def _depth_of_periods(plan: Plan, run: Launch) -> int:

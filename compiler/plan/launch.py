@@ -61,15 +61,18 @@ def grain(plan: Plan, row: int) -> tuple[int, int]:
 
 def pieces(plan: Plan, length: int) -> int:
     """The pieces of a run of ``length`` elements. A run is cut only where a whole warp reads it."""
-    cut = "piece" in layout_of(plan).loops and plan.lanes == WARP
-    return max(1, -(-length // (plan.step * PIECE))) if cut else 1
+    layout = layout_of(plan)
+    cut = "piece" in layout.loops and plan.lanes == WARP
+    return max(1, -(-length // (layout.step * PIECE))) if cut else 1
 
 
 def piece(plan: Plan, length: int) -> int:
     """The elements of a piece of a run of ``length``, a multiple of a warp's step; the last piece may be shorter."""
     count = pieces(plan, length)
-    each = -(-length // count)
-    return -(-each // plan.step) * plan.step if count > 1 else length
+    if count == 1:
+        return length
+    each, step = -(-length // count), layout_of(plan).step
+    return -(-each // step) * step
 
 
 def shared(plan: Plan, geometry: Geometry) -> int:

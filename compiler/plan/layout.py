@@ -186,6 +186,12 @@ class Layout:
         axes = dict.fromkeys(axis for _, axis in digits)
         return {axis: self.offset(axis, digits, arithmetic, sizes) for axis in axes}
 
+    def start(self, position: N, arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None) -> N:
+        """How far from the first element the thread starts that has this position along the reduced axis."""
+        apart = self.mode("lane", "reduced")
+        found = arithmetic.scaled(position, apart.stride)
+        return arithmetic.multiply(found, (sizes or {})[apart.unit]) if apart.unit else found
+
     # --- what the modes say -------------------------------------------------------------------------------------------
     def along(self, *axes: Axis) -> tuple[Mode, ...]:
         """The digits that count along these axes."""
@@ -230,6 +236,11 @@ class Layout:
     def loops(self) -> tuple[Axis, ...]:
         """What a thread's loops for one result count along, the innermost first."""
         return tuple(m.axis for m in self.modes if m.level in ("step", "turn") and m.axis != "kept")
+
+    @cached_property
+    def step(self) -> int:
+        """The distance between a thread's accesses to elements."""
+        return self.mode("step", "reduced").stride
 
     @cached_property
     def ordered(self) -> bool:

@@ -136,13 +136,6 @@ class Plan:
         return self.warps_kept * lanes * self.vector_kept
 
     @property
-    def step(self) -> int:
-        """Distance along the reduced axis between a thread's accesses."""
-        if self.walk == "blocked":
-            return 1
-        return (self.lanes if self.walk == "runs" else self.positions) * self.vector_reduced
-
-    @property
     def tile(self) -> int:
         """Elements along the reduced axis that a CTA takes in one unrolled step."""
         return self.positions * self.vector_reduced * self.unroll
@@ -162,12 +155,13 @@ class Plan:
 
     @property
     def second(self) -> Plan:
-        """The plan of the last CTA's round over the partial states, which are few.
+        """The plan of the last CTA's round over the partial states, which are few, and read one by one along a result.
 
         Where it assigns other results to threads than this plan does, lanes exchange the states of few results, and
         each has as many accesses in flight.
         """
-        few = replace(self, unroll=self.second_unroll)
+        vector = 1 if self.fast == "reduced" else self.vector
+        few = replace(self, walk=_OF_STATES.get(self.walk, self.walk), vector=vector, unroll=self.second_unroll)
         if not self._reassigns:
             return few
         found = _along_kept(few, max(self.vector // self.lanes, min(self.vector, 4)))
@@ -286,11 +280,12 @@ def _along_kept(plan: Plan, width: int) -> Plan:
     width = max(width, results // plan.threads)
     lanes = WARP // min(WARP, results // width)
     warps_kept = results // width * lanes // WARP
-    walk: Walk = "interleaved" if plan.walk == "staggered" else plan.walk
-    warps = plan.threads // WARP // warps_kept
+    walk, warps = _OF_STATES.get(plan.walk, plan.walk), plan.threads // WARP // warps_kept
     return replace(plan, walk=walk, vector=width, lanes=lanes, warps=warps, warps_kept=warps_kept)
 
 
+_OF_STATES: dict[Walk, Walk] = {"staggered": "interleaved", "runs": "interleaved"}
+"""The walks over states in place of those that only elements ask for."""
 _EXTENTS: dict[Walk, dict[str, Any]] = {
     "period": {"fast": "kept", "lanes": 1, "warps": 1},
     "staggered": {"fast": "kept", "lanes": 1, "warps_kept": 1},

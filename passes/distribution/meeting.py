@@ -103,4 +103,4 @@ def _lanes(plan: Plan) -> dict[str, Any]:
     """The lanes of a warp that share a result, and how far apart they are."""
     layout = layout_of(plan)
     stride = layout.distance("lane", "reduced")
-    return {"lanes": layout.extent("lane", "reduced"), "stride": stride, "ordered": layout.ordered}
+    return {"lanes": layout.shared("lane"), "stride": stride, "ordered": layout.ordered}

@@ -49,7 +49,7 @@ class RowPartials:
         kernel, plan = self.tile.kernel, self.tile.kernel.plan.second
         if place.plan != kernel.plan:
             place = self.tile.place(plan)
-        span = span_of(kernel, place, kernel.number(0), parts, parts, 1)
+        span = span_of(kernel, place, plan, kernel.number(0), parts, parts)
         cell, pitch = self.cell(place, parts)
         attributes = load_attributes(1, 1, "kept", "coherent")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
-from ...compiler.plan.layout import SHARED_AXES, layout_of
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from ...compiler.target import WARP
 from .kernel import Kernel
@@ -42,7 +42,7 @@ class Digits(NamedTuple):
         in_warp, warp = kernel.modulo(thread, WARP), kernel.divide(thread, WARP)
         digits = layout.digits({"lane": in_warp, "warp": warp}, kernel)
         position, slot = layout.position(digits, kernel), layout.offset("kept", digits, kernel)
-        lane, row = (digits[m.level, m.axis] for m in layout.along(*SHARED_AXES) if m.level in ("lane", "warp"))
+        lane, row = digits["lane", "reduced"], digits["warp", layout.chunked]
         name(lane=lane, row=row, position=position, slot=slot, thread=thread, in_warp=in_warp, warp=warp)
         name(lane_kept=digits["lane", "kept"], warp_kept=digits["warp", "kept"])
         return cls(plan, lane, row, position, slot)

@@ -14,6 +14,7 @@ from ...compiler.ir.anchored import met
 from ...compiler.ir.combine import pack, unpack
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.launch import PIECE
+from ...compiler.plan.layout import layout_of
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cta
 from .partials import RowPartials
@@ -61,8 +62,8 @@ class RunWalk(Walk):
         kernel = self.kernel
         shifted = [i for i, kind in enumerate(kernel.facts.access) if kind == "shifted"]
         extents = {i: extent(kernel, i) for i in shifted}
-        begin = arith.addi(self.first, self.place.warp)
-        loop = scf.ForOp(begin, self.limit, kernel.number(kernel.plan.warps), kernel.neutral(1))
+        begin, step = arith.addi(self.first, self.place.warp), layout_of(kernel.plan).mode("turn", "piece").stride
+        loop = scf.ForOp(begin, self.limit, kernel.number(step), kernel.neutral(1))
         with ir.InsertionPoint(loop.body):
             run, first, end = self._piece(loop.induction_variable)
             own = unpack(self._of_piece(self._reader(run, extents), first, end))
@@ -82,8 +83,9 @@ class RunWalk(Walk):
     def _of_piece(self, reader: Reader, first: Any, end: Any) -> Any:
         """What the thread's elements of a piece combine to."""
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
-        begin = arith.addi(first, kernel.scaled(place.lane, plan.vector))
-        span = Span(begin, end_in_range(kernel, place, first, end, plan.vector), first, plan.step)
+        layout = layout_of(plan)
+        begin = arith.addi(first, layout.start(place.lane, kernel))
+        span = Span(begin, end_in_range(kernel, place, first, end, plan.vector), first, layout.step)
         return reduce_span(kernel, plan, span, plan.unroll, plan.vector, reader.sources)
 
     def _reader(self, run: Any, extents: dict[int, Any]) -> Reader:
@@ -104,7 +106,7 @@ class RunWalk(Walk):
 
 def _cut(kernel: Kernel, length: Any) -> tuple[Any, Any]:
     """The pieces of a run of ``length`` elements, and the elements of a piece, in whole steps of a warp."""
-    step, one = kernel.plan.step, kernel.number(1)
+    step, one = layout_of(kernel.plan).step, kernel.number(1)
     pieces = arith.maxsi(_rounded(kernel, length, step * PIECE), one)
     each = arith.divui(arith.addi(length, arith.subi(pieces, one)), pieces)
     return pieces, kernel.scaled(_rounded(kernel, each, step), step)

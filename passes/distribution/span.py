@@ -9,7 +9,7 @@ from ...compiler.ir.combine import pack, with_shape
 from ...compiler.ir.dialect.base import state_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, ir
-from ...compiler.plan.layout import layout_of
+from ...compiler.plan.layout import Unit, layout_of
 from ...compiler.plan.plan import Plan
 from .kernel import Kernel
 from .place import Place
@@ -32,20 +32,19 @@ class Span(NamedTuple):
     period: Any = None
 
 
-def span_of(kernel: Kernel, place: Place, first: Any, end: Any, length: Any, vector: int) -> Span:
-    """The accesses, of ``vector`` elements, by which a thread shares the elements in [first, end) with others.
+def span_of(kernel: Kernel, place: Place, plan: Plan, first: Any, end: Any, length: Any) -> Span:
+    """The accesses by which a thread shares the elements in [first, end) with the others of its CTA.
 
-    They are those of the plan of its place; a blocked walk cuts ``length`` elements into as many pieces as there are
-    threads.
+    They are those of the layout of ``plan``, where the thread has the position of its place. If the layout is ordered,
+    ``length`` elements are cut into as many pieces as there are threads.
     """
-    plan = place.plan
-    if not layout_of(plan).ordered:
-        begin, step = arith.addi(first, kernel.scaled(place.position, vector)), plan.positions * vector
-    else:
-        piece = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
-        begin, step = arith.addi(first, arith.muli(place.position, piece)), 1
-        end = arith.minsi(end, arith.addi(begin, piece))
-    return Span(begin, end_in_range(kernel, place, first, end, vector), first, step)
+    layout = layout_of(plan)
+    sizes: dict[Unit, Any] = {}
+    if layout.ordered:
+        sizes["piece"] = kernel.divide(arith.addi(length, kernel.number(plan.positions - 1)), plan.positions)
+    begin = arith.addi(first, layout.start(place.position, kernel, sizes))
+    end = arith.minsi(end, arith.addi(begin, sizes["piece"])) if layout.ordered else end
+    return Span(begin, end_in_range(kernel, place, first, end, plan.vector_reduced), first, layout.step)
 
 
 def end_in_range(kernel: Kernel, place: Place, first: Any, end: Any, vector: int) -> Any:

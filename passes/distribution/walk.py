@@ -113,7 +113,7 @@ class ElementWalk(Walk):
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, chunk, place = self.kernel, self.kernel.plan, self.chunk, self.place
-        span = span_of(kernel, place, chunk.first, chunk.limit, chunk.length, plan.vector_reduced)
+        span = span_of(kernel, place, plan, chunk.first, chunk.limit, chunk.length)
         numbers = numbering(kernel, lambda r: r if chunk.origin is None else arith.subi(r, chunk.origin))
         accesses = [access(self.tile.row, place, i, copy) for i, copy in enumerate(self.copies)]
         reader = Reader(kernel, self.count, accesses, numbers)

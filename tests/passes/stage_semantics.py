@@ -113,7 +113,7 @@ def _cta(
 
     pairs = zip(elements, identity, strict=True)
     state: State = tuple(np.full(kept.shape, value, e.dtype) for e, value in pairs)
-    state = thread_reduce(state, body, begin, end, plan.step, plan.vector_reduced, combine)
+    state = thread_reduce(state, body, begin, end, layout.step, plan.vector_reduced, combine)
     if plan.cta != "shuffle":
         state = cta_reduce(state, row, slot, combine)
     elif plan.lanes > 1:

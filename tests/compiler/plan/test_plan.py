@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from ownership import plans
 
 from warpfold.compiler.errors import PlanError
+from warpfold.compiler.plan.layout import layout_of
 from warpfold.compiler.plan.plan import STATIC_SHARED, Plan, Walk, check
 from warpfold.compiler.target import DEFAULT, TARGETS
 
@@ -202,8 +203,8 @@ def test_extents_multiply_to_what_a_cta_has(plan: Plan) -> None:
     assert plan.lanes * plan.lanes_kept == 32
     assert plan.threads * plan.vector == plan.slots * plan.positions * plan.vector_reduced
     assert plan.vector_kept * plan.vector_reduced == plan.vector
-    assert plan.tile % plan.step == 0
-    extents = (plan.lanes, plan.warps, plan.warps_kept, plan.slots, plan.tile, plan.step)
+    assert plan.tile % layout_of(plan).step == 0
+    extents = (plan.lanes, plan.warps, plan.warps_kept, plan.slots, plan.tile, layout_of(plan).step)
     assert all(np.log2(e) % 1 == 0 for e in extents)
 
 
