@@ -19,7 +19,6 @@ from . import (
     load_store,
     mbarrier,
     move,
-    unsupported,
     video,
     warp,
 )
@@ -54,8 +53,13 @@ SUPPORTED: tuple[str, ...] = tuple(sorted(TABLE))
 
 def build(ins: Instruction) -> list[Op]:
     """The ops of one instruction; raises WF702, with its line, if the opcode is unknown."""
-    builder = unsupported.refusal if ins.lacks else TABLE.get(ins.opcode) or driver_functions.TABLE.get(ins.opcode)
+    builder = _refusal if ins.lacks else TABLE.get(ins.opcode) or driver_functions.TABLE.get(ins.opcode)
     if builder is None:
         raise error("WF702", line=ins.line, text=ins.text, opcode=ins.opcode, supported=", ".join(SUPPORTED))
     ops = builder(Form(ins))
     return ops if isinstance(ops, list) else [ops]
+
+
+def _refusal(form: Form) -> Op:
+    """The op of an instruction that is not supported: it ends the launch when a thread comes to it."""
+    return Op(end="trap", fault=("WF721", {"what": form.ins.lacks}))

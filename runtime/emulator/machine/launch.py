@@ -15,15 +15,17 @@ import numpy as np
 from ....compiler.errors import WarpfoldError, error
 from ....compiler.lazy import lazy
 from ....compiler.target import DEFAULT
+from ..instructions.driver_functions import define
 from ..ptx.demangle import demangle
 from ..ptx.limits import LOCAL, PARAMETERS, too_large
 from ..ptx.limits import memory as machine_memory
 from ..ptx.module import Function, Module
 from ..ptx.origins import Origins
 from ..ptx.parser import read_module
+from ..ptx.regions import align_up
 from ..ptx.types import STORAGE, WIDTH, Array, Instruction, Variable
 from ..tool import Tool, in_turn
-from .address_map import POISON, align_up
+from .address_map import POISON
 from .machine import Machine
 from .memory import Memory
 from .printing import Printed
@@ -63,7 +65,9 @@ class LaunchStats:
 def parse(text: str) -> Module:
     """The module of a PTX text. All its kernels are built here, so an unknown instruction raises here."""
     try:
-        return _built(read_module(text))
+        module = read_module(text)
+        define(module)
+        return _built(module)
     except WarpfoldError as e:
         if e.location is None and (match := _PTX_LINE.match(e.message)):
             e.locate(Origins(text.split("\n")).at(int(match[1])))
@@ -345,7 +349,7 @@ def launch(
     """
     if entry in module.refused:
         raise module.refused[entry]
-    program = module.programs.get(entry)
+    program: Program | None = module.programs.get(entry)
     if program is None:
         raise error("WF705", entry=entry, known=", ".join(module.entries) or "no kernel")
     if cluster is None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....compiler.lazy import lazy
+from ..ptx.regions import align_up
 from ..ptx.types import Array, Imm, Reg
-from .address_map import POISON, align_up
+from .address_map import POISON
 from .barriers import Barriers
 from .block_compiler import constant, function_of
 from .cluster_barrier import ClusterBarrier

@@ -11,8 +11,9 @@ import numpy as np
 
 from ....compiler.errors import error
 from ..ptx.demangle import demangle
+from ..ptx.regions import align_up
 from ..ptx.types import Array
-from .address_map import GLOBAL_FIRST, GLOBAL_LAST, POISON, align_up
+from .address_map import GLOBAL_FIRST, GLOBAL_LAST, POISON
 
 _GUARD = 1 << 28
 _PAGE = 256

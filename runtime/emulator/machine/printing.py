@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from .address_map import align_up
+from ..ptx.regions import align_up
 
 MOST = 1 << 20
 """The most bytes that a launch prints: the default size of a GPU's buffer."""

@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 
 from ....compiler.errors import error
-from ..instructions import unsupported
-from ..machine.address_map import RESERVED
+from . import unsupported
 from .cursor import Cursor, variables
 from .limits import short
 from .module import Function, Module
+from .regions import RESERVED
 from .types import Args, Imm, Instruction, Label, Mem, Name, Not, Operand, Pair, Reg, Sink, Special, Sym, Variable, Vec
 
 _AXES = ("x", "y", "z")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ....compiler.errors import WarpfoldError, error
-from ..instructions import unsupported
+from . import unsupported
 from .limits import ALIGN, ARRAY, NESTED, short
 from .text import Source, Token, float_of, literal, tokenize
 from .types import DTYPE, WIDTH, Imm, Variable, nbytes

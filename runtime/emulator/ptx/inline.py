@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ....compiler.errors import error
-from ..instructions import unsupported
-from ..machine.address_map import Region
+from . import unsupported
 from .limits import CALLS, COPIED, COPIES, short
 from .module import Function, Module
+from .regions import Region
 from .types import Args, Instruction, Label, Mem, Name, Operand, Pair, Reg, Sym, Variable, Vec
 from .types import Not as Negated
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ....compiler.errors import WarpfoldError
 from .text import Source
 from .types import CARRY, Instruction, Reg, Variable
-
-if TYPE_CHECKING:
-    from ..machine.program import Program
 
 
 @dataclass(eq=False)
@@ -34,9 +31,9 @@ class Function:
 
 @dataclass(eq=False)
 class Module:
-    """A parsed module: ``functions`` by name, module-level ``variables``; ``programs`` fills as entries are built.
+    """A parsed module: its functions by name, and its module-level variables.
 
-    ``refused`` holds the errors of those that are too large to build.
+    ``programs`` holds what the machine built of each kernel, and ``refused`` the errors of kernels too large to build.
     """
 
     source: Source
@@ -44,7 +41,7 @@ class Module:
     target: str = ""
     functions: dict[str, Function] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
-    programs: dict[str, Program] = field(default_factory=dict)
+    programs: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, WarpfoldError] = field(default_factory=dict)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..instructions import driver_functions, unsupported
+from . import unsupported
 from .body import Body
 from .cursor import Cursor, variables
 from .module import Function, Module
@@ -26,7 +26,6 @@ def read_module(text: str) -> Module:
     module = Module(cursor.source)
     while cursor.token.kind != "end":
         _item(cursor, module)
-    driver_functions.define(module)
     return module
 
 

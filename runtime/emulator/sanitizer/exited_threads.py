@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.address_map import align_up
+from ..ptx.regions import align_up
 
 if TYPE_CHECKING:
     from ..machine.machine import Machine

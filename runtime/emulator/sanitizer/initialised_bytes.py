@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ....compiler.lazy import lazy
-from ..machine.address_map import RESERVED
+from ..ptx.regions import RESERVED
 from .findings import Findings
 from .memory_model import verb_of
 from .symbolizer import Symbolizer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.address_map import align_up
 from ..ptx.demangle import demangle
+from ..ptx.regions import align_up
 from .findings import Site
 
 if TYPE_CHECKING:

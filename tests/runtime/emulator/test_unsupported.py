@@ -11,7 +11,7 @@ from emulator_instructions import CASES
 
 from warpfold.compiler.errors import EmulatorError
 from warpfold.runtime import emulator
-from warpfold.runtime.emulator.instructions import unsupported
+from warpfold.runtime.emulator.ptx import unsupported
 
 MODULE = emulator.parse((DATA / "foreign" / "lacking_sm90.ptx").read_text())
 

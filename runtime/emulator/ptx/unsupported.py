@@ -1,11 +1,12 @@
-"""What the PTX ISA has and the emulator lacks: refused when a thread comes to it, so that all else in the text runs."""
+"""What the PTX ISA has and the emulator does not support, in words.
+
+It is refused when a thread comes to it, so that the rest of the text runs.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from .op import Form, Op
 
 _OPCODES = {
     "textures": "tex tld4 txq istypep",
@@ -37,14 +38,14 @@ _BY_FORM = {
 _SPECIAL = re.compile(r"%(pm\d(_64)?|envreg\d+|current_graph_exec|aggr_smem_size)")
 
 OPAQUE = {".texref": "textures", ".samplerref": "textures", ".surfref": "surfaces"}
-"""Types of variables that are no numbers."""
+"""Types of variables that are not numbers."""
 ADDRESSES = "variables whose initialisers are addresses"
 ELSEWHERE = "variables of another module"
 POINTERS = "calls through pointers"
 
 
 def what(opcode: str, mods: Sequence[str]) -> str:
-    """What the emulator lacks of an instruction of the ISA, in words; nothing if it may run it."""
+    """What of an instruction of the ISA is not supported, in words; empty if it may run."""
     if opcode in _BY_OPCODE:
         return _BY_OPCODE[opcode]
     for words, forms in _BY_FORM.get(opcode, {}).items():
@@ -54,10 +55,5 @@ def what(opcode: str, mods: Sequence[str]) -> str:
 
 
 def special(name: str) -> str:
-    """What it lacks of the special register ``name``."""
+    """The words for the special register ``name`` if it is not supported; else empty."""
     return f"the special register {name}" if _SPECIAL.fullmatch(name) else ""
-
-
-def refusal(form: Form) -> Op:
-    """The op of an instruction that lacks something: whoever comes to it ends the launch."""
-    return Op(end="trap", fault=("WF721", {"what": form.ins.lacks}))
