@@ -1,4 +1,4 @@
-"""The combining tree ``tree-v7``, as docs/design.md describes it, in NumPy: the kernels give the same bits.
+"""The combining tree ``tree-v7``, as docs/tree.md describes it, in NumPy: the kernels give the same bits.
 
 Each function is one numbered paragraph of the section on the tree. Sums of f32 show every combine, since each rounds.
 """

@@ -2,7 +2,7 @@
 
 Plans and facts are checked as the planner's are, and compared with what the tensor program says; kernels and parameters
 with those that these facts give (``plan/kernels.py``), and with the entries of the PTX. What is left is code: see
-"Artifacts and the cache" in ``docs/design.md``.
+``docs/artifacts.md``.
 """
 
 from __future__ import annotations

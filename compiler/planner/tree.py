@@ -1,10 +1,10 @@
 """Which plans combine the elements of a result in the same order, and so give the same bits.
 
-A *signature* names the combining tree of one plan and launch (docs/design.md, "The combining tree"). Two signatures
-are equal only if every combine of both trees has the same operands. A signature leaves out what belongs to the machine
-and not to the tree: which lanes and warps take part, how many results a CTA has, where states are kept, who finishes.
-A field of the plan that this file does not know is part of the signature. What all plans for one reduction share is
-left out too: the elements, and how often a result has each.
+A *signature* names the combining tree of one plan and launch (``docs/tree.md``). Two signatures are equal only if every
+combine of both trees has the same operands. A signature leaves out what belongs to the machine and not to the tree:
+which lanes and warps take part, how many results a CTA has, where states are kept, who finishes. A field of the plan
+that this file does not know is part of the signature. What all plans for one reduction share is left out too: the
+elements, and how often a result has each.
 """
 
 from __future__ import annotations
