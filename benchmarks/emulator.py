@@ -1,4 +1,4 @@
-"""How fast the emulator is: a sum of f32 under the default plan and under every rung of the ladder, plain and watched.
+"""The speed of the emulator: a sum of f32 under the default plan and every rung of the ladder, plain and watched.
 
 ``python benchmarks/emulator.py [--json]`` prints a row a case: the processor's time for a call whose kernels are
 compiled, the best of three, and how many times as long it takes under each instrument.

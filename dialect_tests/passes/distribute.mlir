@@ -169,7 +169,7 @@ func.func @middle_axis(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> attributes {
 
 // -----
 
-// The same results in an array of other strides.
+// Results in an array of other strides.
 // CHECK-LABEL: gpu.func @not_flat
 // CHECK-SAME:    %[[INNER:[a-z0-9]+]]: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[O0:[a-z0-9]+]]: i32, %[[O1:[a-z0-9]+]]: i32)
 // CHECK:         "fold.store"({{.*}}, %[[INNER]], %[[O0]], %[[O1]]) {kept_rank = 2 : i64, reduced_rank = 0 : i64, vector = false}

@@ -1,5 +1,5 @@
-// The cluster stage: what fold.cluster_reduce becomes. Stores into the first CTA's shared memory between two barriers
-// of the cluster, of which the first is arrived at as the kernel begins, then a round in the first CTA.
+// The cluster stage: the lowering of fold.cluster_reduce. Stores to the first CTA's shared memory between two barriers of
+// the cluster, then a round in the first CTA. All threads arrive at the first barrier when the kernel begins.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-cluster-reduce,canonicalize,cse)' | FileCheck %s
 
@@ -15,7 +15,7 @@ gpu.module @device {
   // CHECK-LABEL: func.func @one_result
   // CHECK-SAME:    (%[[RANK:[a-z0-9]*]]: i32, %[[ROW:[a-z0-9]*]]: i32, %[[LANE:[a-z0-9]*]]: i32, %[[SLOT:[a-z0-9]*]]: i32, %[[ON:[a-z0-9]*]]: i1, %[[X:[a-z0-9]*]]: f32)
   func.func @one_result(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
-    // The first CTA's memory is there once all have begun: they say so before all else.
+    // The first CTA's memory exists once all CTAs have begun, so they arrive before anything else.
     // CHECK:      %[[BUFFER:.*]] = llvm.mlir.addressof @gathered_0
     // CHECK-NEXT: nvvm.cluster.arrive.relaxed {aligned}
     // CHECK-NEXT: %[[BEFORE:.*]] = arith.muli %[[RANK]], %c16_i32
@@ -35,7 +35,7 @@ gpu.module @device {
     // This arrival releases the stores, the wait acquires them.
     // CHECK-NEXT: nvvm.cluster.arrive {aligned}
     // CHECK-NEXT: nvvm.cluster.wait {aligned}
-    // Only the first warp of all goes on.
+    // Only the first warp of the first CTA goes on.
     // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi eq, %[[NUMBER]], %c0_i32
     // CHECK-NEXT: %[[OURS:.*]] = scf.if %[[FIRST]] -> (f32) {
     // CHECK-NEXT:   %[[OWN:.*]] = arith.andi %[[LANE]], %c31_i32
@@ -53,7 +53,7 @@ gpu.module @device {
     return %ours : f32
   }
 
-  // A buffer for each value; truth values travel as bytes. With more lanes than states rows are as they come.
+  // A buffer for each value; truth values are bytes. With more lanes than states, state r lies in row r.
   // CHECK-LABEL: func.func @two_values
   func.func @two_values(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: tuple<f32, i1>) -> tuple<f32, i1> {
     // CHECK:     scf.if
@@ -61,7 +61,7 @@ gpu.module @device {
     // CHECK:       llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<7>
     // CHECK:       %[[BYTE:.*]] = arith.extui %{{.*}} : i1 to i8
     // CHECK:       llvm.store %[[BYTE]], %{{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<7>
-    // Where the order matters, the lower lane's state is put on the left.
+    // If the order matters, the lower lane's state is the left operand.
     // CHECK-COUNT-2: gpu.shuffle xor
     // CHECK:       arith.select
     // CHECK-COUNT-2: gpu.shuffle xor

@@ -1,4 +1,4 @@
-// The CTA stage in memory: what fold.cta_reduce becomes. A buffer of states, a store by every thread, and rounds of a
+// The CTA stage in memory: the lowering of fold.cta_reduce. A buffer of states, a store by every thread, and rounds of a
 // branch and a barrier, which differ by method.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-cta-reduce,canonicalize,cse)' | FileCheck %s
@@ -26,7 +26,7 @@ gpu.module @device {
     // CHECK-NEXT:   %[[TWICE:.*]] = arith.shli %[[DISTANCE]], %[[ONE]] : i32
     // CHECK-NEXT:   %[[MASK:.*]] = arith.subi %[[TWICE]], %[[ONE]] : i32
     // CHECK-NEXT:   %[[REST:.*]] = arith.andi %[[POSITION]], %[[MASK]] : i32
-    // Threads at work lie apart: every warp diverges.
+    // The working threads are not neighbours: every warp diverges.
     // CHECK-NEXT:   %[[ON:.*]] = arith.cmpi eq, %[[REST]], %[[ZERO]] : i32
     // CHECK-NEXT:   scf.if %[[ON]] {
     // CHECK-NEXT:     %[[LEFT:.*]] = llvm.load %[[OWN]]
@@ -57,7 +57,7 @@ gpu.module @device {
     // CHECK-DAG:  %[[SLOTS:.*]] = arith.constant 32 : i32
     // CHECK:      arith.muli %[[POSITION]], %[[SLOTS]] : i32
     // CHECK:      llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
-    // Distances halve, and the threads at work fill whole warps.
+    // Distances halve, and the working threads fill whole warps.
     // CHECK:      scf.for %[[ROUND:.*]] =
     // CHECK-NEXT:   %[[DISTANCE:.*]] = arith.shrui %[[HALF]], %[[ROUND]] : i32
     // CHECK-NEXT:   %[[ON:.*]] = arith.cmpi ult, %[[POSITION]], %[[DISTANCE]] : i32
@@ -74,7 +74,7 @@ gpu.module @device {
     return %ours : vector<4xf32>
   }
 
-  // Rows that meet are half the rows apart: in order, they must hold neighbours.
+  // The rows that are combined are half the rows apart: if the order counts, they must hold neighbours.
   // CHECK-LABEL: func.func @in_order
   // CHECK-SAME:    (%[[POSITION:.*]]: i32, %[[SLOT:.*]]: i32, %[[X:.*]]: f32)
   func.func @in_order(%position: i32, %slot: i32, %x: f32) -> f32 {
@@ -104,7 +104,7 @@ gpu.module @device {
     // CHECK:      scf.for {{.*}} to %[[ROUNDS]]
     // CHECK:        gpu.barrier
     // CHECK-NEXT: }
-    // Then the first warp alone, which waits for no other.
+    // Then the first warp alone, without waiting for other warps.
     // CHECK-NEXT: %[[FIRST:.*]] = arith.cmpi ult, %[[POSITION]], %[[WARP]] : i32
     // CHECK-NEXT: %[[OURS:.*]] = scf.if %[[FIRST]] -> (f32) {
     // CHECK-NEXT:   scf.for {{.*}} to %[[LAST_ROUNDS]]

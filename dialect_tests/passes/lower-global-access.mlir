@@ -1,13 +1,13 @@
-// Access: how fragments meet global memory. A walk over the reduced axis is cut into pieces that each know more than the
-// whole, so that the long middle piece has wide aligned loads and no comparison at all.
+// Access to global memory. A walk along the reduced axis is peeled into loops that each know more than the whole walk, so
+// that the long middle loop has wide aligned loads and no comparison at all.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-global-access,canonicalize,cse)' | FileCheck %s
 
 // --- the walk ---
 
-// Aligned vectors of four, two in flight, 128 elements apart. Three pieces:
-//   pairs of accesses      while both and all their elements are below the end   (end - 128 - 3)
-//   one more pair          of which the second, or both, may not be there
+// Aligned vectors of four elements, two in flight, 128 elements apart. Three loops:
+//   pairs of accesses      while all elements of both are below the end   (end - 128 - 3)
+//   one more pair          of which the second, or both, may be beyond the end
 //   one masked access      for the last one to three elements
 // CHECK-LABEL: func.func @aligned_vectors
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
@@ -15,29 +15,29 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
   // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c131_i32 : i32
   // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-  // All elements are live here: the mask is gone.
+  // All elements count here: the mask is gone.
   // CHECK-NEXT:   "fold.yield"
   // CHECK:      {step = 128 : i64, unroll = 2 : i64}
-  // Where the pairs stopped: the next multiple of 256 from the first element on.
+  // The pairs stop at the next multiple of 256 after the first element.
   // CHECK:      %[[WHOLE:.*]] = arith.andi %{{.*}}, %c-256_i32 : i32
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[WHOLE]] : i32
   // CHECK-NEXT: %[[ONE_FITS:.*]] = arith.subi %[[END]], %c3_i32 : i32
   // CHECK:      %[[LAST:.*]] = arith.andi %{{.*}}, %c-4_i32 : i32
-  // Once, if anything is left at all: no loop is needed.
+  // One step at most is left: a branch, no loop.
   // CHECK-NEXT: %[[REST:.*]] = "fold.thread_reduce"(%[[NEXT]], %[[ONE_FITS]], %[[PAIRS]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
-  // Both loads are in flight at once: the one that is not there reads what the row's last one reads, and counts nothing.
+  // Both loads are in flight at once. A load beyond the end reads the last access of the row again, and does not count.
   // CHECK-NEXT:   %[[AT:.*]] = arith.minsi %[[R]], %[[LAST]] : i32
   // CHECK-NEXT:   llvm.getelementptr %[[X]][%[[AT]]]
   // CHECK-NEXT:   %[[V:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK-NEXT:   %[[THERE:.*]] = arith.cmpi slt, %[[R]], %[[ONE_FITS]] : i32
   // CHECK-NEXT:   %[[ALL:.*]] = vector.broadcast %[[THERE]] : i1 to vector<4xi1>
   // CHECK-NEXT:   arith.select %[[ALL]], %[[V]], %cst{{.*}} : vector<4xi1>, vector<4xf32>
-  // They are combined as a group of accesses is, with the identity for what is not there.
+  // They are combined like any group of accesses; those that do not count are the identity.
   // CHECK:      {once = true, step = 128 : i64, unroll = 2 : i64}
-  // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. What lies at or
-  // past the end is then replaced by the identity. It begins in the row, so that nothing is compared with the first
-  // element.
+  // The tail: four single loads at indices clamped into the row, so that nothing outside it is touched. Elements at or
+  // beyond the end are then replaced by the identity. The access begins in the row, so that no element is compared with
+  // the first one.
   // CHECK:      "fold.thread_reduce"(%{{.*}}, %[[END]], %[[REST]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
   // CHECK-NEXT:   %[[MOST:.*]] = arith.subi %[[END]], %c1_i32 : i32
@@ -73,10 +73,10 @@ func.func @aligned_vectors(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) 
 //   accesses    |   the first |  the next   |      |   the last    |      LEAD = 2 elements before the row
 //
 // The dots are elements of other rows: they are read, and do not count. Beside the array's first and last row lies what
-// is not the array's: there the elements of such an access are read one by one. Five pieces:
+// does not belong to the array: there the elements of such an access are read one by one. Five loops:
 //   the first pair of accesses,  masked, read whole if the row is INSIDE
 //                                masked, read one by one if it is not
-//   pairs                        while both and all their elements are below the end: no mask
+//   pairs                        while all elements of both are below the end: no mask
 //   the last pair,               masked, read whole if the row is INSIDE
 //                                masked, read one by one if it is not
 // CHECK-LABEL: func.func @shifted_rows
@@ -102,7 +102,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
   // CHECK-NEXT: %[[HIGH:.*]] = arith.cmpi sle, %[[AFTER]], %[[EXTENT]] : i32
   // CHECK-NEXT: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]] : i1
   // CHECK:      %[[NEXT:.*]] = arith.addi %[[EARLY]], %c256_i32 : i32
-  // Once, or not at all if the row is not inside: then it would end where it begins.
+  // One step, or none if the row is not inside: then the loop ends where it begins.
   // CHECK:      %[[UNTIL:.*]] = arith.select %[[INSIDE]], %[[END]], %[[EARLY]] : i32
   // CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[EARLY]], %[[UNTIL]], %cst{{.*}}) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
@@ -147,20 +147,20 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 }
 
 // Columns that begin anywhere, four a thread: a vector lies in two aligned accesses, and its words are taken out of them
-// by its place in the first (its address modulo 16). Such accesses also hold what lies beside the vector, up to three
-// elements on either side; for the first and the last element of the reduced axis that may be outside the array, and by
-// the threads for which it is these are read one by one. Six pieces:
-//   the first element of the axis, if this thread has it:  a vector, if all around it is of the array
+// by its offset in the first (its address modulo 16). Such accesses also hold up to three elements on either side of the
+// vector. At the first and the last index of the reduced axis these may be outside the array: threads for which they are
+// read the elements one by one. Six loops:
+//   the first element of the axis, if this thread has it:  a vector, if its accesses are inside the array
 //   the same                                               one by one, if not
 //   pairs                                                  before the last element of the axis
-//   what is left of these
+//   the accesses that are left
 //   the last element of the axis, if this thread has it:   a vector, or one by one
 // CHECK-LABEL: func.func @unaligned_columns
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[PITCH:.*]]: i32, %[[BEFORE:.*]]: i32, %[[BEHIND:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N_REDUCED:.*]]: i32)
 // CHECK:      %[[BEFORE_LAST:.*]] = arith.subi %[[N_REDUCED]], %c1_i32 : i32
 // CHECK:      %[[ITS_LAST:.*]] = arith.addi %[[KEPT]], %c3_i32 : i32
 // CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[N_KEPT]], %c1_i32 : i32
-// A vector ends with the axis: an index behind that is none of any column.
+// A vector ends with the axis: there is no column beyond.
 // CHECK-NEXT: %[[THERE:.*]] = arith.minsi %[[ITS_LAST]], %[[LAST]] : i32
 // CHECK:      %[[LAST_ROW:.*]] = arith.muli %[[BEFORE_LAST]], %[[PITCH]] : i32
 // CHECK-NEXT: %[[OF_AXES:.*]] = arith.addi %[[LAST]], %[[LAST_ROW]] : i32
@@ -177,7 +177,7 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
 // CHECK:      %[[APART:.*]] = arith.select %[[INSIDE]], %[[FIRST]], %{{.*}} : i32
 // CHECK-NEXT: %[[HEAD:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[APART]], %[[ONE]]) ({
-// Columns beyond the last one are that one again; they are never stored.
+// A column beyond the last one reads the last one again; it is never stored.
 // CHECK:        arith.minsi %[[KEPT]], %[[LAST]] : i32
 // CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:      {once = true, step = 8 : i64, unroll = 1 : i64}
@@ -185,10 +185,10 @@ func.func @shifted_rows(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i32, %r
 // CHECK:      %[[PAIRS:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[HEAD]]) ({
 // CHECK:        arith.andi %{{.*}}, %c-16_i64 : i64
 // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
-// The second access is the one that holds the last column wanted: for an aligned vector the first again.
+// The second access holds the last column that counts: for an aligned vector it is the first access again.
 // CHECK:        arith.andi %{{.*}}, %c-16_i64 : i64
 // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
-// Two words further on if the place has 8 bytes, then one if it has 4.
+// Two words further on if bit 3 of the address is set, then one if bit 2 is set.
 // CHECK:        arith.andi %{{.*}}, %c8_i32 : i32
 // CHECK:        arith.andi %{{.*}}, %c4_i32 : i32
 // CHECK:        %[[WORDS:.*]] = vector.from_elements
@@ -224,16 +224,16 @@ func.func @unaligned_columns(%x: !llvm.ptr<1>, %kept: i32, %first: i32, %end: i3
 
 // Vectors out of a copy in shared memory: a row is walked from its own beginning, wherever that lies between two words.
 // So the three words that hold the eight bytes are read, and the bytes are shifted out of each two neighbours. What
-// lies behind the row can be read: it is the copy's as well, and no access is ever cut up. Three pieces:
-//   pairs of accesses      while both and all their elements are below the end
-//   one more pair          of which the second, or both, may not be there
+// lies behind the row can be read, since it belongs to the copy: no access is ever split. Three loops:
+//   pairs of accesses      while all elements of both are below the end
+//   one more pair          of which the second, or both, may be beyond the end
 //   one masked access      for the last one to seven elements, in words like the others
 // CHECK-LABEL: func.func @words_of_a_copy
 // CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[PITCH:.*]]: i32, %{{.*}}: i32, %[[ORIGIN:.*]]: i32)
 // CHECK:      %[[TWO_FIT:.*]] = arith.subi %[[END]], %c135_i32 : i32
 // CHECK-NEXT: %[[PAIRS:.*]] = "fold.thread_reduce"(%[[FIRST]], %[[TWO_FIT]], %cst{{.*}}) ({
 // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
-// The first byte is number AT of shared memory; it lies in the word that begins at AT without its two lowest bits.
+// AT is the address of the first byte in shared memory; its word begins at AT without the two lowest bits.
 // CHECK-NEXT:   %[[LESS:.*]] = arith.subi %c0_i32, %[[ORIGIN]] : i32
 // CHECK-NEXT:   %[[BEFORE:.*]] = arith.muli %[[KEPT]], %[[PITCH]] : i32
 // CHECK-NEXT:   %[[ROW:.*]] = arith.addi %[[LESS]], %[[BEFORE]] : i32
@@ -286,7 +286,7 @@ func.func @words_of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %first: i32, %end: i
   return %s : vector<8xi8>
 }
 
-// Single elements: nothing to mask. Groups of four accesses, then what is left.
+// Single elements need no mask: groups of four accesses, then the accesses that are left.
 // CHECK-LABEL: func.func @single_elements
 func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i32) -> f64 {
   // CHECK:     "fold.thread_reduce"
@@ -312,7 +312,7 @@ func.func @single_elements(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %stride: i3
 // --- addresses ---
 
 // Two dims on both axes: a flat index becomes coordinates by one division with the inner size, by its reciprocal, and
-// each coordinate has its stride. None of it is there for a collapsed array of one dim.
+// each coordinate has its stride. An array that collapses to one dim has none of this.
 // CHECK-LABEL: func.func @strided
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[KS:.*]]: i32, %[[RS:.*]]: i32, %[[K0:.*]]: i32, %[[K1:.*]]: i32, %[[R0:.*]]: i32, %[[R1:.*]]: i32)
 func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %reduced_size: i32,
@@ -341,7 +341,7 @@ func.func @strided(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %kept_size: i32, %redu
   return %v : f32
 }
 
-// An element of a copy: the place in the array, less the origin, which is subtracted first since all elements have it.
+// An element of a copy: the offset in the array less the origin, which is subtracted first, as it is loop invariant.
 // CHECK-LABEL: func.func @of_a_copy
 // CHECK-SAME:    (%[[COPY:.*]]: !llvm.ptr<3>, %[[KEPT:.*]]: i32, %[[R:.*]]: i32, %[[K0:.*]]: i32, %[[R0:.*]]: i32, %[[ORIGIN:.*]]: i32)
 func.func @of_a_copy(%copy: !llvm.ptr<3>, %kept: i32, %r: i32, %k0: i32, %r0: i32, %origin: i32) -> f32 {
@@ -377,7 +377,7 @@ func.func @a_word_of_a_copy(%copy: !llvm.ptr<3>, %kept: i64, %r: i64, %row: i64,
   return %v : vector<2xf16>
 }
 
-// A vector along the kept axis: four results side by side.
+// A vector along the kept axis: four neighbouring results.
 // CHECK-LABEL: func.func @kept_axis
 func.func @kept_axis(%x: !llvm.ptr<1>, %kept: i64, %r: i64, %one: i64, %row: i64) -> vector<4xf32> {
   // CHECK-COUNT-1: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
@@ -426,7 +426,7 @@ func.func @positions(%r: i32, %base: i32, %stride: i32) -> vector<2xi64> {
 
 // CHECK-LABEL: func.func @results
 func.func @results(%v: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %stride: i32) {
-  // Side by side and aligned: one store.
+  // Contiguous and aligned: one store.
   // CHECK:         scf.if
   // CHECK-COUNT-1: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
   "fold.store"(%v, %out, %kept, %on, %stride) {kept_rank = 1, reduced_rank = 0, vector = true}
@@ -440,8 +440,8 @@ func.func @results(%v: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %
   return
 }
 
-// Results of 32 bytes: two lanes exchange halves, a word each for what is widened afterwards, and write the sector of the
-// even lane together, then that of the odd one.
+// Results of 32 bytes: two lanes exchange halves, and write the sector of the even lane together, then that of the odd
+// one. Values that are widened afterwards are exchanged narrow, as a word each.
 // CHECK-LABEL: func.func @results_of_two_lanes
 // CHECK-SAME:    (%[[V:.*]]: vector<4xi32>, %[[OUT:.*]]: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[ON:.*]]: i1, %{{.*}}: i32)
 func.func @results_of_two_lanes(%v: vector<4xi32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %stride: i32) {
@@ -464,7 +464,7 @@ func.func @results_of_two_lanes(%v: vector<4xi32>, %out: !llvm.ptr<1>, %kept: i3
   return
 }
 
-// Where the last vector may reach beyond the kept axis, each result but the first is stored only if it is one.
+// The last vector may reach beyond the kept axis: each result but the first is stored only if it lies on the axis.
 // CHECK-LABEL: func.func @some_results
 // CHECK-SAME:    (%{{.*}}: vector<2xf32>, %{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %{{.*}}: i1, %{{.*}}: i32, %[[N_KEPT:.*]]: i32)
 // CHECK:         llvm.store
@@ -478,7 +478,7 @@ func.func @some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: 
   return
 }
 
-// The same of results that lie side by side: a thread whose vector ends before the axis does stores it as one.
+// Contiguous results on such an axis: a thread whose vector ends before the axis stores it as a vector.
 // CHECK-LABEL: func.func @whole_or_some_results
 // CHECK-SAME:    (%[[V:.*]]: vector<2xf32>, %{{.*}}: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %{{.*}}: i1, %{{.*}}: i32, %[[N_KEPT:.*]]: i32)
 // CHECK:         %[[SECOND:.*]] = arith.addi %[[KEPT]], %c1_i32 : i32
@@ -494,10 +494,10 @@ func.func @whole_or_some_results(%v: vector<2xf32>, %out: !llvm.ptr<1>, %kept: i
 }
 
 // Staggered rows, four columns an access, two rows in flight. An access may begin before the first column and end behind
-// the last one: what it holds of the rows before and after does no harm where there are such rows. Four pieces:
-//   the first row, if it is this thread's:   one by one, at columns that there are
+// the last one; the elements of the neighbouring rows do no harm where there are such rows. Four loops:
+//   the first row, if it is this thread's:   one by one, at existing columns
 //   pairs of rows before the last            whole accesses
-//   the row that is left of these, if any    what is not there is the thread's last one again, and not counted
+//   the row that is left of these, if any    beyond the end: the thread's last row again, not counted
 //   the last row, if it is this thread's:    one by one
 // CHECK-LABEL: func.func @staggered
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[START:.*]]: i32, %[[BEGIN:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32, %[[ROW:.*]]: i32, %[[N_KEPT:.*]]: i32, %[[N:.*]]: i32)
@@ -545,10 +545,10 @@ func.func @staggered(%x: !llvm.ptr<1>, %start: i32, %begin: i32, %first: i32, %e
 }
 
 // Rows that are read as one, four elements an access, a period apart. The row begins at %first and ends at %end; accesses
-// begin at the boundary before, `lead` elements early. Four pieces:
+// begin at the boundary before, `lead` elements early. Four loops:
 //   the access in which the row begins, if it is this thread's:  one by one
-//   pairs of whole accesses                                      as many as there are: they are counted
-//   what is left of these
+//   pairs of whole accesses                                      their number is computed
+//   the accesses that are left
 //   the access that the row ends in, if it is this thread's:     one by one
 // CHECK-LABEL: func.func @periods
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[KEPT:.*]]: i32, %[[SLOT:.*]]: i32, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %[[STRIDE:.*]]: i32, %[[PERIOD:.*]]: i32)
@@ -569,7 +569,7 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   // CHECK:        llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   // CHECK-NEXT:   "fold.yield"
   // CHECK:      {step = 1 : i64, unroll = 2 : i64}
-  // What is not there is the last whole access again, and not counted.
+  // An access beyond the end reads the last whole access again, and does not count.
   // CHECK:      %[[LAST:.*]] = arith.subi %[[AFTER:.*]], %[[PERIOD]] : i32
   // CHECK:      %[[REST:.*]] = "fold.thread_reduce"(%{{.*}}, %{{.*}}, %[[PAIRS]], %[[PERIOD]]) ({
   // CHECK-NEXT: ^bb0(%[[R:.*]]: i32):
@@ -601,8 +601,8 @@ func.func @periods(%x: !llvm.ptr<1>, %kept: i32, %slot: i32, %first: i32, %end: 
   return %s : vector<4xf32>
 }
 
-// Where no thread makes more accesses than it has in flight there are no groups before: one step of two, and the access
-// that the end cuts. So a kernel for few elements has no loop.
+// If no thread makes more accesses than it has in flight, there are no full groups: one step of two accesses, and the
+// access that the end cuts. So a kernel for few elements has no loop.
 // CHECK-LABEL: func.func @one_step
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i32)
 func.func @one_step(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vector<4xf32> {
@@ -631,8 +631,8 @@ func.func @one_step(%x: !llvm.ptr<1>, %first: i32, %end: i32, %one: i32) -> vect
   return %s : vector<4xf32>
 }
 
-// The accesses of blocks are whole ones. Of the last thread that has results they may reach beyond the elements of the
-// array: it reads its last whole access in their place, and what is left after that one by one.
+// The accesses of blocks are whole. Those of the last thread with results may reach beyond the array: it reads the last
+// whole access of the array in their place, and the elements after it one by one.
 // CHECK-LABEL: func.func @blocks
 // CHECK-SAME:    (%[[X:.*]]: !llvm.ptr<1>, %[[FIRST:.*]]: i32, %[[TOTAL:.*]]: i32)
 func.func @blocks(%x: !llvm.ptr<1>, %first: i32, %total: i32) -> (vector<4xf32>, vector<4xf32>) {

@@ -1,9 +1,9 @@
-// The grid stage: what fold.grid_finish becomes, for each of the three ways in which CTAs bring their states together.
+// The grid stage: the lowering of fold.grid_finish, for each of the three ways to combine the states of CTAs.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-grid-finish,canonicalize,cse)' | FileCheck %s
 
 gpu.module @device {
-  // Where the last ticket is announced to the whole CTA.
+  // The ticket, for all threads of the CTA.
   // CHECK: llvm.mlir.global internal @ticket_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1 x i32>
 
   // CHECK-LABEL: func.func @last_block
@@ -17,7 +17,7 @@ gpu.module @device {
     // CHECK-NEXT:   %[[CELL:.*]] = llvm.getelementptr %[[PARTIALS]][%[[AT]]]
     // CHECK-NEXT:   llvm.store %[[X]], %[[CELL]] {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<1>
     // CHECK-NEXT: }
-    // 2. All threads have left theirs (the barrier).
+    // 2. The barrier: all threads have stored their states.
     // CHECK-NEXT: gpu.barrier
     // 3. One thread takes a ticket of its tile: 0, 1, ..., parts - 1, and then 0 again, so that the counter is as it was.
     // Its release makes visible to the device what the barrier made visible to this thread; its acquire, what other CTAs
@@ -68,7 +68,7 @@ func.func @two_kernels(%part: i64, %parts: i64, %kept: i64, %n_kept: i64, %on: i
   return
 }
 
-// A float sum by atomics: the order is not fixed, which the planner allows only where nobody asked for fixed bits.
+// A float sum by atomics: the order is not fixed, so the planner allows it only if the bits need not be fixed.
 // CHECK-LABEL: func.func @float_atomic
 func.func @float_atomic(%part: i32, %on: i1, %x: f64, %cells: !llvm.ptr<1>) {
   // CHECK: llvm.atomicrmw fadd %{{.*}}, %{{.*}} syncscope("device") monotonic {alignment = 8 : i64} : !llvm.ptr<1>, f64

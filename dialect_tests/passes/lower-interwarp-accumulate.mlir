@@ -1,10 +1,10 @@
-// The warp stage, second half: what fold.interwarp_accumulate becomes. The lanes pick up the warps' states from shared
-// memory, each its share, and a butterfly joins them.
+// The warp stage, second half: the lowering of fold.interwarp_accumulate. Each lane loads its share of the warps' states
+// from shared memory, and a butterfly combines the lanes.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-interwarp-accumulate,canonicalize,cse)' | FileCheck %s
 
 // Fewer rows than lanes, the common case of one result a CTA: every group of four lanes loads the four states (lane l
-// row l modulo 4), and two steps join them. All 32 lanes of all warps do so; none has to wait for another.
+// row l modulo 4), and two steps combine them. All 32 lanes of all warps do so; none has to wait for another.
 // CHECK-LABEL: func.func @four_rows_for_32_lanes
 // CHECK-SAME:    (%[[LANE:.*]]: i32, %[[SLOT:.*]]: i32, %[[BUFFER:.*]]: !llvm.ptr<3>)
 func.func @four_rows_for_32_lanes(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> f32 {
@@ -50,7 +50,7 @@ func.func @eight_rows_for_two_lanes(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3
   return %r : f32
 }
 
-// One lane a column: it takes all rows, and there is nobody to trade with. Four columns a thread are one 16-byte load.
+// One lane a column takes all rows, and needs no shuffle. Four columns a thread are one 16-byte load.
 // CHECK-LABEL: func.func @all_rows_for_one_lane
 func.func @all_rows_for_one_lane(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> vector<4xf32> {
   // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
@@ -81,7 +81,7 @@ func.func @ordered(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i32 {
   return %r : i32
 }
 
-// Truth values lie as bytes.
+// Truth values are bytes in memory.
 // CHECK-LABEL: func.func @predicate
 func.func @predicate(%lane: i32, %slot: i32, %buffer: !llvm.ptr<3>) -> i1 {
   // CHECK:      %[[BYTE:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr<3> -> i8

@@ -1,11 +1,11 @@
-// The end of a walk by periods: what fold.period_reduce becomes. A store of all places, rounds of loops and a barrier, as
-// many as the rows ask for at run time, and a load by each column's thread.
+// The end of a walk by periods: the lowering of fold.period_reduce. A store of all states, rounds of a loop and a barrier,
+// whose number depends on the rows at run time, and a load by the thread of each column.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-period-reduce,canonicalize,cse)' | FileCheck %s
 
 gpu.module @device {
-  // A buffer beside the kernel for each value of the state: 256 threads times four places. A second op of the kernel uses
-  // the first one's.
+  // A buffer beside the kernel for each value of the state: 256 threads times four states. A second op of the kernel uses
+  // the same buffers.
   // CHECK-DAG: llvm.mlir.global internal @rows_0() {addr_space = 3 : i32, {{.*}}} : !llvm.array<1024 x f32>
   // CHECK-DAG: llvm.mlir.global internal @rows_1() {{.*}} : !llvm.array<64 x f64>
   // CHECK-DAG: llvm.mlir.global internal @rows_2() {{.*}} : !llvm.array<64 x i64>
@@ -20,16 +20,16 @@ gpu.module @device {
     // CHECK:        %[[OWN:.*]] = arith.muli %[[THREAD]], %c4_i32 : i32
     // CHECK:        llvm.store %[[MINE]], %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
     // CHECK:      gpu.barrier
-    // Rounds while there are two rows: an eighth is left, rounded up.
+    // Rounds while there are two rows or more: an eighth of the rows is left, rounded up.
     // CHECK:      scf.while (%[[N:.*]] = %[[ROWS]])
     // CHECK-NEXT:   arith.cmpi sgt, %[[N]], %c1_i32 : i32
     // CHECK:        %[[UP:.*]] = arith.addi %[[M:.*]], %c7_i32 : i32
     // CHECK-NEXT:   %[[FEW:.*]] = arith.shrui %[[UP]], %c3_i32 : i32
     // CHECK-NEXT:   %[[LEFT:.*]] = arith.muli %[[FEW]], %[[COLUMNS]] : i32
     // CHECK-NEXT:   %[[PLACES:.*]] = arith.muli %[[M]], %[[COLUMNS]] : i32
-    // Neighbouring threads take neighbouring places, and each those that lie whole rows on.
+    // Neighbouring threads take neighbouring states, each with the states of the same column in later rows.
     // CHECK-NEXT:   scf.for %[[PLACE:.*]] = %[[THREAD]] to %[[LEFT]] step %c256_i32
-    // All seven are read at once; in place of one beyond the last row its own, which is left out.
+    // All seven are read at once; one beyond the last row reads the thread's own state, and does not count.
     // CHECK:          %[[STATE:.*]] = llvm.load
     // CHECK-NEXT:     %[[SECOND:.*]] = arith.addi %[[PLACE]], %[[LEFT]] : i32
     // CHECK-NEXT:     %[[THERE:.*]] = arith.cmpi slt, %[[SECOND]], %[[PLACES]] : i32
@@ -42,7 +42,7 @@ gpu.module @device {
     // The barrier is outside the loop: all threads reach it.
     // CHECK:        gpu.barrier
     // CHECK-NEXT:   scf.yield %[[FEW]]
-    // The first column is where the row that was read begins: `lead` places on, and the last columns are before it.
+    // The first column lies `lead` states after the begin of the row, and the last columns before it.
     // CHECK:      %[[ZEROTH:.*]] = arith.remui %[[LEAD]], %[[COLUMNS]] : i32
     // CHECK:      %[[FAR:.*]] = arith.addi %[[ZEROTH]], %{{.*}} : i32
     // CHECK-NEXT: %[[BEYOND:.*]] = arith.cmpi sgt, %[[FAR]], %{{.*}} : i32
@@ -69,7 +69,7 @@ gpu.module @device {
     gpu.return
   }
 
-  // A state of two values lies in two buffers; a thread without neighbours in its access has one place.
+  // A state of two values takes two buffers; a thread with accesses of one element has one state.
   // CHECK-LABEL: gpu.func @value_and_index
   gpu.func @value_and_index(%thread: i64, %on: i1, %x: f64, %i: i64, %n: i64, %out: !llvm.ptr<1>) kernel {
     // CHECK-DAG:  %[[VALUES:.*]] = llvm.mlir.addressof @rows_1

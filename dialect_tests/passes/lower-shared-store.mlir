@@ -1,5 +1,5 @@
-// The warp stage, first half: what fold.shared_store becomes. A buffer in shared memory for each value of the state, a
-// store by the lanes that are on, a barrier.
+// The warp stage, first half: the lowering of fold.shared_store. A buffer in shared memory for each value of the state, a
+// store by the lanes that are on, and a barrier.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-shared-store,canonicalize,cse)' | FileCheck %s
 
@@ -33,7 +33,7 @@ gpu.module @device {
     return %b : !llvm.ptr<3>
   }
 
-  // Staggered warps leave their states anywhere, so each element by itself: its address is no multiple of 16 bytes.
+  // Staggered warps store their states by elements, since their addresses are not multiples of 16 bytes.
   // CHECK-LABEL: func.func @apart
   // CHECK-SAME:    (%[[WARP:.*]]: i32, %[[SLOT:.*]]: i32, %[[ON:.*]]: i1, %[[X:.*]]: vector<2xf32>)
   func.func @apart(%warp: i32, %slot: i32, %on: i1, %x: vector<2xf32>) -> !llvm.ptr<3> {

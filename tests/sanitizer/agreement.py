@@ -1,4 +1,4 @@
-"""What compute-sanitizer says of the planted faults: exports the scenes for a GPU, and writes its answers into pages.
+"""Compares with compute-sanitizer: exports the planted faults for a GPU, and writes its answers to pages.
 
 ``python agreement.py export SCENES.json`` writes all scenes; ``device.py`` runs them on a GPU;
 ``python agreement.py take OUT.json`` puts its answers into ``data/agreement.json``, and ``python agreement.py pages``
@@ -69,7 +69,7 @@ def export(path: str) -> None:
 
 
 def take(path: str) -> None:
-    """Keeps what a run on a GPU said."""
+    """Stores the answers of a run on a GPU."""
     found = json.loads(Path(path).read_text())
     rows = {
         name: {t: _answer(r[t]) for t in TOOLS}
@@ -87,7 +87,7 @@ def _answer(result: dict[str, Any]) -> str:
 
 
 def sections() -> dict[Path, str]:
-    """What stands between the marks of both pages, from the planted faults and ``data/agreement.json``."""
+    """The text between the marks of each page, from the planted faults and ``data/agreement.json``."""
     kept = json.loads(TABLE.read_text())
     rows: dict[str, dict[str, str]] = kept["faults"]
     groups: dict[str, list[Fault]] = {}
@@ -150,7 +150,7 @@ def _reported(row: dict[str, str]) -> bool:
 
 
 def write_pages() -> None:
-    """Puts each section in its place on its page."""
+    """Writes each section to its page."""
     for page, section in sections().items():
         text = page.read_text()
         page.write_text(text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :])

@@ -11,7 +11,7 @@ Change = Callable[[Scene], Scene]
 
 
 def argument(which: int, index: int, by: int) -> Change:
-    """An integer argument off by some, or a pointer by some bytes."""
+    """Adds to an integer argument, or moves a pointer by some bytes."""
 
     def change(scene: Scene) -> Scene:
         launch = scene.launches[which]
@@ -23,12 +23,12 @@ def argument(which: int, index: int, by: int) -> Change:
 
 
 def grid(which: int, shape: Callable[[Shape], Shape]) -> Change:
-    """A launch with another grid."""
+    """Changes the grid of a launch."""
     return lambda s: s.with_launch(which, replace(s.launches[which], grid=shape(s.launches[which].grid)))
 
 
 def shorter(name: str, by: int) -> Change:
-    """A buffer that lacks its last bytes."""
+    """Cuts the last bytes off a buffer."""
 
     def change(scene: Scene) -> Scene:
         old = scene.buffers[name]

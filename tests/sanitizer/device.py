@@ -23,7 +23,7 @@ from typing import Any
 
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 SECONDS = 12
-"""After which a scene hangs; the tool is then asked to stop, and may still say what it knows."""
+"""The seconds after which a scene hangs. The tool is then asked to stop, and may still report."""
 _LINE_INFO = 13  # CU_JIT_GENERATE_LINE_INFO
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)")
 _ASIDE = re.compile(r"COMPUTE-SANITIZER|SUMMARY|Host Frame|Saved host backtrace|Target application|Device Frame|^\s*$")
@@ -41,7 +41,7 @@ class Driver:
         self.call("cuCtxSetCurrent", context)
 
     def call(self, name: str, *args: Any) -> None:
-        """One call of the driver; anything but success ends the process with status 3."""
+        """Calls the driver; any failure ends the process with status 3."""
         status = getattr(self.cuda, name)(*args)
         if status:
             print(f"{name}: CUDA error {status}", flush=True)
@@ -81,7 +81,7 @@ def one(scene: dict[str, Any]) -> None:
 
 
 def under(tool: str, options: list[str], file: str, name: str) -> dict[str, Any]:
-    """What one tool says of one scene."""
+    """The report of one tool on one scene."""
     words = [_sanitizer(), "--tool", tool, "--report-api-errors", "no", "--print-limit", "5", *options]
     words += [sys.executable, "-I", "-S", __file__, "one", file, name]
     begun = time.monotonic()
@@ -109,7 +109,7 @@ def under(tool: str, options: list[str], file: str, name: str) -> dict[str, Any]
 
 
 def _stopped(process: subprocess.Popen[str]) -> str:
-    """What a process says that is interrupted, and killed if it does not listen."""
+    """The output of a process that is interrupted, and killed if that does not stop it."""
     for how in (signal.SIGINT, signal.SIGKILL):
         os.killpg(process.pid, how)
         try:

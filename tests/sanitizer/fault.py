@@ -1,4 +1,4 @@
-"""What a planted fault is: a scene with a mistake in it, and what a right report of it may say."""
+"""A planted fault: a scene with a mistake in it, and what a correct report may say."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Fault:
     source: str = ""
 
     def right(self, found: Sequence[Report]) -> list[Report]:
-        """The reports that are right in kind and line."""
+        """The reports with a correct kind and line."""
         return [r for r in found if r.kind in self.kinds and self._names(r)]
 
     def _names(self, report: Report) -> bool:

@@ -13,7 +13,7 @@ from handmade import FAMILIES
 from scene import Scene
 
 COMPARED = WRITTEN + LAUNCHED + EDITED
-"""Those that compute-sanitizer was run on, too (``agreement.py``)."""
+"""The faults on which compute-sanitizer has been run, too (``agreement.py``)."""
 FAULTS = COMPARED + COPIED + LEFT
 
 _SOUND_VARIANTS = (
@@ -26,7 +26,7 @@ _SOUND_VARIANTS = (
 
 
 def clean() -> list[Scene]:
-    """The kernels without faults, and edits that take nothing away that is needed."""
+    """Kernels without faults, and kernels with edits that remove nothing that is needed."""
     spare = own.scene("last block")
     launch = spare.launches[0]
 

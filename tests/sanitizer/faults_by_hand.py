@@ -35,7 +35,7 @@ def _raced(family: str, fault: str) -> Fault:
 
 
 def _launched(family: str, fault: str, kind: str, change: Change) -> Fault:
-    """A mistake of the one who launches a kernel that is right."""
+    """A wrong launch of a correct kernel."""
     return Fault(f"{family} {fault}", (kind,), lambda: change(FAMILIES[family]("NONE")), fault, "planted.cu")
 
 
@@ -174,7 +174,7 @@ LEFT = (
     _written("left", "UNEQUAL_TRIPS", DIVERGED),
     _written("left", "WARP_AFTER_WRITE", SHARED),
 )
-"""Barriers that lanes or warps leave behind when they end."""
+"""Barriers that lanes or warps miss because they exit."""
 
 LAUNCHED = (
     _launched("last", "TICKET_NEVER_SET", UNWRITTEN, lambda s: s.with_buffer("count", nothing(4))),
@@ -193,4 +193,4 @@ LAUNCHED = (
         "planted.cu",
     ),
 )
-"""Mistakes of those who launch them."""
+"""Wrong launches of kernels written by hand."""

@@ -1,4 +1,4 @@
-"""Faults in warpfold's own kernels: compiled as ever, then their PTX is edited, or their launch."""
+"""Faults in warpfold's own kernels: compiled as usual, then their PTX or their launch is edited."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _again(kernel: str, what: str, change: mutate.Edit) -> Fault:
 
 
 EXPOSED = (SHARED, UNWRITTEN)
-"""A read that nothing keeps behind the write: a race, or what was there before."""
+"""The kinds of a read that nothing orders after the write: a race, or uninitialised memory."""
 ASTRAY = (MISALIGNED, OUT)
 """Between two places, and the last beyond the end."""
 _SHARED, _GLOBAL, _SHUFFLE = r"(ld|st)\.shared", r"(ld|st)(\.volatile)?\.global", r"shfl\.sync"

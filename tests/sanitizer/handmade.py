@@ -1,4 +1,4 @@
-"""The kernels of ``data/*.cu`` as scenes: one a family, and what of its PTX belongs to which line of the source."""
+"""The kernels of ``data/*.cu`` as scenes, one for each family, and the source line of each line of their PTX."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def marked(file: str) -> dict[str, set[int]]:
 
 @cache
 def places(file: str) -> list[int]:
-    """For each line of a PTX file, from 1, the line of the source it was made of; 0 where it says nothing."""
+    """For each line of a PTX file, counted from 1, its source line; 0 if there is none."""
     out, at = [0], 0
     for line in text(file).splitlines():
         here = re.match(r"\t\.loc\t1 (\d+) ", line)

@@ -1,4 +1,4 @@
-"""Edits of PTX text that plant a mistake: each finds its place by what an instruction is, or says that it is not there.
+"""Edits of PTX text that plant a mistake: each finds its line by the instruction there, or raises if there is none.
 
 Lines keep their numbers, so that what is reported can be compared with the text before.
 """
@@ -27,12 +27,12 @@ def edit(pattern: str, replacement: str, which: int | None = 0) -> Edit:
 
 
 def drop(pattern: str, which: int | None = 0) -> Edit:
-    """Takes an instruction out."""
+    """Removes an instruction."""
     return edit(rf"^.*(?:{pattern}).*$", "", which)
 
 
 def both(*edits: Edit) -> Edit:
-    """One edit after another."""
+    """Applies several edits in order."""
 
     def apply(ptx: str) -> str:
         for one in edits:
@@ -55,7 +55,7 @@ def within(entry: str, change: Edit) -> Edit:
 
 
 def barrier(which: int) -> Edit:
-    """Takes a barrier of the CTA out."""
+    """Removes a barrier of the CTA."""
     return drop(r"bar\.sync|barrier\.sync", which)
 
 
@@ -70,7 +70,7 @@ def mask(pattern: str, value: int, which: int | None = 0) -> Edit:
 
 
 NARROW = edit(r"((?:atom|fence)\.\w+)\.gpu", r"\1.cta", None)
-"""All fences and atomics order for the threads of one CTA only."""
+"""Narrows all fences and atomics to the scope of a CTA."""
 
 
 def ordered(to: str) -> Edit:
@@ -79,13 +79,13 @@ def ordered(to: str) -> Edit:
 
 
 def fenced(*, before: bool = False, after: bool = False) -> Edit:
-    """Puts a fence on a side of the atomics, in their line."""
+    """Puts a fence before or after the atomics, in the same line."""
     order = "fence.acq_rel.gpu; "
     return edit(r"^\t(atom\..*;)$", "\t" + order * before + r"\1 " + order * after, None)
 
 
 def load_and_store(ptx: str) -> str:
-    """The ticket by a load, arithmetic and a store in place of the atomic."""
+    """Replaces the ticket's atomic by a load, arithmetic and a store."""
     found = re.search(r"^\t.*atom\.acq_rel\.gpu\.global\.inc\.u32\s+(%r\d+), (\[[^\]]+\]), (%r\d+);", ptx, re.MULTILINE)
     if found is None:
         raise LookupError("expected the atomic that takes a ticket")

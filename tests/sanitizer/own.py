@@ -1,4 +1,4 @@
-"""Warpfold's own kernels as scenes: a call is made on the emulator, and what it launched is kept."""
+"""Warpfold's own kernels as scenes: calls run on the emulator, and their launches are recorded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Recorder(emulator_backend.EmulatorBackend):
 
 @contextmanager
 def _recording() -> Any:
-    """A recorder in place of the emulator, and of the GPU where there is one."""
+    """Replaces the emulator, and the GPU if there is one, by a recorder."""
     made = emulator_backend._made
     before, made.backend = made.backend, Recorder()
     default, execute._default = execute._default, lambda: made.backend
@@ -70,7 +70,7 @@ def record(name: str, call: Callable[[], Any]) -> Scene:
 
 
 def numbers(shape: tuple[int, ...], kind: Any = "float32") -> np.ndarray:
-    """Small numbers: the same on every machine, aligned as a GPU's allocations are."""
+    """Small numbers, the same on every machine, aligned like allocations of a GPU."""
     n = int(np.prod(shape))
     raw = np.zeros(n * np.dtype(kind).itemsize + 256, np.uint8)
     at = -raw.ctypes.data % 256
@@ -104,7 +104,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 
 def catalogued(case: Case) -> Callable[[], Any]:
-    """A call of the kernel that a case of the catalogue gets, at a size that the emulator is done with at once."""
+    """A call of the kernel of a catalogue case, at a size that the emulator runs quickly."""
     ready = api.plan_for(case.what, case.shape, case.dtype, axis=case.axis, plan=case.plan)
     plan = ",".join(
         f"{f.name}={getattr(ready.choice.plan, f.name)}" for f in fields(ready.choice.plan) if f.name != "tree"
@@ -117,7 +117,7 @@ def catalogued(case: Case) -> Callable[[], Any]:
 
 
 def _smaller(n: int, most: int) -> int:
-    """A size about ``most`` that is as far from a multiple of 16 as ``n`` is, so that rows are aligned as before."""
+    """A size near ``most`` with the same remainder modulo 16 as ``n``, so that rows keep their alignment."""
     return n if n <= most else -(-most // 16) * 16 + n % 16
 
 

@@ -1,4 +1,4 @@
-"""Scenes: kernels with all that a launch of them needs, as plain data that the emulator and a GPU can run alike."""
+"""Scenes: kernels with everything that their launch needs, as plain data that the emulator and a GPU can run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """An allocation: ``nbytes`` that nobody wrote, or those of ``data``; its address is ``skew`` past a boundary."""
+    """An allocation of ``nbytes`` uninitialised bytes, or of ``data``, ``skew`` bytes after a boundary."""
 
     nbytes: int
     data: np.ndarray | None = None
@@ -41,7 +41,7 @@ class Launch:
     cluster: Shape | None = None
 
     def argument(self, index: int, value: At | int) -> Launch:
-        """The same with another argument."""
+        """The launch with one argument replaced."""
         return replace(self, args=(*self.args[:index], value, *self.args[index + 1 :]))
 
 
@@ -54,11 +54,11 @@ class Scene:
     launches: tuple[Launch, ...]
 
     def with_buffer(self, name: str, buffer: Buffer) -> Scene:
-        """The same with another buffer under ``name``."""
+        """The scene with the buffer ``name`` replaced."""
         return replace(self, buffers={**self.buffers, name: buffer})
 
     def with_launch(self, index: int, launch: Launch | None) -> Scene:
-        """The same with another launch in place of number ``index``, or without it."""
+        """The scene with launch number ``index`` replaced, or removed."""
         rest = [x for k, x in enumerate(self.launches) if k != index]
         return replace(self, launches=tuple(rest if launch is None else [*rest[:index], launch, *rest[index:]]))
 
@@ -70,13 +70,13 @@ def values(array: Any) -> Buffer:
 
 
 def nothing(nbytes: int) -> Buffer:
-    """A buffer that nobody wrote."""
+    """An uninitialised buffer."""
     return Buffer(nbytes)
 
 
 @dataclass(frozen=True)
 class Report:
-    """A finding, how many threads it names, and the PTX of the launch it came from."""
+    """A finding, the number of threads it names, and the PTX of its launch."""
 
     kind: str
     line: int
@@ -87,7 +87,7 @@ class Report:
 
 
 def examine(scene: Scene, max_steps: int = 20_000) -> list[Report]:
-    """What the sanitizer says of a scene, launch by launch; it stops after the first launch with findings."""
+    """The findings in a scene, launch by launch, up to the first launch with findings."""
     from warpfold.runtime.emulator import sanitize
 
     memory = Memory()

@@ -1,4 +1,4 @@
-"""The table of what compute-sanitizer says covers the planted faults, and two pages show it."""
+"""The table of compute-sanitizer's reports covers the planted faults, and two pages show it."""
 
 from __future__ import annotations
 

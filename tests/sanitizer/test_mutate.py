@@ -1,4 +1,4 @@
-"""Edits of PTX take the place they are told, keep line numbers, and say when that place is not there."""
+"""Edits of PTX change the line they are told, keep line numbers, and raise if there is no such line."""
 
 from __future__ import annotations
 

@@ -58,6 +58,6 @@ def test_there_are_faults_of_every_kind() -> None:
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f.source], ids=lambda f: f.name)
 def test_the_marks_in_the_source_lead_to_ptx(fault: Fault) -> None:
-    """Else no report could be right."""
+    """Otherwise no report could be correct."""
     wanted = handmade.marked(fault.source)[fault.lines]
     assert wanted & set(handmade.places(fault.source.replace(".cu", ".ptx")))

@@ -1,4 +1,4 @@
-"""What the emulator's tests share: short kernels around a few instructions, buffers, and slow models."""
+"""Helpers of the emulator's tests: short kernels around a few instructions, buffers, and slow models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def aligned(size: int) -> np.ndarray:
 
 
 def _bytes(x: np.ndarray) -> np.ndarray:
-    """The bytes of an input: in place where they must be found again or are read-only, else in an aligned copy."""
+    """The bytes of an input: the array's own if it is an output or read-only, else an aligned copy."""
     flat = x.reshape(-1).view(np.uint8)
     if x.dtype != np.uint8:
         return flat
@@ -57,7 +57,7 @@ def run(
     inputs: Sequence[np.ndarray] = (),
     **options: Any,
 ) -> np.ndarray:
-    """Runs ``body`` and returns the output buffer (zeros at first), one ``dtype`` per thread of one CTA by default.
+    """Runs ``body`` and returns the output buffer, which begins as zeros: one ``dtype`` a thread of one CTA by default.
 
     Input ``k`` is bound to parameter ``k_in<k>``; other options go to ``module`` and ``launch``.
     """

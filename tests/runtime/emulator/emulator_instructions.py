@@ -1,4 +1,4 @@
-"""One-instruction kernels over chosen operands: the table the emulator and a real GPU are compared on.
+"""Kernels of one instruction over chosen operands: the table by which the emulator is compared with a GPU.
 
 ``CASES`` lists instructions; ``operands`` makes the same operand bits everywhere; ``kernel`` writes the PTX that
 applies one instruction to element ``tid`` of every operand. ``data/h200.json`` holds a checksum of the result bits an

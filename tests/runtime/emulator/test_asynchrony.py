@@ -1,4 +1,4 @@
-"""mbarriers, asynchronous copies and matrix instructions used wrongly, and forms that are not run."""
+"""Wrong uses of mbarriers, asynchronous copies and matrix instructions, and unsupported forms of them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_an_arrival_of_bytes_without_the_copy_never_comes() -> None:
 
 
 def test_bytes_that_nobody_waits_for_have_not_come() -> None:
-    """The wait alone makes the difference: without it the threads see what they had stored before."""
+    """Only the wait makes the difference: without it the threads see what they had stored before."""
     body = "mov.u32 r1, s; mad.lo.u32 r1, r0, 4, r1; st.shared.u32 [r1], 7; ld.param.b64 d2, [k_in0]; "
     body += "mad.wide.u32 d2, r0, 4, d2; cp.async.ca.shared.global [r1], [d2], 4; {wait} ld.shared.u32 r2, [r1]; "
     body += "st.global.u32 [d1], r2;"

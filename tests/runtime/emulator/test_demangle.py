@@ -1,4 +1,4 @@
-"""Names as C++ spells them: as libstdc++ has them, or as they are; never a failure."""
+"""Demangled names: equal to those of libstdc++, or unchanged; never a failure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NAMES = {
 
 
 def _libstdcpp(name: str) -> str:
-    """What the C++ library says; without it the test has nothing to compare with."""
+    """The spelling of the C++ library; without the library the test is skipped."""
     try:
         library = ctypes.CDLL("libstdc++.so.6")
     except OSError:
@@ -78,14 +78,14 @@ def _libstdcpp(name: str) -> str:
 
 @pytest.mark.parametrize(("name", "spelled"), NAMES.items(), ids=NAMES)
 def test_names_are_spelled_as_by_the_library_of_cpp(name: str, spelled: str) -> None:
-    """But for the result of a function, which it writes before the names of templates."""
+    """Except for the result of a function, which libstdc++ writes before the names of templates."""
     assert demangle(name) == spelled
     theirs = _libstdcpp(name)
     assert theirs == spelled or theirs.endswith(f" {spelled}")
 
 
 def test_namespaces_of_a_file_have_no_numbers() -> None:
-    """nvcc makes one of each, with a number of the file's."""
+    """nvcc makes one for each file, with a number."""
     name = "_ZN38_INTERNAL_4eb1e730_8_lines_cu_f8008f8640_GLOBAL__N__4eb1e730_8_lines_cu_f8008f864plusIfEET_S2_S2_"
     assert demangle(name) == "(anonymous namespace)::plus<float>(float, float)"
 
@@ -144,5 +144,5 @@ def test_a_beginning_means_the_kernels_that_it_may_be_of() -> None:
 
 
 def test_what_is_spelled_has_no_quotes() -> None:
-    """Messages put names into them."""
+    """Messages contain demangled names."""
     assert not any(re.search("['\"]", demangle(name)) for name in NAMES)

@@ -27,7 +27,7 @@ def execute(case: Case, name: str, seed: int | None = None) -> list[np.ndarray]:
 
 
 def started(case: Case, name: str, how: Callable[..., Any], **options: Any) -> tuple[Any, list[np.ndarray]]:
-    """What ``how`` (launch or sanitize) returns for the case, and the outputs."""
+    """The result of ``how`` (launch or sanitize) for the case, and the outputs."""
     memory = emulator.Memory()
     held = []
     for x in (*case.inputs, *case.outputs):
@@ -51,7 +51,7 @@ def test_a_foreign_kernel_gives_the_models_answer(case: Case, name: str) -> None
 
 
 def compare(case: Case, outputs: list[np.ndarray]) -> None:
-    """Fails where an output is not what the model says."""
+    """Fails if an output differs from the model."""
     expected = case.model(*case.inputs, *case.outputs)
     for k, (got, want) in enumerate(zip(outputs, expected, strict=True)):
         if case.close is None:

@@ -1,4 +1,4 @@
-"""Texts that ask for too much, and seeded mutants: every end is a coded error or a result, and soon."""
+"""Texts that ask for too much, and seeded mutants: each ends soon, in a coded error or a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warpfold.runtime.emulator.ptx.types import Variable
 MANY = "1" * 5000
 READ = parse.__wrapped__  # type: ignore[attr-defined]  # each text is read anew
 SECOND = 8
-"""Seconds that an error may take on a machine that does much else; alone it takes a fraction of one."""
+"""The seconds that an error may take on a busy machine; on an idle one it takes a fraction of a second."""
 
 
 def kernel(body: str = "", before: str = "", params: str = "") -> str:
@@ -79,7 +79,7 @@ TEXTS = [
 
 
 def ended(text: str, entry: str = "k", **options: object) -> str:
-    """How reading and launching it ends."""
+    """The outcome of parsing and launching a text."""
     try:
         module, memory = READ(text), Memory()
         address = memory.allocate(4096, name="x", initialised=True)
@@ -197,7 +197,7 @@ LAUNCHES = (
 
 
 def launched(text: str, path: str) -> str:
-    """What the command says on standard error; it does not fail otherwise."""
+    """The standard error of the command, which does not fail otherwise."""
     result = CliRunner().invoke(cli, ["sanitize", path, "--launch", text, "--max-steps", "100"])
     assert result.exception is None or isinstance(result.exception, SystemExit), (text[:200], result.exception)
     assert (result.exit_code in (0, 1, 2), len(result.output) < 4000) == (True, True), result.output[:4000]

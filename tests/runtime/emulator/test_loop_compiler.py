@@ -1,4 +1,4 @@
-"""Loops run in one function: memory, steps, instructions and what a tool is told are as block by block."""
+"""A loop run as one function gives the same memory, steps, instructions and tool events as block by block."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BODIES = {
 
 
 class Recorder(emulator.Tool):
-    """Writes down what it is told, with the step it was told at."""
+    """Records the events, each with its step."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
@@ -62,7 +62,7 @@ class Recorder(emulator.Tool):
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, hot: int, body: str) -> tuple[Any, ...]:
-    """Output, told, steps and instructions of ``body`` if a block is tried as a loop at its visit number ``hot``."""
+    """Output, events, steps and instructions of ``body`` if blocks are tried as loops at visit number ``hot``."""
     monkeypatch.setattr(loop_compiler, "_HOT", hot)
     importlib.import_module("warpfold.runtime.emulator.machine.launch").parse.cache_clear()
     tool = Recorder()

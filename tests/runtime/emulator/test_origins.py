@@ -1,4 +1,4 @@
-"""Lines of CUDA and Python in foreign PTX and in ours: findings, profiles and errors show them beside the PTX line."""
+"""Source lines in PTX of nvcc, Triton and warpfold: findings, profiles and errors show them beside the PTX line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _beside_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def line(file: str, mark: str) -> int:
-    """The line of a source that holds ``mark``."""
+    """The number of the source line that contains ``mark``."""
     return next(n for n, text in enumerate((DATA / file).read_text().splitlines(), 1) if mark in text)
 
 
@@ -297,7 +297,7 @@ def test_names_of_files_are_read_as_ptx_spells_them(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none_are_not_read(tmp_path: Path) -> None:
-    """A pipe would be waited for, a device never ends."""
+    """A pipe would block, and a device never ends."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\n\xff")
     with (tmp_path / "huge").open("wb") as f:

@@ -1,4 +1,4 @@
-"""``printf`` of a kernel: each field as C's library prints it, and where the output goes."""
+"""``printf`` of a kernel: each conversion as the C library prints it, and where the output goes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STRINGS = {1 << 40: b"", 2 << 40: b"odd", 3 << 40: b"a longer text"}
 
 
 def in_c(text: bytes, arguments: list[object]) -> bytes:
-    """What the C library prints."""
+    """The output of the C library."""
     out = ctypes.create_string_buffer(1 << 16)
     _PRINT(out, ctypes.c_size_t(1 << 16), text, *arguments)
     return out.value
 
 
 def field(rng: random.Random) -> tuple[bytes, list[object], list[tuple[str, object]]]:
-    """A field, its arguments for C, and the same as ``struct`` packs them."""
+    """A conversion, its arguments for C, and the arguments for ``struct.pack``."""
     kind = rng.choice("diouxXcfFeEgGaAsp")
     flags = "".join(f for f in "-+ #0" if rng.random() < 0.25)
     if kind in "cps":  # the others are undefined in C
@@ -67,7 +67,7 @@ def field(rng: random.Random) -> tuple[bytes, list[object], list[tuple[str, obje
 
 
 def packed_bytes(arguments: list[tuple[str, object]]) -> bytes:
-    """The arguments as they lie in memory."""
+    """The arguments as bytes in memory."""
     out = b""
     for code, value in arguments:
         out = out.ljust(-(-len(out) // struct.calcsize(code)) * struct.calcsize(code), b"\0") + struct.pack(code, value)

@@ -130,7 +130,7 @@ def test_wavefronts_are_those_of_the_slow_model(warps: list[dict[int, int]], siz
 @given(st.integers(0, 3), st.integers(1, 3), st.sampled_from(SIZES), st.integers(0, 4), st.integers(1, 32))
 @settings(max_examples=150, deadline=None)
 def test_strides_are_those_of_the_slow_model(start: int, count: int, size: int, stride: int, active: int) -> None:
-    """What the fast paths are for: whole and partial warps side by side, with every stride."""
+    """The cases of the fast paths: whole and partial warps together, with every stride."""
     lanes = [{k: size * (start + stride * (32 * w + k)) for k in range(active)} for w in range(count)]
     threads = np.array([32 * w + k for w in range(count) for k in range(active)])
     addresses = np.array([a for one in lanes for a in one.values()])

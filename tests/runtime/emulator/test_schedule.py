@@ -1,4 +1,4 @@
-"""Schedules: right kernels give the same bits under every seed, racy ones do not, and what has no end is explained."""
+"""Schedules: correct kernels give the same bits under every seed, racy ones do not, and endless ones are explained."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_seed_is_a_run() -> None:
 
 
 FROZEN = [3, 1, 1, 5, 1, 3]
-"""What these seeds have always given: they must give it on every machine."""
+"""The results of these seeds, which must be the same on every machine."""
 
 
 def test_atomics_of_one_step_take_place_in_any_order() -> None:

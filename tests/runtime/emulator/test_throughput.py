@@ -1,6 +1,6 @@
-"""How fast the emulator is: limits for two cores of a CI machine, in time of the processor, the better of two runs.
+"""The speed of the emulator: limits on processor time for a CI machine with two cores, for the better of two runs.
 
-They are some times what a run takes, so that they fail when a step's cost changes its kind, and not under load.
+The limits are several times what a run takes, so that they catch a step whose cost has changed its order, but not load.
 """
 
 from __future__ import annotations

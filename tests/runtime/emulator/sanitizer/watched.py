@@ -28,7 +28,7 @@ ret;
 
 
 def watched(body: str, *, threads: int = 64, ctas: int = 1, written: bool = True, **options: Any) -> list[Finding]:
-    """What is found in ``body``; x (bound, with values) and y have 1 KiB each; y has values if ``written``."""
+    """The findings in ``body``. x and y have 1 KiB each; x is initialised, and y is if ``written``."""
     memory = options.pop("memory", None) or Memory()
     x = memory.bind(np.zeros(1024 + 256, np.uint8)[:1024], name="x")
     y = memory.allocate(1024, name="y", initialised=written)
@@ -38,5 +38,5 @@ def watched(body: str, *, threads: int = 64, ctas: int = 1, written: bool = True
 
 
 def kinds(found: list[Finding]) -> list[str]:
-    """Their kinds, each once, in order of the alphabet."""
+    """The kinds of the findings, each once, in alphabetical order."""
     return sorted({f.kind for f in found})
