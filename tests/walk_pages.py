@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,14 @@ from access_picture import Line, Panel, Seen, drawn, run_under, watched
 import warpfold as wf
 from warpfold.commands import levels
 from warpfold.compiler.dtypes import dtype as as_dtype
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.program.library.reductions import FUNCTIONS
+from warpfold.compiler.program.tracing import program
+from warpfold.compiler.space.geometry import collapse
 from warpfold.compiler.target import DEFAULT
 from warpfold.runtime import api
 from warpfold.runtime.emulator.profiler import Profiler, total
-from warpfold.runtime.prepare import Prepared, prepare
 
 FOLDER = Path(__file__).parent.parent / "docs" / "walks"
 
@@ -222,6 +227,11 @@ CASES: dict[str, Callable[[], Case]] = {
 }  # fmt: skip
 
 
+def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of an array in C order."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
 class Large(NamedTuple):
     """A sum of a large array for which the planner chooses what a page is about.
 
@@ -235,19 +245,20 @@ class Large(NamedTuple):
     dtype: str = "f32"
     pitch: int = 0
 
-    def planned(self) -> Prepared:
-        """Program, geometry and plan."""
-        t, axes = as_dtype(self.dtype), api.normalize_axes(self.axis, len(self.shape))
-        request = api.Request("sum", axes, api.params_of("sum", {}), "", False, "propagate", "run")
-        program, kept = api.traced(request, (t,), self.shape)
-        memory = (*self.shape[:-1], self.pitch or self.shape[-1])
-        array = api.Shape(self.shape, api.contiguous(memory), 0, t)
-        results = [api.Shape(kept, api.contiguous(kept), 0, result) for result in program.results]
-        return prepare(request, (t,), api.all_parts([array]), api.all_parts(results), DEFAULT, DEFAULT.sms)
+    def choice(self) -> Choice:
+        """The planner's answer, for arrays that begin at a boundary."""
+        if not self.pitch:
+            prepared = api.plan_for("sum", self.shape, self.dtype, axis=self.axis)
+            return prepared.choice  # type: ignore[no-any-return]
+        axes = (self.axis,) if isinstance(self.axis, int) else self.axis
+        kept = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
+        found = collapse(self.shape, axes, [strides((*self.shape[:-1], self.pitch))], [strides(kept)])
+        summed = program(FUNCTIONS["sum"], (as_dtype(self.dtype),))
+        return choose(Task(summed, found, (0, 0), DEFAULT, DEFAULT.sms))
 
     def block(self) -> str:
         """What a page says of it."""
-        choice = self.planned().choice
+        choice = self.choice()
         size = "x".join(map(str, self.shape))
         axes = ",".join(map(str, self.axis)) if isinstance(self.axis, tuple) else self.axis
         head = f"$ warpfold explain sum --shape {size} --axis {axes}"
