@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from ..plan.launch import cells_of, grain, launch, shared, tiles_of, unrolled
-from ..plan.plan import LARGEST_CLUSTER, OWN_WALKS, Plan, Walk
+from ..plan.plan import LARGEST_CLUSTER, OWN_WALKS, Plan
 from ..program.analysis.atomic import exact
 from ..target import WARP
 from . import sittings
@@ -53,34 +52,14 @@ LAST_CTA_STATES = threshold(1 << 15, "states", sittings.PERIODS)
 """The last CTA of a walk by periods reads at most these alone."""
 MOST_PARTS = 2**16 - LARGEST_CLUSTER
 """The most CTAs of a grid along its second dim, in whole clusters."""
-
-
-class Residency(NamedTuple):
-    """What fills the machine along columns.
-
-    Attributes:
-        walk: the walk of a plan.
-        unroll: accesses in flight of a thread, at least.
-        nbytes: bytes of the states of one access, at least.
-        ctas: CTAs of 256 threads per SM to aim at.
-        longest: accesses of a thread beyond which more CTAs share a result.
-    """
-
-    walk: Walk
-    unroll: int
-    nbytes: int
-    ctas: int
-    longest: int
-
-
 RESIDENT_OF_COLUMNS = threshold(
     (
-        Residency("staggered", 1, 32, 3, 256),
-        Residency("staggered", 1, 0, 4, 256),
-        Residency("interleaved", 1, 64, 2, 128),
-        Residency("interleaved", 8, 32, 2, 128),
-        Residency("period", 1, 128, 3, 64),
-        Residency("period", 1, 0, 4, 128),
+        ("staggered", 1, 32, 3, 256),
+        ("staggered", 1, 0, 4, 256),
+        ("interleaved", 1, 64, 2, 128),
+        ("interleaved", 8, 32, 2, 128),
+        ("period", 1, 128, 3, 64),
+        ("period", 1, 0, 4, 128),
     ),
     "(walk, accesses in flight, bytes of states, CTAs per SM, accesses of a thread)",
     sittings.HEAVY_COLUMNS,
@@ -210,9 +189,9 @@ def _per_sm(plan: Plan, state_bytes: int) -> tuple[int, int]:
     if plan.fast != "kept":
         return CTAS_PER_SM, LONGEST_WALK
     nbytes = plan.vector * state_bytes
-    for of in RESIDENT_OF_COLUMNS:
-        if plan.walk == of.walk and plan.unroll >= of.unroll and nbytes >= of.nbytes:
-            return of.ctas, of.longest
+    for walk, unroll, least, each, longest in RESIDENT_OF_COLUMNS:
+        if plan.walk == walk and plan.unroll >= unroll and nbytes >= least:
+            return each, longest
     return CTAS_PER_SM, LONGEST_WALK
 
 

@@ -59,7 +59,6 @@ class Choice:
         return replace(self, facts=replace(self.facts, once=False))
 
 
-@dataclass
 class Notes:
     """The reasons that the planner collects.
 
@@ -68,8 +67,9 @@ class Notes:
         rejected: (field=value, why not).
     """
 
-    reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.reasons: list[tuple[str, tuple[str, ...]]] = []
+        self.rejected: list[tuple[str, str]] = []
 
     def because(self, reason: str, *fields: str) -> None:
         """Notes a reason for the values of ``fields``."""
