@@ -2,7 +2,7 @@
 
 Reads a ``func.func`` on tensors with its plan and facts; writes a ``gpu.func`` over fragments: a ``fold.thread_reduce``
 with the elementwise code in its body, then one stage op for every level of the plan whose extent along the reduced
-axis is more than one, then the results. The formulas are those of ``compiler/plan/launch.py``.
+axis is more than one, then the results. The formulas are those of ``compiler/plan/layout.py``.
 
 A sum over rows, a warp a row:
 

@@ -15,6 +15,7 @@ from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.lanes import lane_id, of_lane
 from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
 from ..access.pairs import are_sectors
 from .kernel import Kernel
@@ -126,7 +127,7 @@ def _holders(kernel: Kernel, place: Place) -> tuple[int, Any, Any]:
     Shuffles give a result to all positions, or to the lanes of the first warp of a cluster.
     """
     plan = place.plan
-    if plan.cta != "shuffle" or plan.walk == "period":
+    if plan.cta != "shuffle" or layout_of(plan).chunked == "flat":
         return 1, kernel.number(0), place.owner
     if plan.cluster == 1 or plan.finish != "cta":
         return plan.positions, place.position, place.in_range
