@@ -116,7 +116,8 @@ def test_links_and_named_files_exist(document: str) -> None:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (path.parent / link).exists(), f"{document} links to {link}"
     if path.parent.name != "log":  # whose files have the names of their time
-        for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|mlir|ptx|cu|json|txt|sh))`", text):
+        words = " ".join(re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", text))
+        for name in re.findall(r"(?<![\w/.<-])(?:[\w.-]+/)+[\w.-]+\.(?:py|md|mlir|ptx|cu|json|txt|sh)\b", words):
             assert any(file == name or file.endswith(f"/{name}") for file in FILES), f"{document} names {name}"
 
 
