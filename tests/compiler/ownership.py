@@ -97,7 +97,7 @@ def period_range(
 
 @st.composite
 def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
-    """Plans of the ordinary walks, whose extents are any."""
+    """Plans of the ordinary walks with any extents."""
     power = lambda most: st.sampled_from([1 << k for k in range(most.bit_length())])  # noqa: E731
     plan = Plan(
         fast=draw(st.sampled_from(["reduced", "kept"])),
@@ -125,15 +125,15 @@ def plans(draw: st.DrawFn, most_threads: int = 1024) -> Plan:
 
 @lru_cache(maxsize=4096)
 def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """The first kept index (in tile 0) and the position of every thread of a CTA."""
+    """The first result (in the first tile) and the position of every thread of a CTA."""
     threads = [Thread(0, 0, t) for t in range(plan.threads)]
     return np.array([kept_index(plan, t) for t in threads]), np.array([position(plan, t) for t in threads])
 
 
 def check_threads(plan: Plan) -> None:
-    """Every slot of a CTA, vector element by vector element, meets every position once; tiles follow each other.
+    """Every pair of a CTA's slot and a position belongs to one thread, and tiles follow each other.
 
-    The columns of staggered warps depend on the launch.
+    Staggered warps are left out: their columns depend on the launch.
     """
     kept, where = _threads(plan)
     if plan.walk == "staggered":
@@ -149,10 +149,15 @@ def check_threads(plan: Plan) -> None:
 def check_launch(
     plan: Plan, run: Launch, n_kept: int, n_reduced: int, results: int | None = None, row: int = 0
 ) -> None:
-    """The grid covers both axes, and no CTA, or cluster of several, is without work unless there is none.
+    """The grid covers both axes, and every CTA, or cluster of CTAs, has work if there is any.
 
-    A CTA has so many ``results``; None for its slots. They lie in one ``row`` of so many; 0 for all of them. Where a
-    walk is by runs, ``n_reduced`` counts these.
+    Args:
+        plan: the plan.
+        run: its launch.
+        n_kept: the results.
+        n_reduced: the elements of a result, or its pieces where the plan walks by runs.
+        results: the results of a CTA; None for its slots.
+        row: the results of a row, which those of a CTA are in; 0 where all results are one row.
     """
     each, row = plan.slots if results is None else results, row or n_kept
     tiles = run.tiles // (n_kept // row) if n_kept else 0
@@ -171,7 +176,7 @@ def check_launch(
 
 
 def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
-    """One warp of one CTA reads the piece, and all its elements are of one lane each, wherever it begins."""
+    """One warp of one CTA reads a piece, and each of its elements belongs to one lane, wherever the piece begins."""
     parts = {0, number // run.chunk, run.split - 1}
     places = [Thread(0, part, warp * WARP) for part in parts for warp in range(plan.warps)]
     assert sum(number in runs_of(plan, run, place, runs) for place in places) == 1
@@ -183,7 +188,7 @@ def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
 
 
 def check_columns_of_staggered(plan: Plan, row: int) -> None:
-    """Each column of a row has one owner a warp, in tiles of as many columns that are none of them empty."""
+    """In every warp each column of a row has one owner, and no tile is without columns."""
     count = np.zeros((plan.warps, row), dtype=np.int64)
     for tile in range(tiles_of(plan, row)):
         for thread in range(plan.threads):
@@ -195,7 +200,7 @@ def check_columns_of_staggered(plan: Plan, row: int) -> None:
 
 
 def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> None:
-    """Each result has one owner for each position, which owns no other result than of its own row."""
+    """Each result has one owner for each position, and a thread's results are in one row."""
     count = np.zeros(n_kept, dtype=np.int64)
     for tile in range(run.tiles):
         for thread in range(plan.threads):
@@ -210,7 +215,7 @@ def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> Non
 
 
 def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int]) -> None:
-    """Each result has one owner, which has results of its own row alone, from a boundary or the row's begin on."""
+    """Each result has one owner, whose results are in one row, and start at a boundary or at the row's begin."""
     count = np.zeros((rows, row), dtype=np.int64)
     for tile in range(run.tiles):
         for thread in range(plan.threads):
@@ -225,7 +230,7 @@ def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int])
 
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
-    """Each of so many CTAs has its own ``results``, each of them once for every position."""
+    """Each of ``tiles`` CTAs has its own ``results``, each of them once for every position."""
     owned = [
         kept
         for tile in range(tiles)
@@ -237,7 +242,7 @@ def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
 
 
 def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> list[np.ndarray]:
-    """For each position of a CTA, the reduced elements that its accesses cover, in the order of the walk."""
+    """For each position of a CTA, the elements that its accesses cover, in the order of the walk."""
     _, where = _threads(plan)
     thread = np.empty(plan.positions, dtype=np.int64)
     thread[where[::-1]] = np.arange(plan.threads)[::-1]
@@ -251,7 +256,7 @@ def owned(plan: Plan, run: Launch, part: int, n_reduced: int, lead: int = 0) -> 
 
 
 def check_reduced(plan: Plan, run: Launch, n_reduced: int, lead: int = 0) -> None:
-    """Every reduced element belongs to one position of one CTA; in a blocked walk they rise, one after the other."""
+    """Every element belongs to one position of one CTA; a blocked walk takes all elements in order."""
     parts = [np.concatenate(owned(plan, run, part, n_reduced, lead)) for part in range(run.split)]
     everything = np.concatenate(parts)
     if plan.walk != "blocked":
@@ -260,7 +265,7 @@ def check_reduced(plan: Plan, run: Launch, n_reduced: int, lead: int = 0) -> Non
 
 
 def owners(plan: Plan, run: Launch, n_reduced: int, element: int, lead: int = 0) -> int:
-    """How many (CTA, position, access) cover one element: for axes too long to enumerate."""
+    """How many accesses of all positions of all CTAs cover one element, for axes too long to enumerate."""
     count = 0
     for part in {max(0, element // run.chunk - 1), element // run.chunk, element // run.chunk + 1}:
         first = part * run.chunk
@@ -281,7 +286,7 @@ def _range(plan: Plan, run: Launch, part: int, at: int, n_reduced: int, lead: in
 
 
 def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -> np.ndarray:
-    """How often each (kept, reduced) element is read, thread by thread and access by access, with no cleverness."""
+    """How often each element [result][element] is read, counted thread by thread and access by access."""
     count = np.zeros((n_kept, n_reduced), dtype=np.int64)
     for tile in range(run.tiles):
         for part in range(run.split):
@@ -298,9 +303,9 @@ def brute(plan: Plan, run: Launch, n_kept: int, n_reduced: int, lead: int = 0) -
 
 
 def check_staggered(plan: Plan, run: Launch, pitch: int, columns: int, n_reduced: int, start: int) -> None:
-    """Every element of a tile is read by one of its accesses, which all begin at a boundary.
+    """One access reads each element of a tile, and all accesses begin at a boundary.
 
-    Rows of so many columns lie ``pitch`` apart, the first ``start`` elements after a boundary.
+    Rows of ``columns`` elements are ``pitch`` elements apart; the first begins ``start`` elements after a boundary.
     """
     count = np.zeros((n_reduced, columns), dtype=np.int64)
     for tile in range(tiles_of(plan, columns)):
@@ -319,7 +324,7 @@ def check_staggered(plan: Plan, run: Launch, pitch: int, columns: int, n_reduced
 
 
 def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced: int) -> None:
-    """A period is so many whole rows in whole accesses, and the grid covers both axes."""
+    """A period has whole rows in whole accesses, and the grid covers both axes."""
     period = run.rows * columns
     assert 0 < period <= plan.threads * plan.vector
     assert period % plan.vector == 0
@@ -331,7 +336,7 @@ def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced:
 
 
 def of_periods(plan: Plan, run: Launch, part: int, columns: int, n_reduced: int, lead: int) -> tuple[np.ndarray, ...]:
-    """Of all threads of one CTA: where their accesses begin, end and how far they lie apart, and its first element."""
+    """For all threads of a CTA: begin, end and step of their accesses, and the first element of the CTA."""
     ranges = [
         period_range(plan, run, Thread(0, part, thread), columns, n_reduced, lead) for thread in range(plan.threads)
     ]
@@ -351,7 +356,7 @@ def period_owners(plan: Plan, run: Launch, columns: int, n_reduced: int, element
 
 
 def check_columns(plan: Plan, run: Launch, columns: int, n_reduced: int, lead: int) -> None:
-    """Every element of a tile is read once, and what one thread reads at one place of its accesses is of one column."""
+    """Every element of a tile is read once, and element j of all accesses of a thread is of one column."""
     count = np.zeros(n_reduced * columns, dtype=np.int64)
     for part in range(run.split):
         ranges = [period_range(plan, run, Thread(0, part, t), columns, n_reduced, lead) for t in range(plan.threads)]
