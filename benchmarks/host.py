@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from warpfold.commands.bench.host import allocations, microseconds
+from warpfold.commands.bench.host_time import allocations, microseconds
 from warpfold.runtime.backends.cuda_backend import backend
 
 FIRST = """

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from warpfold.commands.bench.grid import heat, records
+from warpfold.commands.bench.grid import heatmap, records
 from warpfold.commands.bench.grid.records import Report
 from warpfold.commands.bench.report import cell, megabytes
 from warpfold.commands.bench.results import LEVEL, Results, Row, load
@@ -184,7 +184,7 @@ def main() -> None:
     for page, text in pages(results, report).items():
         page.write_text(text, encoding="utf-8")
     Roofline(str(PICTURE)).write(results)
-    heat.draw(report).savefig(HEAT, dpi=DOTS)
+    heatmap.draw(report).savefig(HEAT, dpi=DOTS)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ import click
 
 from .. import __version__
 from ..compiler.standard import settle
+from .analysis import ladder, profile, sanitize, spread
 from .group import USAGE, Commands, full
 from .machine import bench, doctor, grid, tune
 from .options import examples
 from .reduction import check, compile, explain, run
-from .watched import ladder, profile, sanitize, spread
 
 __all__ = ["cli", "main"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from ..commands.emulated import Work
     from ..commands.requests.request import Request
-    from ..commands.watched import Work
 
 F = TypeVar("F", bound=Callable[..., Any])
 seed_option = click.option(
@@ -84,6 +84,6 @@ of_watched = _together(
 
 def work_of(launches: tuple[str, ...], max_steps: int | None, **what: Any) -> Work:
     """The options of ``of_watched`` as one value."""
-    from ..commands.watched import Work
+    from ..commands.emulated import Work
 
     return Work(request_of(**what), launches, max_steps)

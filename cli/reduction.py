@@ -54,7 +54,7 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
 
     request = request_of(**what, seed=seed)
     if launches or request.op.endswith(".ptx"):
-        from ..commands.watched import Work, show
+        from ..commands.emulated import Work, show
 
         show(Work(request, launches), device=device, output=output, json=json)
         return

@@ -8,7 +8,7 @@ from ..compiler.errors import error
 from ..compiler.laws.check import Law, check_monoid
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined
-from . import screen
+from . import terminal
 from .requests import inputs
 from .requests.operation import input_count, label, operation, users_code
 
@@ -26,23 +26,23 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
     if not isinstance(m, Monoid):
         raise error("WF222", name=label(m), where=defined(m))
     types = inputs.dtypes_of(dtype, input_count(m, dtype.count(",") + 1))
-    with users_code(op.rpartition(":")[0] or op), screen.progress("looking for counterexamples"):
+    with users_code(op.rpartition(":")[0] or op), terminal.progress("looking for counterexamples"):
         laws = check_monoid(m, *types)
     names, holds = [t.name for t in types], not (laws.refuted or laws.untested)
     if json:
         found = {"name": m.name, "dtypes": names, "holds": holds, "laws": [_plain(law) for law in laws.laws]}
-        screen.show(screen.as_json({**found, "notes": laws.notes}))
+        terminal.show(terminal.as_json({**found, "notes": laws.notes}))
         return holds
-    screen.show(f"{m.name} of {', '.join(names)}\n")
-    screen.table(
+    terminal.show(f"{m.name} of {', '.join(names)}\n")
+    terminal.table(
         ("law", "claimed", "verdict"), [(law.law, "yes" if law.claimed else "no", law.words) for law in laws.laws]
     )
     for law in laws.laws:
         if law.counterexample is not None:
-            screen.show(f"\n{law.law} {law.words}:")
-            screen.show("\n".join(f"  {line}" for line in str(law.counterexample).splitlines()))
+            terminal.show(f"\n{law.law} {law.words}:")
+            terminal.show("\n".join(f"  {line}" for line in str(law.counterexample).splitlines()))
     for note in laws.notes:
-        screen.show(f"\n{note}")
+        terminal.show(f"\n{note}")
     return holds
 
 

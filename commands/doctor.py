@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from ..compiler.errors import WarpfoldError
-from . import screen
+from . import terminal
 
 Finding = tuple[str, bool, str, str]
 """What was looked for, whether it is there, what was found, and what to do."""
@@ -19,14 +19,14 @@ Finding = tuple[str, bool, str, str]
 def doctor() -> None:
     """Prints the findings."""
     found = [_python(), _bindings(), *_cuda(), _ptxas(), _disassembler(), _cache()]
-    screen.table(("", "", "found"), [(name, "ok" if fine else "no", text) for name, fine, text, _ in found])
+    terminal.table(("", "", "found"), [(name, "ok" if fine else "no", text) for name, fine, text, _ in found])
     todo = [(name, advice) for name, fine, _, advice in found if not fine]
-    screen.show()
+    terminal.show()
     if todo:
-        screen.show("to do")
-        screen.facts([(f"  {name}", advice) for name, advice in todo])
+        terminal.show("to do")
+        terminal.facts([(f"  {name}", advice) for name, advice in todo])
     else:
-        screen.show("everything is there")
+        terminal.show("everything is there")
 
 
 def _python() -> Finding:
@@ -110,7 +110,7 @@ def _cache() -> Finding:
     except OSError as e:  # as of a name that no file system takes, or a folder that may not be looked into
         files, writable = [], False
         place = Path(f"{place} ({e.strerror})")
-    text = f"{place}: {len(files)} artifact(s), {screen.size(sum(files))}"
+    text = f"{place}: {len(files)} artifact(s), {terminal.size(sum(files))}"
     return "cache", writable, text, "set WARPFOLD_CACHE_DIR to a folder that can be written"
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..compiler.errors import error
 from ..runtime import api
 from ..runtime.prepare import Prepared
-from . import levels, screen
-from .files import Output
+from . import levels, terminal
+from .output_file import Output
 from .requests.request import Request
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def emit(request: Request, form: str, arch: str, path: str | None, view: View) -
     output = Output(path) if path is not None else None
     if form == "plan" and output is None and not view.json:
         return table(request.planned(arch))
-    with screen.progress("compiling"):
+    with terminal.progress("compiling"):
         if form == "plan":
-            text = screen.as_json(plan_facts(request.planned(arch)))
+            text = terminal.as_json(plan_facts(request.planned(arch)))
         else:
             text = _text(request, form, arch, output, view)
     if output is None:
-        screen.show(text.rstrip("\n"))
+        terminal.show(text.rstrip("\n"))
     elif form != "artifact":
         output.write(lambda f: f.write(text.rstrip("\n").encode() + b"\n"))
     return None
@@ -159,9 +159,9 @@ def _in_lines(module: str) -> str:
 
 def table(ready: Prepared) -> None:
     """The plan as the table of levels, and as ``--plan`` takes it."""
-    screen.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
-    screen.show()
-    screen.show("--plan " + levels.plan_words(ready.choice.plan))
+    terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
+    terminal.show()
+    terminal.show("--plan " + levels.plan_words(ready.choice.plan))
 
 
 def plan_facts(ready: Prepared) -> dict[str, object]:

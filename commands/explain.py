@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..runtime.prepare import Prepared
-from . import levels, screen
+from . import levels, terminal
 from .requests.request import Request
 
 BANDWIDTH = {
@@ -37,25 +37,25 @@ def explain(request: Request, arch: str) -> None:
     """Prints the plan, its reasons, the plans rejected, the bytes and the Python lines."""
     ready = request.planned(arch)
     geometry = ready.task.geometry
-    screen.show(f"{request.title()}, for {arch}")
-    screen.show(f"collapsed to {geometry.n_kept:,} result(s) of {geometry.n_reduced:,} element(s) each")
-    screen.show()
-    screen.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
-    screen.show()
-    screen.facts(_cost(request, ready))
+    terminal.show(f"{request.title()}, for {arch}")
+    terminal.show(f"collapsed to {geometry.n_kept:,} result(s) of {geometry.n_reduced:,} element(s) each")
+    terminal.show()
+    terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
+    terminal.show()
+    terminal.facts(_cost(request, ready))
     _section("why", [f"- {r}" for r in ready.choice.reasons])
     _section("rejected", [f"- {what}: {why}" for what, why in ready.choice.rejected])
-    screen.show()
-    screen.show("Python behind the stages")
-    screen.facts([(f"  {name}", text) for name, text in levels.behind(ready)] or [("  none", "")])
-    screen.show()
-    screen.show("--plan " + levels.plan_words(ready.choice.plan))
+    terminal.show()
+    terminal.show("Python behind the stages")
+    terminal.facts([(f"  {name}", text) for name, text in levels.behind(ready)] or [("  none", "")])
+    terminal.show()
+    terminal.show("--plan " + levels.plan_words(ready.choice.plan))
 
 
 def _section(title: str, lines: list[str]) -> None:
     if lines:
-        screen.show(f"\n{title}")
-        screen.show("\n".join(f"  {line}" for line in lines))
+        terminal.show(f"\n{title}")
+        terminal.show("\n".join(f"  {line}" for line in lines))
 
 
 def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
@@ -69,15 +69,17 @@ def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
     partial = ready.geometry.n_kept * plan.parts(run.split) * state if plan.finish != "cta" else 0
     least = (read + written) / (speed * 1e9)
     found: list[tuple[str, object]] = [
-        ("must move", f"{screen.size(read)} in, {screen.size(written)} out"),
-        ("at the least", f"{screen.duration(least)} at {speed} GB/s (data sheet: {part})"),
+        ("must move", f"{terminal.size(read)} in, {terminal.size(written)} out"),
+        ("at the least", f"{terminal.duration(least)} at {speed} GB/s (data sheet: {part})"),
         ("finish", FINISHES[plan.finish] if plan.cluster == 1 else IN_CLUSTERS[plan.finish]),
         ("launch", f"{run.tiles * run.split:,} CTA(s) of {plan.threads} threads, {run.tiles:,} along the kept axis, "
                    f"{run.split:,} along the reduced axis"),
-        ("shared memory", f"{screen.size(plan.shared_bytes(state))} a CTA"),
+        ("shared memory", f"{terminal.size(plan.shared_bytes(state))} a CTA"),
     ]  # fmt: skip
     if after := ready.geometry.after:
         found.insert(4, ("", f"then {after.n_kept:,} CTA(s) of {plan.threads} threads, one a result"))
     if partial:
-        found.insert(2, ("partials", f"{screen.size(partial)} written and read again, in the L2 cache where they fit"))
+        found.insert(
+            2, ("partials", f"{terminal.size(partial)} written and read again, in the L2 cache where they fit")
+        )
     return found

@@ -10,9 +10,9 @@ from ..compiler.errors import error, near
 from ..compiler.plan.ladder import RUNGS, Rung
 from ..compiler.plan.plan import Plan
 from ..runtime.execute import backend_for
-from . import screen
-from .climb import LAUNCHES, Ground, Step
+from . import terminal
 from .explain import BANDWIDTH
+from .ladder_runs import LAUNCHES, Ground, Step
 from .requests.request import Request
 
 Row = dict[str, Any]
@@ -40,14 +40,14 @@ def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str],
     rungs = chosen(names)
     picture = None
     if plot is not None:
-        from .plots import Picture
+        from .ladder_plot import Picture
 
         picture = Picture(plot)
     report = climbed(op, dtype, size, device, rungs)
     if picture is not None:
         picture.write(report)
     if json:
-        screen.show(screen.as_json(report))
+        terminal.show(terminal.as_json(report))
     else:
         _show(report)
     return all(row["passed"] for row in report["rungs"])
@@ -75,7 +75,7 @@ def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) 
     timed = Ground(Request(op, shape=str(size), dtype=dtype), device) if on_gpu else None
     steps = []
     for rung in rungs:
-        with screen.progress(rung.name):
+        with terminal.progress(rung.name):
             step = profiled.climb(rung)
             if timed is not None and not step.refused:
                 time = timed.climb(rung)
@@ -125,17 +125,17 @@ def changes(before: Plan | None, plan: Plan | None) -> str:
 
 def _show(report: Row) -> None:
     rows = report["rungs"]
-    screen.show(f"{report['title']}, on {report['device']}\n")
+    terminal.show(f"{report['title']}, on {report['device']}\n")
     columns, lines = ["rung", "check", "changes of the plan"], [[r["rung"], _verdict(r), _change(r)] for r in rows]
     if any(r["microseconds"] for r in rows):
         columns[1:1] = ["time", "GB/s", "speed-up"]
         for line, r in zip(lines, rows, strict=True):
             line[1:1] = _time(r)
-    screen.table(columns, lines)
+    terminal.table(columns, lines)
     if "time" in columns:
-        screen.show(f"\neach time is the median of up to {LAUNCHES} launches, with the L2 cache flushed before")
-    screen.show(f"\nprofile of {report['profiled']}, on the emulator\n")
-    screen.table(
+        terminal.show(f"\neach time is the median of up to {LAUNCHES} launches, with the L2 cache flushed before")
+    terminal.show(f"\nprofile of {report['profiled']}, on the emulator\n")
+    terminal.table(
         ("rung", *(title for title, _ in COUNTS.values())),
         [(r["rung"], *counted(r)) for r in rows if not r["refused"]] or [("none", *("" for _ in COUNTS))],
         spare=("barriers",),
@@ -152,7 +152,7 @@ def _time(row: Row) -> tuple[str, str, str]:
     if not row["microseconds"]:
         return "-", "-", "-"
     faster = f"{row['speedup']:.2f}x" if row["speedup"] else "-"
-    return screen.duration(row["microseconds"] / 1e6), f"{row['gbs']:.4g}", faster
+    return terminal.duration(row["microseconds"] / 1e6), f"{row['gbs']:.4g}", faster
 
 
 def _verdict(row: Row) -> str:

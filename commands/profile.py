@@ -12,9 +12,9 @@ from ..runtime.emulator.profiler import CLASSES, Line, Profile, Profiler, total
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.emulator.traffic import SECTOR
 from ..runtime.prepare import artifact
-from . import screen
+from . import terminal
+from .emulated import Watched, Work, watch
 from .ideals import Counts, ideals
-from .watched import Watched, Work, watch
 
 HOTTEST = 12
 """Lines of PTX that ``--lines`` shows of each launch."""
@@ -44,19 +44,19 @@ def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
         WarpfoldError: whatever is wrong with the request, or what a kernel does.
     """
     tool = Profiler()
-    with screen.progress("profiling on the emulator"):
+    with terminal.progress("profiling on the emulator"):
         watched = watch(work, tool, json=json)
     found = _launches(watched, tool.profiles)
     if json:
-        screen.show(screen.as_json(_facts(watched, found)))
+        terminal.show(terminal.as_json(_facts(watched, found)))
         return
-    screen.show(f"profile of {watched.title}")
+    terminal.show(f"profile of {watched.title}")
     for one in found:
-        screen.show()
-        screen.show(one.title)
+        terminal.show()
+        terminal.show(one.title)
         _table(metrics(one.profile, one.ideal, one.nbytes), watched.elements, names)
         if lines and one.profile.lines:
-            screen.show()
+            terminal.show()
             _hottest(one.profile)
 
 
@@ -142,7 +142,7 @@ def _table(rows: list[Metric], elements: int, names: bool) -> None:
     shown = [
         [m.name, _number(m, m.count), _each(m, elements), _number(m, m.ideal), m.nsight][: len(columns)] for m in rows
     ]
-    screen.table(columns, shown)
+    terminal.table(columns, shown)
 
 
 def _number(m: Metric, value: float | None) -> str:
@@ -177,7 +177,7 @@ def _hottest(one: Profile) -> None:
     if any(i.source for _, i in hottest):
         columns.append("source")
         rows = [[*row, _short(i.source)] for row, (_, i) in zip(rows, hottest, strict=True)]
-    screen.table(columns, rows)
+    terminal.table(columns, rows)
 
 
 def _touches(text: str) -> int:

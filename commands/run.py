@@ -18,11 +18,11 @@ from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact, cached
 from ..runtime.prepare import Request as Wanted
-from ..runtime.what import params_of
-from . import emit, levels, screen
+from ..runtime.resolve import params_of
+from . import emit, levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts
-from .files import Output
+from .output_file import Output
 from .requests.request import Array, Request
 
 SMALL = 8
@@ -69,14 +69,14 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     target = Output(output, request.files) if output is not None else None
     outcome = perform(request, Arrays.of(request.arrays, device), keepdims)
     if check:
-        with screen.progress("checking against NumPy"):
+        with terminal.progress("checking against NumPy"):
             _check(request, outcome)
         for m, types in outcome.ready.traced.used:
             warn_thoroughly(m, types)
     if target is not None and outcome.passed:
         target.write(lambda f: _save(f, outcome))
     if json:
-        screen.show(screen.as_json(_facts(request, outcome, device, output)))
+        terminal.show(terminal.as_json(_facts(request, outcome, device, output)))
     else:
         _show(request, outcome, device, output)
     return outcome.passed
@@ -84,12 +84,12 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
 
 def perform(request: Request, arrays: Arrays, keepdims: bool) -> Outcome:
     """Compiles and runs on the backend of ``arrays``; nothing is checked yet."""
-    with screen.progress("compiling"), request.users_code():
+    with terminal.progress("compiling"), request.users_code():
         started = time.perf_counter()
         ready = _prepare(request, arrays, keepdims)
         compiled, cached = _compile(ready)
         compile_s = time.perf_counter() - started
-    with screen.progress(f"running on the {arrays.backend.name}"):
+    with terminal.progress(f"running on the {arrays.backend.name}"):
         started = time.perf_counter()
         got = _launch(arrays, compiled, ready)
         run_s = time.perf_counter() - started
@@ -220,15 +220,15 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
     lines.append(("stages", " -> ".join(s.removeprefix("fold.") for s in stages) + finish))
     lines.append(("grid", f"{run_.tiles} x {run_.split} CTA(s) of {plan.threads} threads"))
     made = "found in the cache" if outcome.cached else "made now"
-    lines.append(("compile", f"{screen.duration(outcome.compile_s)} ({made})"))
-    lines.append(("run", f"{screen.duration(outcome.run_s)} (host clock, from arrays to result)"))
+    lines.append(("compile", f"{terminal.duration(outcome.compile_s)} ({made})"))
+    lines.append(("run", f"{terminal.duration(outcome.run_s)} (host clock, from arrays to result)"))
     if outcome.device_us:
         moved = sum(x.nbytes for x in (*request.arrays, *outcome.results)) / outcome.device_us / 1e3
-        device_time = screen.duration(outcome.device_us / 1e6)
+        device_time = terminal.duration(outcome.device_us / 1e6)
         lines.append(("kernels", f"{device_time} (device clock, least of {REPEATS}), {moved:.4g} GB/s"))
     if output:
         lines.append(("written", output if outcome.passed else "nothing, since the check failed"))
-    screen.facts(lines)
+    terminal.facts(lines)
 
 
 def _value(result: Array) -> str:

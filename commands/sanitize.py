@@ -9,9 +9,9 @@ from typing import Any
 from ..compiler.errors import WarpfoldError
 from ..runtime.emulator.sanitizer import Finding, Sanitizer, grouped
 from ..runtime.emulator.sanitizer.launch_errors import of_error
-from . import screen
+from . import terminal
+from .emulated import Work, watch
 from .requests.request import Request
-from .watched import Work, watch
 
 
 def sanitize(work: Work, *, json: bool) -> bool:
@@ -22,7 +22,7 @@ def sanitize(work: Work, *, json: bool) -> bool:
     """
     tool = Sanitizer()
     title = "; ".join([work.request.op, *work.launches]) if work.is_ptx else work.request.title()
-    with screen.progress("sanitizing on the emulator"):
+    with terminal.progress("sanitizing on the emulator"):
         try:
             watch(work, tool, json=json)
         except WarpfoldError as e:
@@ -31,7 +31,7 @@ def sanitize(work: Work, *, json: bool) -> bool:
             of_error(tool.findings, e, tool.symbols.launch.memory)
     found = grouped(tool.findings)
     if json:
-        screen.show(screen.as_json(_facts(title, found, tool)))
+        terminal.show(terminal.as_json(_facts(title, found, tool)))
     else:
         _report(title, found, tool, work)
     return not found
@@ -43,14 +43,14 @@ def _facts(title: str, found: list[Finding], tool: Sanitizer) -> dict[str, Any]:
 
 
 def _report(title: str, found: list[Finding], tool: Sanitizer, work: Work) -> None:
-    screen.show(f"sanitize {title}")
+    terminal.show(f"sanitize {title}")
     for number, finding in enumerate(found, 1):
-        screen.show()
-        screen.show(f"{number}. {finding.kind} at line {finding.line}: {finding.text}")
-        screen.facts(_lines(finding))
-    screen.show()
-    screen.show(f"{len(found)} finding(s)" if found else "no findings")
-    screen.facts([
+        terminal.show()
+        terminal.show(f"{number}. {finding.kind} at line {finding.line}: {finding.text}")
+        terminal.facts(_lines(finding))
+    terminal.show()
+    terminal.show(f"{len(found)} finding(s)" if found else "no findings")
+    terminal.facts([
         ("checked", f"{tool.launches} launch(es) of {tool.threads:,} threads in all, {tool.accesses:,} accesses"),
         *([("lines", f"those of what `{_compile(work.request)}` prints")] if found and not work.is_ptx else []),
     ])  # fmt: skip

@@ -27,8 +27,8 @@ from ..runtime.execute import Arrays, prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
-from ..runtime.what import params_of
-from . import levels, screen
+from ..runtime.resolve import params_of
+from . import levels, terminal
 from .checking import reference
 from .checking.evaluate import Evaluator, parts, rows
 from .checking.ulps import Apart, apart
@@ -139,7 +139,7 @@ def spread(request: Request, *, seeds: int, determinism: Determinism, json: bool
     """
     found = measure(request, seeds, determinism)
     if json:
-        screen.show(screen.as_json(_facts(request, found, determinism)))
+        terminal.show(terminal.as_json(_facts(request, found, determinism)))
     else:
         _show(request, found)
     return found.kept
@@ -150,11 +150,11 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
     if not request.arrays[0].size:
         raise error("WF816", shape="x".join(map(str, request.arrays[0].shape)))
     trials = Trials(request, determinism)
-    with screen.progress("compiling, and evaluating in float64"):
+    with terminal.progress("compiling, and evaluating in float64"):
         true_results = trials.exact
     by_schedule: list[list[Array]] = []
     for seed in range(seeds):
-        with screen.progress(f"schedule {seed + 1} of {seeds}"):
+        with terminal.progress(f"schedule {seed + 1} of {seeds}"):
             by_schedule.append(trials.run(request.plan, seed))
     by_order: list[list[Array]] = []
     plans: list[str] = []
@@ -163,7 +163,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
         if plans and _accesses(ready) > LONGEST:  # the plan asked for is run all the same
             long += 1
             continue
-        with screen.progress(f"order {len(plans) + 1}: {options or 'the plan asked for'}"):
+        with terminal.progress(f"order {len(plans) + 1}: {options or 'the plan asked for'}"):
             by_order.append(trials.run(options, None))
         plans.append(options)
     plan, program = trials.ready.choice.plan, trials.ready.program
@@ -193,8 +193,8 @@ def _labels(trials: Trials) -> list[str]:
 
 def _show(request: Request, found: Spread) -> None:
     title = f"{request.title()} ({request.kind()[2]})"
-    screen.facts([("spread", title), ("plan", levels.plan_words(found.ready.choice.plan))])
-    screen.show()
+    terminal.facts([("spread", title), ("plan", levels.plan_words(found.ready.choice.plan))])
+    terminal.show()
     several = prod(found.shape) > 1
     columns = "result", "from", "runs", "answers", "spread", *(("at",) if several else ())
     lines = []
@@ -204,9 +204,9 @@ def _show(request: Request, found: Spread) -> None:
             values = f"{a.least:.9g}", f"{a.greatest:.9g}"
             place = (_index(a.where, found.shape),) if several else ()
             lines.append((label, source, a.runs, a.answers, _apart(a), *place, *values, error_))
-    screen.table((*columns, "least", "greatest", "worst error"), lines)
-    screen.show()
-    screen.facts([("schedule", _verdict(found)), ("orders", _orders(found))])
+    terminal.table((*columns, "least", "greatest", "worst error"), lines)
+    terminal.show()
+    terminal.facts([("schedule", _verdict(found)), ("orders", _orders(found))])
 
 
 def _index(where: int, shape: tuple[int, ...]) -> str:

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ..compiler.errors import error
-from ..runtime.tuning import autotune, finds
+from ..runtime import tuned_plans
+from ..runtime.tuning import autotune
 from ..runtime.tuning.autotune import Search, Tried, Tuned
-from . import screen
+from . import terminal
 from .requests import inputs
 from .requests.request import Request
 
@@ -29,7 +30,7 @@ def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> b
     with request.users_code():
         search = Search.of(xs, request.what, request.axis, None, "propagate", determinism, request.params)  # type: ignore[arg-type]
     whole = True
-    with screen.progress(f"tuning {request.title()}"):
+    with terminal.progress(f"tuning {request.title()}"):
         try:
             search.run(seconds)
         except KeyboardInterrupt:
@@ -38,7 +39,7 @@ def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> b
             whole = False
     found = search.found()
     if json:
-        screen.show(screen.as_json(_report(request, found, whole)))
+        terminal.show(terminal.as_json(_report(request, found, whole)))
     else:
         _show(request, found, whole)
     return whole
@@ -55,15 +56,17 @@ def kept(op: str, *, forget: bool, json: bool) -> None:
         raise error("WF837", op=op)
     if forget:
         count = autotune.forget_all()
-        screen.show(screen.as_json({"forgotten": count}) if json else f"forgot {count} find(s) in {finds.folder()}")
+        terminal.show(
+            terminal.as_json({"forgotten": count}) if json else f"forgot {count} find(s) in {tuned_plans.folder()}"
+        )
         return
-    found = finds.all_kept()
+    found = tuned_plans.all_kept()
     if json:
-        screen.show(screen.as_json([asdict(f) for f in found]))
+        terminal.show(terminal.as_json([asdict(f) for f in found]))
     elif found:
-        screen.table(("reduction", "device", "faster", "plan"), [_line(f.provenance, f.plan) for f in found])
+        terminal.table(("reduction", "device", "faster", "plan"), [_line(f.provenance, f.plan) for f in found])
     else:
-        screen.show(f"no finds in {finds.folder()}: warpfold tune OP makes one")
+        terminal.show(f"no finds in {tuned_plans.folder()}: warpfold tune OP makes one")
 
 
 def _line(p: dict[str, Any], plan: str) -> tuple[str, ...]:
@@ -87,20 +90,20 @@ def _report(request: Request, found: Tuned, whole: bool) -> dict[str, Any]:
 
 
 def _show(request: Request, found: Tuned, whole: bool) -> None:
-    screen.show(f"{request.title()}, on {found.device}\n")
+    terminal.show(f"{request.title()}, on {found.device}\n")
     timed = sorted((t for t in found.tried if t.timing), key=_time)
-    screen.table(("time", "quartiles", "verdict", "changes of the plan"), [_cells(found, t) for t in timed[:SHOWN]])
+    terminal.table(("time", "quartiles", "verdict", "changes of the plan"), [_cells(found, t) for t in timed[:SHOWN]])
     others = len(found.tried) - len(timed)
-    screen.show(f"\n{len(found.tried)} plan(s) tried, {others} of them refused or with other bits" * (others > 0)
+    terminal.show(f"\n{len(found.tried)} plan(s) tried, {others} of them refused or with other bits" * (others > 0)
                 or f"\n{len(found.tried)} plan(s) tried")  # fmt: skip
     if not whole:
-        screen.show("interrupted: what was found until then counts")
+        terminal.show("interrupted: what was found until then counts")
     if found.path is None:
-        screen.show("none is faster than the planner's own: nothing is kept")
+        terminal.show("none is faster than the planner's own: nothing is kept")
         return
-    screen.show(f"chosen: {found.best.plan}")
-    screen.show(f"{found.faster:.2f} times faster: {_words(found.own)} before, {_words(found.best)} now")
-    screen.show(f"kept in {found.path}: later calls of this kind use it, with the same answers")
+    terminal.show(f"chosen: {found.best.plan}")
+    terminal.show(f"{found.faster:.2f} times faster: {_words(found.own)} before, {_words(found.best)} now")
+    terminal.show(f"kept in {found.path}: later calls of this kind use it, with the same answers")
 
 
 def _time(tried: Tried) -> float:
@@ -108,7 +111,7 @@ def _time(tried: Tried) -> float:
 
 
 def _words(tried: Tried) -> str:
-    return screen.duration(_time(tried) / 1e6)
+    return terminal.duration(_time(tried) / 1e6)
 
 
 def _cells(found: Tuned, tried: Tried) -> tuple[str, ...]:

@@ -21,15 +21,15 @@ from ..compiler.program.monoid import Monoid
 from ..compiler.program.spelling import irreducible
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
+from . import tuned_plans
 from .arrays.conversion import from_numpy, view
 from .arrays.dlpack import contiguous
-from .arrays.opaque import opaque
+from .arrays.torch_compile import opaque
 from .calls.recall import Memo, arrays_of, asked, named
 from .calls.recipe import MISS
 from .execute import Arrays, prepared, run
 from .prepare import Request, Shape, all_parts, artifact, prepare, traced
-from .tuning import finds
-from .what import params_of
+from .resolve import params_of
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -356,7 +356,7 @@ def compile(
 
 def for_any_size(ready: Any, plan: str = "") -> Any:
     """What ``plan_for`` gave for this ``plan``, with kernels that serve arrays of other sizes, too."""
-    choice = ready.choice if plan else finds.for_any_size(ready.task, ready.choice)
+    choice = ready.choice if plan else tuned_plans.for_any_size(ready.task, ready.choice)
     return replace(ready, choice=choice.for_any_size)
 
 

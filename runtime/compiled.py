@@ -24,11 +24,11 @@ from ..compiler.program.frames import outermost, shown
 from ..compiler.program.graph import Expr, Program
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
-from .arrays.opaque import opaque
+from .arrays.torch_compile import opaque
 from .calls.recall import Memo, arrays_of, asked
 from .calls.recipe import MISS
 from .execute import Arrays, run
-from .tuning.finds import words as plan_words
+from .tuned_plans import words as plan_words
 
 if TYPE_CHECKING:
     from ..compiler.driver.pipeline import Stage

@@ -18,7 +18,7 @@ from ..compiler.program.tracing import Structure, nest
 from ..compiler.space.geometry import Geometry, memory_order
 from .arrays import conversion as libraries
 from .backends.backend import Backend, View
-from .backends.launch import Start, calls, scratch
+from .backends.kernel_calls import Start, calls, scratch
 from .calls import recall
 from .prepare import Prepared, Request, Shape, all_parts, prepare, traced
 

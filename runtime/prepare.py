@@ -34,10 +34,9 @@ from ..compiler.program.tracing import Nan, Traced
 from ..compiler.program.tracing import trace as trace_function
 from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
-from . import cache
+from . import cache, tuned_plans
 from .calls import recall
-from .tuning import finds
-from .what import Params, What, function_of, given, hashable
+from .resolve import Params, What, function_of, given, hashable
 
 MANY = 2**31
 """Reduced elements that need numbers of 64 bits."""
@@ -200,7 +199,7 @@ def prepare(
     addresses = tuple(a.address for a in (*inputs, *outputs))
     task = Task(program, geometry, addresses, target, sms, request.determinism)
     choice = planner.choose(task, request.options)
-    return Prepared(found, task, choice if request.options else finds.better(task, choice, device))
+    return Prepared(found, task, choice if request.options else tuned_plans.better(task, choice, device))
 
 
 def _only_breaks_ties(program: Program, count: int) -> bool:

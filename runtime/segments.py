@@ -17,13 +17,13 @@ from ..compiler.program.frames import outermost
 from ..compiler.program.tracing import Traced
 from ..compiler.space.geometry import normalize_axes
 from .api import check_options, plan_text
-from .arrays.opaque import opaque
+from .arrays.torch_compile import opaque
 from .backends.backend import View
 from .execute import Arrays, bound, collect
-from .offsets import bounds
-from .pieces import Pipeline
 from .prepare import Request, traced
-from .what import params_of
+from .resolve import params_of
+from .segment_offsets import bounds
+from .segment_parts import Pipeline
 
 
 @opaque

@@ -16,7 +16,7 @@ from ..compiler.program.symbols import Sym
 from ..compiler.program.values import cast
 from .api import reduce
 from .arrays.conversion import from_numpy, to_numpy, view
-from .arrays.opaque import opaque
+from .arrays.torch_compile import opaque
 
 WORDS = 8
 """32-bit words of a state: sets of 256 codes."""

@@ -21,10 +21,10 @@ import warpfold as wf
 from warpfold.commands.bench import provenance
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, dtype
 from warpfold.compiler.space.geometry import normalize_axes
+from warpfold.runtime import tuned_plans
 from warpfold.runtime.execute import Arrays, backend_for, prepared
 from warpfold.runtime.prepare import Request
-from warpfold.runtime.tuning import finds
-from warpfold.runtime.what import params_of
+from warpfold.runtime.resolve import params_of
 
 EXACT = ("sum", "prod", "min", "max", "argmin", "argmax")
 ROUNDED = ("mean", "var", "norm", "logsumexp")
@@ -188,7 +188,7 @@ def own_plan(case: Case, device: str) -> str:
     arrays = Arrays.of([shifted(case.x, case.shift)], device)
     axes = normalize_axes(case.axis, case.x.ndim)
     asked = Request(what, axes, params_of(what, params), determinism=case.determinism)  # type: ignore[arg-type]
-    return finds.words(prepared(asked, arrays).choice.plan)
+    return tuned_plans.words(prepared(asked, arrays).choice.plan)
 
 
 def shifted(x: np.ndarray, by: int) -> np.ndarray:

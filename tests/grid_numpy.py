@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpfold.commands.bench.grid.bed import Bed, reach
+from warpfold.commands.bench.grid.buffer import Bed, reach
 from warpfold.commands.bench.grid.cells import Cell
 from warpfold.commands.bench.grid.shapes import DTYPES, cells
 from warpfold.commands.checking import reference

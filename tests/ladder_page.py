@@ -19,12 +19,12 @@ from typing import Any
 from click.testing import CliRunner
 
 from warpfold.cli import cli
-from warpfold.commands.climb import Ground
 from warpfold.commands.explain import BANDWIDTH
 from warpfold.commands.ladder import COUNTS, changes, counted
-from warpfold.commands.plots import Picture
+from warpfold.commands.ladder_plot import Picture
+from warpfold.commands.ladder_runs import Ground
 from warpfold.commands.requests.request import Request
-from warpfold.commands.screen import duration
+from warpfold.commands.terminal import duration
 from warpfold.compiler.plan.ladder import ARTICLE, LECTURE, RUNGS, Rung
 
 ROOT = Path(__file__).parent.parent

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from warpfold.compiler.plan.plan import Plan
+from warpfold.runtime import tuned_plans
 from warpfold.runtime.backends.backend import Device, View
 from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 from warpfold.runtime.prepare import forget
-from warpfold.runtime.tuning import finds
 from warpfold.runtime.tuning.measure import Timing
 from warpfold.runtime.tuning.trials import Trials
 
@@ -43,7 +43,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Callabl
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.find", lambda: [Device("cuda")])
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.backend", lambda _=0: made)
-    finds.machine.cache_clear()
+    tuned_plans.machine.cache_clear()
     forget()
 
     def costing(cost: Cost) -> StandIn:
@@ -51,5 +51,5 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Callabl
         return made
 
     yield costing
-    finds.machine.cache_clear()
+    tuned_plans.machine.cache_clear()
     forget()

@@ -25,8 +25,8 @@ from warpfold.commands.requests import inputs
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Task
 from warpfold.compiler.target import target
+from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.tuning import finds
 from warpfold.runtime.tuning.neighbours import neighbours
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
@@ -270,14 +270,14 @@ def test_floats_by_atomics() -> None:
 # --- tuning --------------------------------------------------------------------------------------------------------
 def keep(ready: Any, plan: str) -> Any:
     """The choice for what ``ready`` is, after ``plan`` was found for it on a GPU."""
-    finds.keep(finds.Find(finds.key(ready.task, "GPU"), plan))
-    return finds.better(ready.task, ready.choice, "GPU")
+    tuned_plans.keep(tuned_plans.Find(tuned_plans.key(ready.task, "GPU"), plan))
+    return tuned_plans.better(ready.task, ready.choice, "GPU")
 
 
 @pytest.fixture
 def no_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(finds, "machine", lambda: "GPU")
+    monkeypatch.setattr(tuned_plans, "machine", lambda: "GPU")
 
 
 @pytest.mark.usefixtures("no_finds")
@@ -285,10 +285,10 @@ def test_finds_are_for_one_kind() -> None:
     ready = plan_for("max", (64, 4096), axis=1)
     assert keep(ready, "unroll=1").plan == ready.choice.plan.with_options("unroll=1")
     for other in (plan_for("max", (64, 4100), axis=1), plan_for("min", (64, 4096), axis=1)):
-        assert finds.better(other.task, other.choice, "GPU") is other.choice
-    assert finds.better(ready.task, ready.choice, "another GPU") is ready.choice
-    finds.forget()
-    assert finds.better(ready.task, ready.choice, "GPU") is ready.choice
+        assert tuned_plans.better(other.task, other.choice, "GPU") is other.choice
+    assert tuned_plans.better(ready.task, ready.choice, "another GPU") is ready.choice
+    tuned_plans.forget()
+    assert tuned_plans.better(ready.task, ready.choice, "GPU") is ready.choice
 
 
 @pytest.mark.usefixtures("no_finds")
@@ -300,8 +300,8 @@ def test_finds_have_the_same_bits(shape: tuple[int, ...], axis: Any, determinism
     tried = list(itertools.islice(neighbours(ready.task, ready.choice, ready.choice), 0, None, 3))[:5]
     assert tried
     for other in tried:
-        assert keep(ready, finds.words(other.plan)).plan == other.plan
-        plan = finds.words(other.plan)
+        assert keep(ready, tuned_plans.words(other.plan)).plan == other.plan
+        plan = tuned_plans.words(other.plan)
         assert total(x, axis, determinism=determinism, plan=plan).tobytes() == own.tobytes()
     reordered = "cta=serial" if ready.choice.plan.positions > 2 else "cta=sequential,lanes=32,warps=8"
     assert keep(ready, reordered) is ready.choice

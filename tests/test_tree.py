@@ -23,7 +23,7 @@ from warpfold.compiler.planner.tree import same_bits
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.target import WARP
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.pieces import Level, Pipeline
+from warpfold.runtime.segment_parts import Level, Pipeline
 
 Row = np.ndarray[Any, np.dtype[np.float32]]
 

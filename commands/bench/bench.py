@@ -6,13 +6,13 @@ import sys
 
 from ...compiler.errors import WarpfoldError
 from ...runtime.tuning.measure import ceilings
-from .. import screen
-from ..files import Output
+from .. import terminal
+from ..output_file import Output
 from . import cases as known
 from . import inputs, peers, provenance, report
-from .contest import Contest
+from .comparison import Contest
 from .gpu import gpu
-from .host import host
+from .host_time import host
 from .results import FORMAT, Results, Row
 
 
@@ -46,17 +46,17 @@ class Run:
         early = provenance.busy(self.backend)
         for warning in early:
             print(f"warning: {warning}", file=sys.stderr)
-        with screen.progress("ceilings"):
+        with terminal.progress("ceilings"):
             top = ceilings(self.backend)
-        with screen.progress("peers"):
+        with terminal.progress("peers"):
             opened = peers.open_peers(self.names, self.backend)
         said = {n: p if isinstance(p, str) else p.version for n, p in opened.items()}
         self.results = found = Results(provenance.machine(self.backend), top, said, warnings=early)
         contest = Contest(self.backend, inputs.arrays(self.backend), opened)
         for number, case in enumerate(self.cases, start=1):
-            with screen.progress(f"{number} of {len(self.cases)}: {case.name}"):
+            with terminal.progress(f"{number} of {len(self.cases)}: {case.name}"):
                 self._keep(contest.row(case))
-        with screen.progress("host"):
+        with terminal.progress("host"):
             self._host(found)
         found.warnings += provenance.unsteady(found.rows)
         self.write()

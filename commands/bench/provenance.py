@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import screen
+from .. import terminal
 
 if TYPE_CHECKING:
     from ...runtime.backends.cuda_backend import CudaBackend
@@ -98,7 +98,7 @@ def busy(backend: CudaBackend) -> list[str]:
     free, total = backend.memory_free()
     if total - free <= TAKEN:
         return []
-    taken = f"{screen.size(total - free)} of {screen.size(total)} of the GPU's memory are in use"
+    taken = f"{terminal.size(total - free)} of {terminal.size(total)} of the GPU's memory are in use"
     return [f"{taken}: if others compute there, too, the times are not the GPU's own"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import screen
+from .. import terminal
 from . import provenance
 from .results import HIGH, LARGE, LEVEL, Entry, Results, Row
 
@@ -15,21 +15,21 @@ REASONS = 40
 def show(results: Results) -> None:
     """Prints all of it."""
     top, where = results.ceilings, results.machine
-    screen.show(f"{where['gpu']}, driver {where['driver'] or 'unknown'}, CUDA {where['cuda']}, {where['date']}")
-    screen.show(f"ceilings: read {top.read:.0f} GB/s, copy {top.copy:.0f} GB/s, empty kernel {top.empty:.2f} us")
+    terminal.show(f"{where['gpu']}, driver {where['driver'] or 'unknown'}, CUDA {where['cuda']}, {where['date']}")
+    terminal.show(f"ceilings: read {top.read:.0f} GB/s, copy {top.copy:.0f} GB/s, empty kernel {top.empty:.2f} us")
     others = provenance.committed()
     if others and where["gpu"] not in others:
-        screen.show(f"the committed numbers are of another GPU ({', '.join(others)}): compare within this run")
-    screen.show("peers: " + "; ".join(f"{name} {text}" for name, text in results.peers.items()))
-    screen.show()
+        terminal.show(f"the committed numbers are of another GPU ({', '.join(others)}): compare within this run")
+    terminal.show("peers: " + "; ".join(f"{name} {text}" for name, text in results.peers.items()))
+    terminal.show()
     if results.rows:
         columns, lines = table(results)
-        screen.table(columns, lines, spare=("% of its size",))
-        screen.show()
+        terminal.table(columns, lines, spare=("% of its size",))
+        terminal.show()
     for line in (*summary(results), *_host(results), *_reasons(results.rows)):
-        screen.show(line)
+        terminal.show(line)
     for warning in results.warnings:
-        screen.show(f"warning: {warning}")
+        terminal.show(f"warning: {warning}")
 
 
 def table(results: Results) -> tuple[list[str], list[list[str]]]:

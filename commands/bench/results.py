@@ -9,9 +9,9 @@ from statistics import geometric_mean
 from typing import Any
 
 from ...runtime.tuning.measure import Ceilings, Timing
-from .. import screen
-from ..files import Output
-from . import kept
+from .. import terminal
+from ..output_file import Output
+from . import versioned_file
 
 FORMAT = "warpfold bench"
 VERSION = 1
@@ -132,7 +132,7 @@ class Results:
 
     def write(self, output: Output) -> None:
         """Writes the file, whole or not at all."""
-        text = screen.as_json(self.to_dict())
+        text = terminal.as_json(self.to_dict())
         output.write(lambda f: f.write(text.encode() + b"\n"))
 
 
@@ -142,7 +142,7 @@ def load(path: str | Path) -> Results:
     Raises:
         FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
     """
-    return kept.load(path, FORMAT, VERSION, _read)
+    return versioned_file.load(path, FORMAT, VERSION, _read)
 
 
 def _read(found: dict[str, Any]) -> Results:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...runtime.tuning.measure import Ceilings
-from ..plots import GRID, INK, LINE, PALE, Picture
+from ..ladder_plot import GRID, INK, LINE, PALE, Picture
 from .results import Results, Row
 
 OURS, PEER = "#1971c2", "#e8590c"

@@ -19,7 +19,7 @@ from ...compiler.program import storage
 from ...compiler.program.graph import Expr, MonoidGraph, Program, walk
 from ...compiler.program.numeric import Array, apply, wide
 from . import adjoints, running_error
-from .addends import Addends, addends
+from .accumulators import Addends, addends
 from .running_error import Analysis, Known
 
 PIECE = 1 << 18

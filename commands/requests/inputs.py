@@ -10,8 +10,8 @@ import numpy as np
 
 from ...compiler.dtypes import BY_NAME, DType, dtype
 from ...compiler.errors import error
-from ...runtime.backends.launch import ALIGN
-from ..checking.made_up import places
+from ...runtime.backends.kernel_calls import ALIGN
+from ..checking.random_inputs import places
 from .operation import What, input_count, label
 
 DEFAULT_SHAPE = "1024x1024"

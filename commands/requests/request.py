@@ -11,7 +11,7 @@ from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
 from ...runtime import api
 from ...runtime.prepare import Prepared
-from ..checking import made_up
+from ..checking import random_inputs
 from . import inputs, operation
 
 Array = inputs.Array
@@ -73,7 +73,7 @@ class Request:
         if self.files:
             return inputs.from_files(self.files, self.what, self.dtype)
         shape, types, _ = self.kind()
-        return made_up.from_seed(shape, types, self.seed, self.what, self.axis)
+        return random_inputs.from_seed(shape, types, self.seed, self.what, self.axis)
 
     def kind(self) -> tuple[tuple[int, ...], tuple[DType, ...], str]:
         """Shape, element types and where the arrays come from, in words; reads no more than it must."""

@@ -13,9 +13,9 @@ from ...compiler import files
 from ...compiler.dtypes import F8E5M2, DType
 from ...compiler.errors import WarpfoldError, error
 from ..backends.backend import Device, View
+from ..overlap import as_array, overlaps_itself, share
 from .dlpack import no_memory
 from .libraries import library_of
-from .memory import as_array, overlaps_itself, share
 
 MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
 _MAGIC = b"\x93NUMPY"

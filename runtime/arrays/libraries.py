@@ -195,7 +195,7 @@ def _settled(device: Device, made: Any) -> Any:
 
 # --- Every other object ------------------------------------------------------------------------------------------
 def _read_other(x: Any) -> View:
-    from . import values  # which arrays of known libraries do not ask
+    from . import lossless  # which arrays of known libraries do not ask
 
     if isinstance(x, np.generic):
         return _copied(np.array(x))
@@ -206,7 +206,7 @@ def _read_other(x: Any) -> View:
         )
         reason = "it is a value of a program that is being traced"
         raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
-    values.check(x)
+    lossless.check(x)
     if getattr(x, "__cuda_array_interface__", None) is not None:  # None says that there is none
         return _sound(_read_cuda_interface, x)
     if getattr(x, "__array_interface__", None) is not None:
@@ -218,8 +218,8 @@ def _read_other(x: Any) -> View:
     except (RuntimeError, TypeError, ValueError) as e:  # the first for tensors of gradients in a list
         raise refusal(x, e) from e
     if converted.dtype.hasobject and not hasattr(x, "dtype"):
-        raise error("WF105", dtype=values.odd(x), known="numbers and bools")
-    values.check_digits(x, converted)
+        raise error("WF105", dtype=lossless.odd(x), known="numbers and bools")
+    lossless.check_digits(x, converted)
     return _copied(converted.view())
 
 

@@ -12,7 +12,7 @@ from ...compiler.program.storage import parts
 from ...compiler.target import Target
 
 if TYPE_CHECKING:
-    from ..calls.launch_buffers import Packed
+    from .launch_buffers import Packed
 
 Kind = Literal["cpu", "cuda"]
 

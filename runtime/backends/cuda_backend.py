@@ -16,10 +16,10 @@ from typing import Any
 from ...compiler.driver.artifact import Artifact
 from ...compiler.errors import WarpfoldError, error
 from ..calls import recall
-from ..calls.launch_buffers import Function, Packed
 from . import cuda_driver
 from .backend import Call, Device
 from .cuda_memory import Buffer, DeviceMemory
+from .launch_buffers import Function, Packed
 
 LOG_BYTES = 16 << 10
 FLUSH_BYTES = 1 << 30  # several times what the largest L2 cache holds, and a time in which a host queues some kernels

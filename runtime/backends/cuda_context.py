@@ -13,9 +13,9 @@ from typing import Any
 
 from ...compiler.errors import error
 from ...compiler.target import for_capability
-from ..calls.launch_buffers import Entries
 from . import cuda_driver
 from .backend import Device
+from .launch_buffers import Entries
 
 NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph
 _SAME: AbstractContextManager[None] = contextlib.nullcontext()

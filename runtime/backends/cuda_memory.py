@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.errors import error
-from ..arrays.memory import as_array, is_contiguous
+from ..overlap import as_array, is_contiguous
 from .backend import View, Workspace
 from .cuda_context import Context
 

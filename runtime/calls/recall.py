@@ -1,9 +1,9 @@
 """Calls of a kind seen before: one look in a table, then addresses into packed buffers and the launches.
 
 Everything between a call and its kernels follows from what is asked and from the kinds of the arrays
-(``arrays/kinds.py``). So the long way is gone once for each kind and stream, and what it queued is kept as a recipe
-(``recipe.py``). What a user's functions read from outside is looked at in each call (``watch.py``). Only calls whose
-results stay on the device, and that wait for nothing, have recipes.
+(``arrays/fast_readers.py``). So the long way is gone once for each kind and stream, and what it queued is kept as a
+recipe (``recipe.py``). What a user's functions read from outside is looked at in each call (``closure_watch.py``). Only
+calls whose results stay on the device, and that wait for nothing, have recipes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 
 from ...compiler.dtypes import DType
 from ...compiler.program.tracing import Structure
-from ..arrays.kinds import Check, kinds_of, reader_of
+from ..arrays.fast_readers import Check, kinds_of, reader_of
+from .closure_watch import Watch, watch_of
 from .recipe import MISS, Call, Guard, Recipe, recipe_of
-from .watch import Watch, watch_of
 
 if TYPE_CHECKING:
+    from ..backends.launch_buffers import Packed
     from ..execute import Arrays
-    from .launch_buffers import Packed
 
 KEPT = 1024
 """Kinds of calls that one function remembers; the oldest goes first."""

@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...compiler.program.tracing import Structure, named
-from ..arrays.kinds import reader_of
-from ..backends.launch import Start
-from .launch_buffers import WORD, argument
+from ..arrays.fast_readers import reader_of
+from ..backends.kernel_calls import Start
+from ..backends.launch_buffers import WORD, argument
 
 if TYPE_CHECKING:
     from ..backends.backend import View
+    from ..backends.launch_buffers import Packed
     from ..execute import Arrays
-    from .launch_buffers import Packed
 
 MISS: Any = object()
 """What a recipe gives when it does not apply: addresses of another alignment, or that overlap, or a captured graph."""

@@ -2,7 +2,7 @@
 
 It climbs: from the best plan known to plans that differ in a few fields by one step, until none of them is better. Only
 plans that give the planner's own bits take part (``compiler/planner/tree.py``), and the answer of each is compared with
-the planner's before it is timed. What wins is kept (``finds.py``), and later calls use it.
+the planner's before it is timed. What wins is kept (``tuned_plans.py``), and later calls use it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...compiler.program.frames import outermost
 from ...compiler.program.spelling import irreducible
 from ...compiler.program.tracing import Nan
 from ...compiler.space.geometry import normalize_axes
-from ..arrays.opaque import opaque
+from .. import tuned_plans
+from ..arrays.torch_compile import opaque
 from ..execute import Arrays, prepared
 from ..prepare import Request, forget
-from ..what import params_of
-from . import finds
+from ..resolve import params_of
 from .measure import Timing
 from .neighbours import neighbours
 from .trials import Trials
@@ -160,7 +160,7 @@ class Search:
         try:
             with self.trials.open(self.own):
                 timing = self.trials.time(self.own, RUNS)
-                self.best = self.own, self._note(Tried(finds.words(self.own.plan), "own", timing))
+                self.best = self.own, self._note(Tried(tuned_plans.words(self.own.plan), "own", timing))
                 self._climb(until)
                 self._duel()
         finally:
@@ -176,7 +176,7 @@ class Search:
 
     def _climb(self, until: float) -> None:
         """To the first neighbour that is better, and on from there."""
-        seen = {finds.words(self.own.plan)}
+        seen = {tuned_plans.words(self.own.plan)}
         better = True
         while better:
             assert self.best is not None
@@ -184,7 +184,7 @@ class Search:
             for other in neighbours(self.task, self.own, self.best[0]):
                 if time.perf_counter() > until:
                     return
-                words = finds.words(other.plan)
+                words = tuned_plans.words(other.plan)
                 if words not in seen:
                     seen.add(words)
                     if self._try(other):
@@ -194,7 +194,7 @@ class Search:
     def _try(self, other: Choice) -> bool:
         """Whether ``other`` is better than the best so far, whose place it then takes."""
         assert self.best is not None
-        plan, best = finds.words(other.plan), self.best[1].timing
+        plan, best = tuned_plans.words(other.plan), self.best[1].timing
         assert best is not None
         try:
             if not self.trials.agrees(other):
@@ -230,8 +230,8 @@ class Search:
         if self.best is None or self.best[0] is self.own:
             return None
         choice, best = self.best
-        key = finds.key(self.task, self.trials.backend.device_name)
-        path = finds.keep(finds.Find(key, finds.words(choice.plan), self._provenance(best)))
+        key = tuned_plans.key(self.task, self.trials.backend.device_name)
+        path = tuned_plans.keep(tuned_plans.Find(key, tuned_plans.words(choice.plan), self._provenance(best)))
         forget()
         return str(path)
 
@@ -276,6 +276,6 @@ def require_gpu() -> None:
 
 def forget_all() -> int:
     """Removes all finds, and lets this process plan for itself again; says how many there were."""
-    count = finds.forget()
+    count = tuned_plans.forget()
     forget()
     return count

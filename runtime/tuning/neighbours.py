@@ -13,7 +13,7 @@ from ...compiler.plan.plan import Finish, Plan
 from ...compiler.planner import choose as planner
 from ...compiler.planner.powers import ceil2
 from ...compiler.planner.task import Choice, Task
-from . import finds
+from .. import tuned_plans
 
 CHANGES = 3
 """Fields in which a neighbour differs at most: half the warps need twice the vector if the tree is to stay."""
@@ -28,7 +28,7 @@ def neighbours(task: Task, own: Choice, best: Choice) -> Iterator[Choice]:
         for names in combinations(steps, count):
             for values in product(*(steps[name] for name in names)):
                 other = _choice(task, replace(best.plan, **dict(zip(names, values, strict=True))))
-                if other is not None and finds.allowed(task, own, other):
+                if other is not None and tuned_plans.allowed(task, own, other):
                     yield other
 
 
@@ -49,7 +49,7 @@ def _choice(task: Task, plan: Plan) -> Choice | None:
     if plan.finish == "cta":
         plan = replace(plan, coarsening=0)
     try:
-        found = planner.choose(task, finds.words(plan))
+        found = planner.choose(task, tuned_plans.words(plan))
     except WarpfoldError:
         return None
     return found if found.plan == plan else None

@@ -14,10 +14,9 @@ from ...compiler.ir.lines import with_lines
 from ...compiler.planner.layouts.factored import launched
 from ...compiler.planner.task import Choice, Task
 from ...compiler.planner.tree import unordered
-from .. import cache
-from ..backends.launch import calls, scratch
+from .. import cache, tuned_plans
+from ..backends.kernel_calls import calls, scratch
 from ..execute import Arrays, bound
-from . import finds
 from .measure import Timing, timed
 
 
@@ -50,7 +49,7 @@ class Trials:
         Raises:
             CompileError, BackendError: as any call.
         """
-        words = finds.words(choice.plan)
+        words = tuned_plans.words(choice.plan)
         if words not in self._made:
             backend, stream, geometry = self.backend, self.arrays.stream, launched(self.task, choice.plan)
             compiled = self._compiled(choice)

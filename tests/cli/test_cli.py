@@ -21,11 +21,11 @@ from click.testing import CliRunner, Result
 import warpfold as wf
 from warpfold.cli import cli
 from warpfold.cli.reduction import ARCH, FORMS
-from warpfold.commands import emit, levels, screen
+from warpfold.commands import emit, levels, terminal
 from warpfold.commands import run as run_command
-from warpfold.commands.checking import made_up, reference
+from warpfold.commands.checking import random_inputs, reference
 from warpfold.commands.checking.evaluate import Evaluator, rows
-from warpfold.commands.files import Output
+from warpfold.commands.output_file import Output
 from warpfold.commands.requests.request import Request
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import WarpfoldError
@@ -100,7 +100,7 @@ def test_run_json_parses_and_holds_the_whole_screen() -> None:
     assert found["backend"] == "emulator"
     assert (found["shape"], found["axis"], found["dtypes"]) == ([8, 40], [1], ["f32"])
     (result,) = found["results"]
-    x = made_up.from_seed((8, 40), (dtype("f32"),), 0, "argmax", (1,))[0]
+    x = random_inputs.from_seed((8, 40), (dtype("f32"),), 0, "argmax", (1,))[0]
     assert result["value"] == x.argmax(axis=1).tolist()
     assert result["exact"] is True
     assert found["plan"]["tree"] == "tree-v7"
@@ -108,7 +108,7 @@ def test_run_json_parses_and_holds_the_whole_screen() -> None:
 
 
 def test_json_has_words_for_what_it_cannot_hold() -> None:
-    text = screen.as_json({"nan": float("nan"), "list": (1, float("-inf"))})
+    text = terminal.as_json({"nan": float("nan"), "list": (1, float("-inf"))})
     assert json.loads(text) == {"nan": "nan", "list": [1, "-inf"]}
 
 
@@ -141,7 +141,7 @@ def test_results_keep_their_type(tmp_path: Path) -> None:
     call("run", "max", *SMALL, "--dtype", "bf16", "--axis", "1", "--output", tmp_path / "out.npy")
     found = np.load(tmp_path / "out.npy")
     assert found.dtype == "V2"
-    x = made_up.from_seed((8, 40), (dtype("bf16"),), 0, "max", (1,))[0]
+    x = random_inputs.from_seed((8, 40), (dtype("bf16"),), 0, "max", (1,))[0]
     np.testing.assert_array_equal(found.view(x.dtype).astype(np.float32), x.astype(np.float32).max(axis=1))
     shown = call("run", "max", "--input", tmp_path / "out.npy", "--dtype", "bf16", "--device", "emulator").stdout
     assert f"value    {x.max()}" in shown
@@ -218,7 +218,7 @@ def test_results_of_one_type_are_fields_with_the_names_on_the_screen(tmp_path: P
     found = np.load(tmp_path / "out.npy")
     assert re.findall(r"^result (\S+)", shown, re.MULTILINE) == list(found.dtype.names)
     assert (found.shape, found.dtype) == ((8, 1), [("min", "V2"), ("max", "V2")])
-    x = made_up.from_seed((8, 40), (dtype("bf16"),), 0, "minmax", (1,))[0].astype(np.float32)
+    x = random_inputs.from_seed((8, 40), (dtype("bf16"),), 0, "minmax", (1,))[0].astype(np.float32)
     greatest = found["max"].view(dtype("bf16").numpy).astype(np.float32)
     np.testing.assert_array_equal(greatest, x.max(axis=1, keepdims=True))
 
@@ -253,13 +253,13 @@ def test_a_device_that_tells_time_is_asked(monkeypatch: pytest.MonkeyPatch) -> N
 def test_long_work_shows_progress_on_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with screen.progress("compiling"):
+    with terminal.progress("compiling"):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with screen.progress("compiling"):
+    with terminal.progress("compiling"):
         time.sleep(0.1)
     assert "compiling" in capsys.readouterr().err
 
@@ -281,7 +281,7 @@ def test_a_table_on_a_terminal_breaks_between_words_first(
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(room))):
         monkeypatch.setenv(name, value)
     columns = "rung", "bytes used", "barriers", "plan"
-    screen.table(columns, [("simple", "39.4 %", 356, "lanes=32,warps=32 of 1024 threads")], spare=("barriers",))
+    terminal.table(columns, [("simple", "39.4 %", 356, "lanes=32,warps=32 of 1024 threads")], spare=("barriers",))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert [line.strip() for line in plain.splitlines()] == shown
 
@@ -946,7 +946,7 @@ def test_parameters_reach_the_operation(tmp_path: Path, words: tuple[str, ...], 
 @pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "i32", "u8", "bool"])
 @pytest.mark.parametrize("name", list(reference.BUILT_IN))
 def test_the_evaluator_agrees_with_numpy(name: str, kind: str) -> None:
-    x = made_up.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
+    x = random_inputs.from_seed((5, 7, 9), (dtype(kind),), 3)[0]
     evaluator = Evaluator(program(FUNCTIONS[name], (dtype(kind),)), [x], (0, 2))
     with np.errstate(all="ignore"):
         expected = reference.BUILT_IN[name](rows(x, (0, 2)))
@@ -978,7 +978,7 @@ def test_an_empty_fold_is_the_identity() -> None:
 
 @pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
 def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
-    x = made_up.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
+    x = random_inputs.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
     evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (0,))
     got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
     (check,) = reference.check("sum", evaluator, [x], (0,), [got], 24)

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
+from warpfold.commands.emulated import Work, watch
 from warpfold.commands.ideals import ideals
 from warpfold.commands.profile import metrics
 from warpfold.commands.requests.request import Request
-from warpfold.commands.watched import Work, watch
 from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.runtime.emulator.profiler import Profile, Profiler
 from warpfold.runtime.prepare import artifact

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
-from warpfold.commands import climb, plots
+from warpfold.commands import ladder_plot, ladder_runs
 from warpfold.commands.checking import reference
 from warpfold.commands.requests import inputs
 from warpfold.compiler.plan.ladder import RUNGS
@@ -119,7 +119,7 @@ def test_a_gpu_is_timed_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.find", lambda: [0])
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.backend", lambda _: Timed())
-    monkeypatch.setattr(climb, "LAUNCHES", 5)
+    monkeypatch.setattr(ladder_runs, "LAUNCHES", 5)
     found = report("--size", 4000, *TWO)
     assert done == ["flush", "launch"] * 10
     assert [row["microseconds"] for row in found["rungs"]] == [7.0, 7.0]
@@ -194,7 +194,7 @@ def test_sectors_do_not_depend_on_the_hosts_addresses() -> None:
     ],
 )
 def test_wrong_requests(words: tuple[object, ...], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climb.Ground, "climb", lambda *_: pytest.fail("nothing may run"))
+    monkeypatch.setattr(ladder_runs.Ground, "climb", lambda *_: pytest.fail("nothing may run"))
     result = call("--device", "emulator", *words, code=2)
     assert text in result.stderr
     assert (result.stdout, "Traceback" in result.stderr) == ("", False)
@@ -206,7 +206,7 @@ def test_a_picture_is_the_same_twice(suffix: str, begins: bytes, tmp_path: Path)
     made = []
     for name in ("one", "two"):
         path = tmp_path / f"{name}{suffix}"
-        plots.Picture(str(path)).write(ladder_page.report(DATA))
+        ladder_plot.Picture(str(path)).write(ladder_page.report(DATA))
         made.append(path.read_bytes())
     assert made[0] == made[1]
     assert made[0].startswith(begins)
@@ -222,7 +222,7 @@ def test_the_command_draws(tmp_path: Path) -> None:
 
 def test_without_matplotlib_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(climb.Ground, "climb", lambda *_: pytest.fail("nothing may run"))
+    monkeypatch.setattr(ladder_runs.Ground, "climb", lambda *_: pytest.fail("nothing may run"))
     text = call(*SMALL, "--plot", tmp_path / "a.svg", code=2).stderr
     assert text.startswith("WF831: matplotlib, which draws the picture, was not found")
     assert "help: python -m pip install matplotlib" in text
@@ -263,7 +263,7 @@ def test_a_picture_says_which_way_is_better() -> None:
     report = ladder_page.report(DATA)
     untimed = {**report, "rungs": [{**row, "gbs": None, "microseconds": None} for row in report["rungs"]]}
     for found, expected in ((report, "(more is better), and time"), (untimed, "(less is better; not a time)")):
-        titles = [ax.get_title(loc="left") for ax in plots.draw(found).axes]
+        titles = [ax.get_title(loc="left") for ax in ladder_plot.draw(found).axes]
         assert titles[0].endswith(expected)
         assert titles[1] == "uniform branches (more is better)"
 
@@ -277,7 +277,7 @@ def test_the_picture_of_times_is_of_the_size_of_the_lesson() -> None:
 
 def test_the_pictures_are_what_the_emulator_does(tmp_path: Path) -> None:
     ladder_page.drawings().main(str(tmp_path))
-    plots.Picture(str(tmp_path / "times.svg")).write(ladder_page.report(DATA))
+    ladder_plot.Picture(str(tmp_path / "times.svg")).write(ladder_page.report(DATA))
     expected = {path.name: path.read_bytes() for path in ladder_page.PICTURES.iterdir()}
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
 

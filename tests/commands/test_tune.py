@@ -90,7 +90,7 @@ def test_errors(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "WF836" in call("sum", "--shape", "0x3", code=2).stderr
     assert "WF801" in call("summ", code=2).stderr
     monkeypatch.setattr("warpfold.runtime.backends.cuda_backend.find", list)
-    monkeypatch.setattr("warpfold.commands.checking.made_up.from_seed", None)  # no array is made for nothing
+    monkeypatch.setattr("warpfold.commands.checking.random_inputs.from_seed", None)  # no array is made for nothing
     assert "WF834: plans are timed on a GPU, and there is none" in call("sum", code=2).stderr
 
 

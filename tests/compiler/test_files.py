@@ -20,15 +20,14 @@ import pytest
 
 import warpfold as wf
 from warpfold import opt
-from warpfold.commands import watched
-from warpfold.commands.bench import kept
-from warpfold.commands.files import Output
+from warpfold.commands import emulated
+from warpfold.commands.bench import versioned_file
+from warpfold.commands.output_file import Output
 from warpfold.commands.requests.operation import operation
 from warpfold.compiler import files
 from warpfold.compiler.errors import FileError
-from warpfold.runtime import cache
+from warpfold.runtime import cache, tuned_plans
 from warpfold.runtime.arrays import conversion as arrays
-from warpfold.runtime.tuning import finds
 
 
 @pytest.fixture(autouse=True)
@@ -235,9 +234,9 @@ def test_what_goes_to_standard_output_follows_what_was_printed(tmp_path: Path) -
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "artifact": ("WF501", wf.load),
     "array": ("WF506", arrays.load_npy),
-    "results": ("WF501", lambda path: kept.load(path, "bench", 1, dict)),
+    "results": ("WF501", lambda path: versioned_file.load(path, "bench", 1, dict)),
     "operation": ("WF804", lambda path: operation(f"{path}:f")),
-    "program": ("WF506", lambda path: watched._text(str(path))),
+    "program": ("WF506", lambda path: emulated._text(str(path))),
     "ir": ("WF591", lambda path: opt._read(str(path))),
 }
 """What reads a file whose path the user gives, with the code of its refusal."""
@@ -287,4 +286,4 @@ def test_a_pipe_in_the_place_of_what_the_cache_holds_is_nothing(
             entry.unlink()
             entry.touch()
     os.mkfifo(tmp_path / "find")
-    assert finds.read(tmp_path / "find") is None
+    assert tuned_plans.read(tmp_path / "find") is None

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from fake_driver import OK, FakeDriver
 
 from warpfold.runtime import emulator
-from warpfold.runtime.arrays import kinds
+from warpfold.runtime.arrays import fast_readers
 from warpfold.runtime.backends import cuda_backend
 from warpfold.runtime.backends.cuda_backend import CudaBackend
 from warpfold.runtime.calls import recall
@@ -239,8 +239,8 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     made = Gpu(2)
     monkeypatch.setitem(sys.modules, "torch", made.module(request.param))
     monkeypatch.setattr(cuda_backend, "backend", made.backends.__getitem__)
-    monkeypatch.setattr(kinds, "_torch_guards", lambda: Guards if request.param else None)
-    monkeypatch.setattr(kinds, "_READERS", {})
+    monkeypatch.setattr(fast_readers, "_torch_guards", lambda: Guards if request.param else None)
+    monkeypatch.setattr(fast_readers, "_READERS", {})
     recall.forget()
     yield made  # type: ignore[misc]
     recall.forget()

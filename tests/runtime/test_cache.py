@@ -16,9 +16,8 @@ import warpfold as wf
 from warpfold.commands import doctor
 from warpfold.compiler.driver import artifact_file
 from warpfold.compiler.errors import WarpfoldWarning
-from warpfold.runtime import cache, prepare
+from warpfold.runtime import cache, prepare, tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.tuning import finds
 
 X = np.random.default_rng(0).integers(-9, 9, (6, 40)).astype(np.float32)
 
@@ -43,7 +42,7 @@ def test_the_folder_and_all_in_it_are_its_owners_alone(mask: int, folder: Path) 
     old = os.umask(mask)
     try:
         wf.sum(X, device="emulator")
-        finds.keep(finds.Find("a", "unroll=1"))
+        tuned_plans.keep(tuned_plans.Find("a", "unroll=1"))
     finally:
         os.umask(old)
     modes = {stat.S_IMODE(p.stat().st_mode) for p in (folder, *folder.rglob("*")) if p.is_dir()}
@@ -56,26 +55,26 @@ def test_a_folder_that_others_may_write_into_is_not_used(mode: int, folder: Path
     """Neither for artifacts nor for finds; one warning says so, and calls go on."""
     ready = plan_for("max", (4096, 8192), axis=1)
     wf.sum(X, device="emulator")
-    kept = finds.keep(finds.Find(finds.key(ready.task, "GPU"), "unroll=1"))
-    assert finds.better(ready.task, ready.choice, "GPU").plan.unroll == 1
+    kept = tuned_plans.keep(tuned_plans.Find(tuned_plans.key(ready.task, "GPU"), "unroll=1"))
+    assert tuned_plans.better(ready.task, ready.choice, "GPU").plan.unroll == 1
     before = sorted(folder.rglob("*"))
     folder.chmod(mode)
     cache.clear_memory()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert wf.sum(X, axis=0, device="emulator").tolist() == X.sum(0).tolist()
-        assert finds.better(ready.task, ready.choice, "GPU") is ready.choice
+        assert tuned_plans.better(ready.task, ready.choice, "GPU") is ready.choice
     assert [w.category for w in caught] == [WarpfoldWarning]
     assert str(caught[0].message).startswith(f"WF511: the cache folder {folder} is not used: others may write into it ")
     assert f"(mode {mode & 0o777:o})\n  help: make it yours alone (chmod 700 {folder})" in str(caught[0].message)
     assert sorted(folder.rglob("*")) == before
     with pytest.raises(wf.WarpfoldError, match=r"WF505: cannot write .*: the cache is not used"):
-        finds.keep(finds.Find("b", "unroll=1"))
+        tuned_plans.keep(tuned_plans.Find("b", "unroll=1"))
     _, fine, text, advice = doctor._cache()
     assert (fine, advice) == (False, "make it yours alone, or set WARPFOLD_CACHE_DIR")
     assert "is not used: others may write into it" in text
     folder.chmod(0o700)
-    assert finds.read(kept) is not None
+    assert tuned_plans.read(kept) is not None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to somebody else")

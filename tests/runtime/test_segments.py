@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.planner import ragged
-from warpfold.runtime import pieces
+from warpfold.runtime import segment_parts
 
 Array = np.ndarray[Any, Any]
 LENGTHS = st.lists(st.sampled_from([0, 1, 1, 2, 7, 31, 32, 33, 40, 150, 700]), min_size=1, max_size=12)
@@ -272,10 +272,10 @@ def test_one_long_segment_among_many_short_ones(monkeypatch: pytest.MonkeyPatch)
     lengths.insert(2500, 1 << 18)
     offsets = bounds(lengths)
     x = np.random.default_rng(0).standard_normal(offsets[-1]).astype(np.float32)
-    seen: list[pieces.Level] = []
-    whole = pieces.Pipeline.queue
+    seen: list[segment_parts.Level] = []
+    whole = segment_parts.Pipeline.queue
     monkeypatch.setattr(
-        pieces.Pipeline, "queue", lambda self, level, *a: (seen.append(level), whole(self, level, *a))[1]
+        segment_parts.Pipeline, "queue", lambda self, level, *a: (seen.append(level), whole(self, level, *a))[1]
     )
     for what in ("sum", "argmax", "mean"):
         seen.clear()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...files import Output
-from .. import kept
+from ...output_file import Output
+from .. import versioned_file
 
 Record = dict[str, Any]
 """A cell and what was measured of it; its plan is a number, of the report's list."""
@@ -80,7 +80,7 @@ def read(path: str) -> Report:
     Raises:
         FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
     """
-    return kept.load(path, FORMAT, VERSION, _read)
+    return versioned_file.load(path, FORMAT, VERSION, _read)
 
 
 def _read(found: dict[str, Any]) -> Report:

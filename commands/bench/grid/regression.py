@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....compiler.errors import error
-from ... import screen
+from ... import terminal
 from .records import Record, Report, key
 
 SLOWER, LEAST = 0.05, 0.3
@@ -94,17 +94,17 @@ def _slower(a: float, b: float) -> bool:
 def show(found: Comparison, most: int) -> bool:
     """Says what changed; gives whether anything became slower."""
     counts = f"{len(found.slower) + len(found.lost)} slower, {len(found.faster)} faster"
-    screen.show(f"\ncompared with the earlier grid: {found.compared + len(found.lost)} cells, {counts}")
+    terminal.show(f"\ncompared with the earlier grid: {found.compared + len(found.lost)} cells, {counts}")
     lines: list[tuple[str, ...]] = [(r["cell"], r["dtype"], "-", r["error"], "-", "none") for r in found.lost]
     lines += [_line(c) for c in found.slower]
     if lines:
-        screen.show()
-        screen.table(("slower", "type", "before", "now", "ratio", "plan"), lines[:most])
+        terminal.show()
+        terminal.table(("slower", "type", "before", "now", "ratio", "plan"), lines[:most])
     if len(lines) > most:
-        screen.show(f"and {len(lines) - most} more")
+        terminal.show(f"and {len(lines) - most} more")
     if found.faster:
-        screen.show()
-        screen.table(("faster", "type", "before", "now", "ratio", "plan"), [_line(c) for c in found.faster[:5]])
+        terminal.show()
+        terminal.table(("faster", "type", "before", "now", "ratio", "plan"), [_line(c) for c in found.faster[:5]])
     return bool(lines)
 
 

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from ....compiler.dtypes import dtype
 from ....compiler.errors import WarpfoldError, error
-from ....runtime.tuning import finds
+from ....runtime import tuned_plans
 from ....runtime.tuning.measure import Ceilings, Timing, ceilings, timed
-from ... import screen
-from ...files import Output
+from ... import terminal
+from ...output_file import Output
 from .. import provenance
 from ..gpu import gpu
-from . import heat, records, regression, summary, truth
-from .bed import Bed, Work, kinds, reach
+from . import heatmap, records, reference, regression, summary
+from .buffer import Bed, Work, kinds, reach
 from .cells import Cell
 from .records import PRINTED_BYTES, Record, Report
 from .shapes import DTYPES, cells
@@ -42,14 +42,14 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
     """
     wanted = chosen(only, dtypes)
     output = Output(out) if out is not None else None
-    picture = heat.Picture(plot) if plot is not None else None
+    picture = heatmap.Picture(plot) if plot is not None else None
     before = records.read(against) if against is not None else None
     torch, backend = _device()
     report = Report(provenance.machine(backend), warnings=provenance.busy(backend))
     if before is not None:
         regression.comparable(against or "", before, report)
     bed, source = _bed(torch, backend, wanted)
-    with screen.progress("measuring the ceilings"):
+    with terminal.progress("measuring the ceilings"):
         found = ceilings(backend, bed.stream)
     report.ceilings = asdict(found)
     _measured(report, bed, source, wanted, found, output)
@@ -91,11 +91,18 @@ def listed(only: str, dtypes: str, files: Mapping[str, str | None]) -> None:
             raise error("WF814", first="--list", option=option, remedy=f"a list measures nothing: leave {option} out")
     found = chosen(only, dtypes)
     lines = [
-        (c.name, c.op, c.dtype, "x".join(map(str, c.shape)), *map(_numbers, (c.strides, c.axes)), screen.size(c.nbytes))
+        (
+            c.name,
+            c.op,
+            c.dtype,
+            "x".join(map(str, c.shape)),
+            *map(_numbers, (c.strides, c.axes)),
+            terminal.size(c.nbytes),
+        )
         for c in found
     ]
-    screen.table(("layout", "op", "type", "shape", "strides", "axes", "moves"), lines, spare=("strides",))
-    screen.show(f"\n{len(found)} cells of {len({c.name for c in found})} layouts")
+    terminal.table(("layout", "op", "type", "shape", "strides", "axes", "moves"), lines, spare=("strides",))
+    terminal.show(f"\n{len(found)} cells of {len({c.name for c in found})} layouts")
 
 
 def _numbers(values: Sequence[int]) -> str:
@@ -109,19 +116,19 @@ def _device() -> tuple[Any, Any]:
         BackendError: WF742 without a GPU, WF745 without PyTorch.
     """
     backend = gpu(records.FORMAT, "warpfold grid --list shows its cells anywhere")
-    return truth.library(), backend
+    return reference.library(), backend
 
 
-def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, truth.Truth]:
+def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, reference.Truth]:
     """A buffer on the GPU that holds all cells, or as many as the memory has room for."""
     nbytes = min(reach(wanted), MOST_BYTES, backend.memory_free()[0] // 2)
     buffer = torch.zeros(-(-nbytes // 16) * 16, dtype=torch.uint8, device="cuda")
     stream = int(torch.cuda.current_stream().cuda_stream)
-    return Bed(buffer, backend, stream), truth.Truth(torch, buffer)
+    return Bed(buffer, backend, stream), reference.Truth(torch, buffer)
 
 
 def _measured(
-    report: Report, bed: Bed, source: truth.Truth, wanted: Sequence[Cell], found: Ceilings, output: Output | None
+    report: Report, bed: Bed, source: reference.Truth, wanted: Sequence[Cell], found: Ceilings, output: Output | None
 ) -> None:
     """Measures cell after cell into the report; Ctrl-C ends it and keeps what is there."""
     try:
@@ -138,7 +145,7 @@ def _measured(
                         report.write(output)
         report.complete = True
     except KeyboardInterrupt:
-        screen.show(f"interrupted after {len(report.cells)} of {len(wanted)} cells\n")
+        terminal.show(f"interrupted after {len(report.cells)} of {len(wanted)} cells\n")
 
 
 @contextmanager
@@ -162,7 +169,7 @@ def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report)
     record = _named(cell)
     try:
         with bed.work(cell) as work:
-            record["plan"] = report.plan_number(finds.words(work.plan))
+            record["plan"] = report.plan_number(tuned_plans.words(work.plan))
             record |= _numbers_of(cell, _timed(bed, work, RUNS), found)
             if records.slow(record):
                 record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)

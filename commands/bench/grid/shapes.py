@@ -1,7 +1,7 @@
 """The layouts of ``warpfold grid``: made by rules, one function a kind, for every element type.
 
 What is large moves about ``BIG`` bytes whatever the type: rows of 4-byte elements are half as many as rows of 2-byte
-ones. Sizes that a report of users names stay as they were reported (``reported.py``).
+ones. Sizes that a report of users names stay as they were reported (``reported_shapes.py``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from ....compiler.dtypes import DType
-from ..maker import BIG, Maker, around_powers, next_prime
 from .cells import SECTOR, Cell, dense
-from .reported import REPORTS
+from .reported_shapes import REPORTS
+from .sizes import BIG, Maker, around_powers, next_prime
 
 SPAN = 6 << 30
 """Bytes over which the elements of a far layout lie: farther than 32 bits reach."""

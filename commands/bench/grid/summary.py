@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ... import screen
+from ... import terminal
 from . import records, regression
 from .records import Record, Report
 from .shapes import DTYPES
@@ -15,20 +15,20 @@ SHOWN = 40
 
 def show(report: Report, before: Report | None) -> bool:
     """Says what misses its gate and what became slower than ``before``; gives whether anything did the latter."""
-    screen.show(f"{records.summary(report.cells)}, on {report.machine['gpu']}")
+    terminal.show(f"{records.summary(report.cells)}, on {report.machine['gpu']}")
     for warning in report.warnings:
-        screen.show(f"warning: {warning}")
+        terminal.show(f"warning: {warning}")
     if report.left_out:
-        screen.show(f"left out, for want of memory: {len(report.left_out)} cells")
+        terminal.show(f"left out, for want of memory: {len(report.left_out)} cells")
     misses = report.misses()
     if misses:
-        screen.show("\nthe worst of each kind, and how many miss\n")
-        screen.table(*_by_kind(report.cells))
-        screen.show()
+        terminal.show("\nthe worst of each kind, and how many miss\n")
+        terminal.table(*_by_kind(report.cells))
+        terminal.show()
         lines = [_line(report, r) for r in misses[:SHOWN]]
-        screen.table(("cell", "type", "gate", "found", "time", "plan"), lines)
+        terminal.table(("cell", "type", "gate", "found", "time", "plan"), lines)
     if len(misses) > SHOWN:
-        screen.show(f"and {len(misses) - SHOWN} more")
+        terminal.show(f"and {len(misses) - SHOWN} more")
     return before is not None and regression.show(regression.compare(before, report), SHOWN)
 
 

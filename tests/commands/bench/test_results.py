@@ -11,7 +11,7 @@ from bench_fakes import TOP, entry, results, row
 
 from warpfold.commands.bench import results as files
 from warpfold.commands.bench.results import Entry, load
-from warpfold.commands.files import Output
+from warpfold.commands.output_file import Output
 from warpfold.compiler.errors import FileError
 
 GIB = 1 << 30

@@ -13,7 +13,7 @@ import warpfold as wf
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.plan.ladder import RUNGS, Rung
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.backends.launch import scratch
+from warpfold.runtime.backends.kernel_calls import scratch
 from warpfold.runtime.prepare import artifact
 
 ATOMIC = [rung for rung in RUNGS if "finish=atomic" in rung.options]

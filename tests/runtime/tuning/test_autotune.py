@@ -13,11 +13,11 @@ from stand_in_gpu import StandIn, stand_in  # noqa: F401 - a fixture
 import warpfold as wf
 from warpfold.compiler.errors import error
 from warpfold.compiler.plan.plan import Plan
+from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
 from warpfold.runtime.execute import Arrays, prepared
 from warpfold.runtime.prepare import Request
 from warpfold.runtime.tuning import autotune as tuner
-from warpfold.runtime.tuning import finds
 from warpfold.runtime.tuning.measure import Timing
 
 ROWS = (96, 64)
@@ -49,7 +49,7 @@ def test_a_faster_plan_is_found_kept_and_used(gpu: Any) -> None:
     most = int(fields(found.best.plan)["warps_kept"])
     assert most > own.warps_kept
     assert found.faster == most / own.warps_kept
-    assert found.own.plan == finds.words(own)
+    assert found.own.plan == tuned_plans.words(own)
     assert found.path is not None
     assert plan_of(x, backend) == own.with_options(found.best.plan)
     assert wf.sum(x, axis=1, device="cuda").tobytes() == before.tobytes()
@@ -116,7 +116,7 @@ def test_without_determinism_every_plan_takes_part(gpu: Any) -> None:
 
 def test_a_plan_with_other_bits_never_wins(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the rule of the tree wrong, the answers would still tell."""
-    monkeypatch.setattr(finds, "allowed", lambda *_: True)
+    monkeypatch.setattr(tuned_plans, "allowed", lambda *_: True)
     gpu(lambda p: 1000.0 / p.unroll)
     found = wf.autotune(rows(shape=LONG), what="sum", axis=1, seconds=1)
     assert [t for t in found.tried if t.verdict == "other bits"]
@@ -179,7 +179,7 @@ def test_plans_that_fail_are_left_out(gpu: Any, monkeypatch: pytest.MonkeyPatch)
     seen: list[str] = []
 
     def work(self: Any, choice: Any) -> Any:
-        words = finds.words(choice.plan)
+        words = tuned_plans.words(choice.plan)
         if seen and words != seen[0]:
             raise error("WF605", number=7, found="none")
         seen.append(words)

@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from warpfold.cli import cli
-from warpfold.commands import plots
+from warpfold.commands import ladder_plot
 from warpfold.commands.bench import provenance
-from warpfold.commands.bench.grid import heat, records, regression, summary, truth
+from warpfold.commands.bench.grid import heatmap, records, reference, regression, summary
 from warpfold.commands.bench.grid import run as grid
 from warpfold.commands.bench.grid.cells import Cell
 from warpfold.commands.bench.grid.records import Record, Report
-from warpfold.commands.files import Output
+from warpfold.commands.output_file import Output
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.errors import error
 from warpfold.runtime.backends import cuda_backend
@@ -356,7 +356,7 @@ def test_cells_that_fail_leave_the_others_alone(device: SimpleNamespace, tmp_pat
 
 @pytest.mark.usefixtures("device")
 def test_what_memory_does_not_hold_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warpfold.commands.bench.grid.bed.Bed.holds", lambda _, cell: cell.elements < 2000)
+    monkeypatch.setattr("warpfold.commands.bench.grid.buffer.Bed.holds", lambda _, cell: cell.elements < 2000)
     result = call("--only", "tiny.[12]0*", "--dtypes", "i8")
     assert "left out, for want of memory: 5 cells\n" in result.stdout
 
@@ -449,7 +449,7 @@ def test_with_a_pytorch_that_sees_no_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
     blind = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
     monkeypatch.setitem(__import__("sys").modules, "torch", blind)
     with pytest.raises(Exception, match=r"WF745: the answers .* by PyTorch, which sees no GPU"):
-        truth.library()
+        reference.library()
 
 
 def test_a_pattern_that_matches_nothing() -> None:
@@ -490,7 +490,7 @@ def test_the_list_needs_no_gpu() -> None:
 # --- the picture ------------------------------------------------------------------------------------------------------
 def test_blocks_are_kinds_rows_types_and_columns_layouts() -> None:
     cells = [record("short.1"), record("short.2"), record("outer.9"), record("short.2", "i8"), record("short.3", "i8")]
-    short, outer = heat.blocks([*cells, record("short.1", "i8"), small()])
+    short, outer = heatmap.blocks([*cells, record("short.1", "i8"), small()])
     assert (short.title, short.names, list(short.rows)) == ("short", ["2", "3", "1"], ["f32", "i8"])
     assert [r and r["cell"] for r in short.rows["f32"]] == ["short.2", None, "short.1"]
     assert (outer.title, outer.names) == ("outer", ["9"])
@@ -498,15 +498,15 @@ def test_blocks_are_kinds_rows_types_and_columns_layouts() -> None:
 
 def test_what_fits_one_cta_stands_in_order_of_size() -> None:
     cells = [small("tiny.64"), small("full.2^-14", shape=[32]), record(), small("tiny.2x3.rows", shape=[2, 3])]
-    assert heat.tiny(cells).names == ["tiny.2x3.rows", "full.2^-14", "tiny.64"]
+    assert heatmap.tiny(cells).names == ["tiny.2x3.rows", "full.2^-14", "tiny.64"]
 
 
 def test_a_title_says_the_worst() -> None:
-    (block,) = heat.blocks([record("a.1", fraction=0.9), record("a.2", fraction=0.512), record("a.3", fraction=0.7)])
-    assert heat._worst(block) == "51 %, 2 miss"
-    assert heat._worst(heat.tiny([small(above=2.04), small("tiny.2", above=0.2)])) == "+2.04 us, 1 miss"
-    few = heat.blocks([record("a.1"), record("a.2", bytes=2_000_000, fraction=0.1)])  # which is not gated
-    assert heat._worst(few[0]) == "90 %"
+    (block,) = heatmap.blocks([record("a.1", fraction=0.9), record("a.2", fraction=0.512), record("a.3", fraction=0.7)])
+    assert heatmap._worst(block) == "51 %, 2 miss"
+    assert heatmap._worst(heatmap.tiny([small(above=2.04), small("tiny.2", above=0.2)])) == "+2.04 us, 1 miss"
+    few = heatmap.blocks([record("a.1"), record("a.2", bytes=2_000_000, fraction=0.1)])  # which is not gated
+    assert heatmap._worst(few[0]) == "90 %"
 
 
 def test_the_colour_turns_at_the_gate_and_wrong_is_black() -> None:
@@ -516,7 +516,7 @@ def test_the_colour_turns_at_the_gate_and_wrong_is_black() -> None:
     norm, colours = TwoSlopeNorm(0.85, 0.5, 1.0), colormaps["RdYlBu"]
 
     def colour(cell: Record | None) -> tuple[float, ...]:
-        return tuple(heat._colour(cell, heat.LARGE, norm, colours))
+        return tuple(heatmap._colour(cell, heatmap.LARGE, norm, colours))
 
     red, _, blue, _ = colour(record(fraction=0.6))
     assert red > 2 * blue
@@ -525,19 +525,19 @@ def test_the_colour_turns_at_the_gate_and_wrong_is_black() -> None:
     assert colour(record(fraction=0.1)) == colour(record(fraction=0.5))
     assert colour(record(right=False)) == colour(record(error="x")) == (0, 0, 0, 1)
     assert colour(None) == colour(small()) != (0, 0, 0, 1)
-    assert colour(record(fraction=0.6, bytes=63_000_000)) == (*colour(record(fraction=0.6))[:3], heat.FAINT)
+    assert colour(record(fraction=0.6, bytes=63_000_000)) == (*colour(record(fraction=0.6))[:3], heatmap.FAINT)
 
 
 def test_equal_grids_give_equal_pictures(tmp_path: Path) -> None:
     made = report(record("short.1"), record("short.2", fraction=0.4), small(), record("odd.9", "i8"))
     paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for path in paths:
-        heat.Picture(str(path)).write(made)
+        heatmap.Picture(str(path)).write(made)
     text = paths[0].read_text()
     assert text == paths[1].read_text()
-    assert issubclass(heat.Picture, plots.Picture)
+    assert issubclass(heatmap.Picture, ladder_plot.Picture)
     assert "<!-- Every layout against the ceiling, on NVIDIA H200 -->" in text
 
 
 def test_a_grid_of_nothing_is_drawn(tmp_path: Path) -> None:
-    heat.Picture(str(tmp_path / "a.png")).write(report())
+    heatmap.Picture(str(tmp_path / "a.png")).write(report())

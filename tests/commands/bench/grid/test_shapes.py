@@ -6,12 +6,12 @@ import grid_numpy
 import numpy as np
 import pytest
 
-from warpfold.commands.bench.grid.bed import kinds
+from warpfold.commands.bench.grid.buffer import kinds
 from warpfold.commands.bench.grid.cells import SECTOR, Cell, dense, touched
-from warpfold.commands.bench.grid.reported import FLOATS_ONLY
+from warpfold.commands.bench.grid.reported_shapes import FLOATS_ONLY
 from warpfold.commands.bench.grid.run import MOST_BYTES
 from warpfold.commands.bench.grid.shapes import DTYPES, KINDS, cells
-from warpfold.commands.bench.maker import BIG, next_prime
+from warpfold.commands.bench.grid.sizes import BIG, next_prime
 from warpfold.compiler.dtypes import dtype
 
 SLOW_SHAPES = {

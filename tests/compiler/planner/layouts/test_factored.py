@@ -15,7 +15,7 @@ from warpfold.compiler.plan.ladder import RUNGS
 from warpfold.compiler.planner.layouts.factored import FIXED, LONG_RUN, as_columns
 from warpfold.compiler.space.geometry import collapse
 from warpfold.runtime import api, prepare
-from warpfold.runtime.backends.launch import scratch
+from warpfold.runtime.backends.kernel_calls import scratch
 
 IMAGES = (120, 16, 7, 7)
 """Images, channels and pixels; of each channel 49, which begin anywhere."""

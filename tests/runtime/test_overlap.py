@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler.dtypes import F32, F64
+from warpfold.runtime import overlap
 from warpfold.runtime.arrays import conversion as arrays
-from warpfold.runtime.arrays import memory
 from warpfold.runtime.backends.backend import Device, View
 
 CPU, GPU = Device("cpu"), Device("cuda", 0)
@@ -41,17 +41,17 @@ def touched(v: View) -> Counter[int]:
 @settings(max_examples=500)
 @given(views, views)
 def test_views_share_the_bytes_that_belong_to_both(v: View, w: View) -> None:
-    assert memory.share(v, w) == bool(touched(v) & touched(w))
+    assert overlap.share(v, w) == bool(touched(v) & touched(w))
 
 
 @settings(max_examples=500)
 @given(views)
 def test_a_view_overlaps_itself_where_a_byte_belongs_to_two_elements(v: View) -> None:
-    assert memory.overlaps_itself(v) == any(count > 1 for count in touched(v).values())
+    assert overlap.overlaps_itself(v) == any(count > 1 for count in touched(v).values())
 
 
 def test_devices_have_memory_of_their_own() -> None:
-    assert not memory.share(View(4096, (4,), (1,), F32, GPU), View(4096, (4,), (1,), F32, CPU))
+    assert not overlap.share(View(4096, (4,), (1,), F32, GPU), View(4096, (4,), (1,), F32, CPU))
 
 
 def test_what_is_too_hard_to_find_out_counts_as_shared() -> None:
@@ -61,19 +61,19 @@ def test_what_is_too_hard_to_find_out_counts_as_shared() -> None:
     v = View(1 << 20, (2,) * 16, first, F32, GPU)
     w = View((1 << 20) + 4 * (abs(sum(first) - sum(second)) // 2), (2,) * 16, second, F32, GPU)
     start = time.perf_counter()
-    assert memory.share(v, w)
+    assert overlap.share(v, w)
     assert time.perf_counter() - start < 1
 
 
 def test_memory_as_an_array() -> None:
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for view in (x, x[::-1, :, ::-2].T, x[0, 0, 0], x[:, :0], np.broadcast_to(x[:1], (5, 3, 4))):
-        assert np.array_equal(memory.as_array(arrays.view(view)), view)
-    memory.as_array(arrays.view(x[:, ::2, 1]))[...] = -1
+        assert np.array_equal(overlap.as_array(arrays.view(view)), view)
+    overlap.as_array(arrays.view(x[:, ::2, 1]))[...] = -1
     assert np.argwhere(x == -1).tolist() == [[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1]]
 
 
 def test_contiguous() -> None:
     x = np.zeros((3, 4))
-    assert all(memory.is_contiguous(arrays.view(v)) for v in (x, x[1], x[:, :0], x[:1, :2], x[0, 0]))
-    assert not any(memory.is_contiguous(arrays.view(v)) for v in (x.T, x[:, ::2], x[::-1], x[:, 0]))
+    assert all(overlap.is_contiguous(arrays.view(v)) for v in (x, x[1], x[:, :0], x[:1, :2], x[0, 0]))
+    assert not any(overlap.is_contiguous(arrays.view(v)) for v in (x.T, x[:, ::2], x[::-1], x[:, 0]))

@@ -13,7 +13,7 @@ from warpfold.compiler.plan.abi import Facts, Param
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.backends.backend import Call
 from warpfold.runtime.backends.cuda_backend import CudaBackend
-from warpfold.runtime.calls.launch_buffers import Function, Packed
+from warpfold.runtime.backends.launch_buffers import Function, Packed
 
 ROLES = ("input", "output", "n_kept", "partial", "chunk", "count")
 CALL = Call("k", (3, 2, 1), (64, 1, 1), (1 << 40, 1 << 41, -5, 1 << 42, 6, 7))

@@ -14,7 +14,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.program.closures import outside
-from warpfold.runtime.calls.watch import ChangeableError, Watch, watch_of
+from warpfold.runtime.calls.closure_watch import ChangeableError, Watch, watch_of
 
 number, pair, helper, module = 2.0, (1, 2), None, types.ModuleType("m")
 module.factor = 3.0  # type: ignore[attr-defined]

@@ -12,8 +12,8 @@ import pytest
 from fake_gpu import Gpu, Guards, Tensor, gpu
 
 import warpfold as wf
-from warpfold.runtime.arrays import kinds
-from warpfold.runtime.arrays.kinds import kinds_of, reader_of
+from warpfold.runtime.arrays import fast_readers
+from warpfold.runtime.arrays.fast_readers import kinds_of, reader_of
 
 __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)
@@ -88,9 +88,9 @@ def test_guards_are_used_where_they_do_what_is_expected(
     if guards:
         torch._C._dynamo = types.SimpleNamespace(guards=types.SimpleNamespace(TensorGuards=guards))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(kinds, "_torch_guards", kinds._torch_guards.__wrapped__)
-    assert kinds._torch_guards() is (guards if used else None)
-    assert (kinds._torch_check([empty((2, 3))]) is not None) == used
+    monkeypatch.setattr(fast_readers, "_torch_guards", fast_readers._torch_guards.__wrapped__)
+    assert fast_readers._torch_guards() is (guards if used else None)
+    assert (fast_readers._torch_check([empty((2, 3))]) is not None) == used
 
 
 def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,12 +101,12 @@ def test_a_nested_tensor_never_meets_a_guard(gpu: Gpu, monkeypatch: pytest.Monke
             assert not any(getattr(x, "is_nested", True) for x in xs)
             return super().check(*xs)
 
-    monkeypatch.setattr(kinds, "_torch_guards", lambda: Deadly)
+    monkeypatch.setattr(fast_readers, "_torch_guards", lambda: Deadly)
     nested = Tensor(gpu.tensor(ROWS).a)
     nested.is_nested = True
     for n in (1, 2, 3):
         first, *more = [gpu.tensor(ROWS) for _ in range(n)]
-        check: Any = kinds._torch_check([first, *more])
+        check: Any = fast_readers._torch_check([first, *more])
         assert check(first, *more)
         for other in (nested, ROWS, None):
             assert not check(*more, other)
@@ -117,7 +117,7 @@ def test_what_is_recorded_goes_the_long_way(gpu: Gpu, monkeypatch: pytest.Monkey
     torch: Any = sys.modules["torch"]
     for n in (1, 2, 3):
         xs = [gpu.tensor(ROWS) for _ in range(n)]
-        check: Any = kinds._torch_check(xs)
+        check: Any = fast_readers._torch_check(xs)
         for modes in (0, 1) if check is not None else ():
             monkeypatch.setattr(torch, "modes", modes)
             assert check(*xs) == (modes == 0)
@@ -146,7 +146,7 @@ def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_mo
     ))  # fmt: skip
     monkeypatch.setattr(Tensor, "__eq__", lambda a, b: a is b)
     like.device = gpu.tensor(ROWS).device
-    empty = kinds._torch_empty(like)
+    empty = fast_readers._torch_empty(like)
     for changed in ({}, {"device": 1}, {"modes": 1}, {"overrides": 1}):
         used.clear()
         state.update({"device": 0, "modes": 0, "overrides": 0} | changed)
@@ -155,7 +155,7 @@ def test_results_come_from_the_quick_way_on_the_current_device_and_outside_of_mo
         assert used == ([] if changed else ["quick"])
     torch._C._dynamo.guards._empty_strided_cuda = lambda *_: gpu.tensor(np.zeros(3))
     state.update({"device": 0, "modes": 0, "overrides": 0})
-    assert kinds._torch_empty(like)().shape == (5, 12)
+    assert fast_readers._torch_empty(like)().shape == (5, 12)
 
 
 # --- another library ------------------------------------------------------------------------------------------------

@@ -23,12 +23,12 @@ from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
 from ..runtime.emulator.ptx.demangle import demangle
 from ..runtime.execute import Arrays
-from . import run, screen
-from .checking import made_up
-from .files import Output
-from .requests import inputs, launching
+from . import run, terminal
+from .checking import random_inputs
+from .output_file import Output
+from .requests import inputs, launch_syntax
 from .requests.kernels import called, unknown
-from .requests.launching import Again, Launching, Made, Raw, Scalar
+from .requests.launch_syntax import Again, Launching, Made, Raw, Scalar
 from .requests.request import Array, Request
 
 if TYPE_CHECKING:
@@ -127,13 +127,13 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
         target.write(lambda f: np.save(f, watched.arrays[name], allow_pickle=False))
     if json:
         facts = {"title": watched.title, "arrays": [_plain(n, x) for n, x in watched.arrays.items()]}
-        screen.show(screen.as_json(facts))
+        terminal.show(terminal.as_json(facts))
         return
     lines: list[tuple[str, object]] = [("run", work.request.op), *(("launch", text) for text in work.launches)]
     for key, x in watched.arrays.items():
         lines.append((key, f"{dtype(x.dtype).name}{list(x.shape)}"))
         lines.append(("", np.array2string(x, threshold=run.SMALL, edgeitems=3, max_line_width=100)))
-    screen.facts([*lines, *([("written", path)] if target is not None else [])])
+    terminal.facts([*lines, *([("written", path)] if target is not None else [])])
 
 
 def _plain(name: str, x: Array) -> dict[str, object]:
@@ -172,7 +172,7 @@ class _Aligned(Arrays):
 def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:
     from ..runtime.emulator import Memory, launch, parse
 
-    launches = [launching.read(text) for text in work.launches]
+    launches = [launch_syntax.read(text) for text in work.launches]
     module = parse(_text(work.request.op))
     arena = _Arena(Memory(), np.random.default_rng(work.request.seed))
     calls = [_call(work.request.op, module, one, arena) for one in launches]
@@ -235,7 +235,7 @@ class _Arena:
     def _values(self, one: Launching, made: Made) -> Array:
         from ..runtime.arrays.conversion import load_npy
 
-        if isinstance(made.fill, str) and made.fill not in launching.FILLS:
+        if isinstance(made.fill, str) and made.fill not in launch_syntax.FILLS:
             found = load_npy(made.fill)
             if found.dtype.type is np.void and found.dtype.names is None:
                 if made.dtype is None:
@@ -252,7 +252,7 @@ class _Arena:
         if len(made.shape) > inputs.MOST_SIZES:
             problem = f"it has {len(made.shape)} dims, and may have {inputs.MOST_SIZES}"
             raise one.fail("WF825", made.at, problem=problem)
-        _fits_memory(one, made, made_up.places(made.shape) * made.dtype.itemsize)
+        _fits_memory(one, made, random_inputs.places(made.shape) * made.dtype.itemsize)
         return _filled(one, made, made.dtype, made.shape, self.rng)
 
 
@@ -265,7 +265,7 @@ def _fits_memory(one: Launching, made: Made, needed: int) -> None:
 def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """The elements of an array that no file holds."""
     if made.fill is None:
-        return made_up.random(rng, shape, t)
+        return random_inputs.random(rng, shape, t)
     if made.fill == "uninit":
         return np.empty(shape, t.numpy)
     if made.fill == "arange":
@@ -343,7 +343,7 @@ def _float_type(param: Variable, scalar: Scalar) -> DType | None:
     return dtype(name) if name in ("f16", "bf16", "f32", "f64") else None
 
 
-def _misfit(param: Variable, argument: launching.Argument) -> tuple[str, str]:
+def _misfit(param: Variable, argument: launch_syntax.Argument) -> tuple[str, str]:
     """What the parameter takes and what came instead; empty when they fit."""
     takes, size = f".{param.type} of {param.size} bytes", param.size
     if isinstance(argument, Raw):

@@ -13,8 +13,8 @@ import pytest
 import warpfold as wf
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.task import Choice, Task
+from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.tuning import finds
 
 DEVICE = "Stand-in GPU"
 
@@ -35,31 +35,31 @@ def own(task: Task) -> Choice:
 def faster(task: Task) -> str:
     """Another plan of the same tree."""
     plan = own(task).plan
-    return finds.words(replace(plan, lanes=plan.lanes // 2, warps=plan.warps * 2))
+    return tuned_plans.words(replace(plan, lanes=plan.lanes // 2, warps=plan.warps * 2))
 
 
 def kept(task: Task, plan: str, **changed: Any) -> Path:
-    return finds.keep(replace(finds.Find(finds.key(task, DEVICE), plan, {"made": "now"}), **changed))
+    return tuned_plans.keep(replace(tuned_plans.Find(tuned_plans.key(task, DEVICE), plan, {"made": "now"}), **changed))
 
 
 def better(task: Task) -> str:
-    return finds.words(finds.better(task, own(task), DEVICE).plan)
+    return tuned_plans.words(tuned_plans.better(task, own(task), DEVICE).plan)
 
 
 def test_a_find_is_used(task: Task) -> None:
-    assert better(task) == finds.words(own(task).plan)
+    assert better(task) == tuned_plans.words(own(task).plan)
     path = kept(task, faster(task))
     assert better(task) == faster(task)
-    assert finds.read(path) == finds.Find(finds.key(task, DEVICE), faster(task), {"made": "now"})
-    assert [f.plan for f in finds.all_kept()] == [faster(task)]
+    assert tuned_plans.read(path) == tuned_plans.Find(tuned_plans.key(task, DEVICE), faster(task), {"made": "now"})
+    assert [f.plan for f in tuned_plans.all_kept()] == [faster(task)]
 
 
 def test_the_emulator_and_other_machines_have_none(task: Task) -> None:
     kept(task, faster(task))
     for device in ("", "Another GPU"):
-        assert finds.better(task, own(task), device) == own(task)
+        assert tuned_plans.better(task, own(task), device) == own(task)
     for other in (replace(task, sms=1), replace(task, addresses=(4, 0)), replace(task, determinism="portable")):
-        assert finds.key(other, DEVICE) != finds.key(task, DEVICE)
+        assert tuned_plans.key(other, DEVICE) != tuned_plans.key(task, DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_the_emulator_and_other_machines_have_none(task: Task) -> None:
 def test_a_damaged_find_counts_as_not_there(task: Task, damage: Any) -> None:
     path = kept(task, faster(task))
     path.write_bytes(damage(path.read_bytes()))
-    assert better(task) == finds.words(own(task).plan)
-    assert finds.all_kept() == []
+    assert better(task) == tuned_plans.words(own(task).plan)
+    assert tuned_plans.all_kept() == []
     kept(task, faster(task))
     assert better(task) == faster(task)
 
@@ -80,12 +80,14 @@ def test_a_damaged_find_counts_as_not_there(task: Task, damage: Any) -> None:
 def test_a_whole_file_of_something_else_counts_as_not_there(task: Task, body: str) -> None:
     path = kept(task, faster(task))
     path.write_text(hashlib.sha256(body.encode()).hexdigest() + "\n" + body + "\n")
-    assert better(task) == finds.words(own(task).plan)
+    assert better(task) == tuned_plans.words(own(task).plan)
 
 
 def test_a_find_under_a_foreign_name_is_not_used(task: Task) -> None:
-    kept(task, faster(task)).rename(finds.folder() / (finds.key(replace(task, sms=7), DEVICE) + finds.ENDING))
-    assert finds.better(replace(task, sms=7), own(task), DEVICE) == own(task)
+    kept(task, faster(task)).rename(
+        tuned_plans.folder() / (tuned_plans.key(replace(task, sms=7), DEVICE) + tuned_plans.ENDING)
+    )
+    assert tuned_plans.better(replace(task, sms=7), own(task), DEVICE) == own(task)
 
 
 @pytest.mark.parametrize("plan", ["unroll=1", "vector=1", "cta=serial", "finish=atomic", "lanes=64", "nonsense",
@@ -93,32 +95,32 @@ def test_a_find_under_a_foreign_name_is_not_used(task: Task) -> None:
 def test_a_plan_of_another_tree_or_of_none_is_not_used(task: Task, plan: str) -> None:
     """Not even when its file is whole: answers do not depend on who wrote it."""
     kept(task, plan)
-    assert better(task) == finds.words(own(task).plan)
+    assert better(task) == tuned_plans.words(own(task).plan)
 
 
 def test_for_any_size_only_where_no_order_shows(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finds, "machine", lambda: DEVICE)
+    monkeypatch.setattr(tuned_plans, "machine", lambda: DEVICE)
     kept(task, faster(task))
-    assert finds.for_any_size(task, own(task)) == own(task)
+    assert tuned_plans.for_any_size(task, own(task)) == own(task)
     ready = plan_for("max", (4096, 8192), axis=1)
-    assert finds.for_any_size(ready.task, ready.choice) == ready.choice
-    finds.keep(finds.Find(finds.key(ready.task, DEVICE), "unroll=1"))
-    assert finds.for_any_size(ready.task, ready.choice).plan == ready.choice.plan.with_options("unroll=1")
+    assert tuned_plans.for_any_size(ready.task, ready.choice) == ready.choice
+    tuned_plans.keep(tuned_plans.Find(tuned_plans.key(ready.task, DEVICE), "unroll=1"))
+    assert tuned_plans.for_any_size(ready.task, ready.choice).plan == ready.choice.plan.with_options("unroll=1")
 
 
 @pytest.mark.usefixtures("task")
 def test_no_driver_is_asked_where_nothing_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finds, "machine", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(tuned_plans, "machine", lambda: pytest.fail("asked"))
     ready = plan_for("max", (4096, 8192), axis=1)
-    assert finds.for_any_size(ready.task, ready.choice) == ready.choice
+    assert tuned_plans.for_any_size(ready.task, ready.choice) == ready.choice
 
 
 def test_forgetting_removes_damaged_finds_too(task: Task) -> None:
-    assert finds.forget() == 0
+    assert tuned_plans.forget() == 0
     kept(task, faster(task))
-    (finds.folder() / f"other{finds.ENDING}").write_text("damaged")
-    assert finds.forget() == 2
-    assert list(finds.folder().iterdir()) == []
+    (tuned_plans.folder() / f"other{tuned_plans.ENDING}").write_text("damaged")
+    assert tuned_plans.forget() == 2
+    assert list(tuned_plans.folder().iterdir()) == []
 
 
 def test_a_find_that_cannot_be_written_or_removed(task: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -127,9 +129,9 @@ def test_a_find_that_cannot_be_written_or_removed(task: Task, monkeypatch: pytes
     with pytest.raises(wf.WarpfoldError, match="WF505: cannot write"):
         kept(task, faster(task))
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
-    (finds.folder() / f"folder{finds.ENDING}").mkdir(parents=True)
+    (tuned_plans.folder() / f"folder{tuned_plans.ENDING}").mkdir(parents=True)
     with pytest.raises(wf.WarpfoldError, match="WF505"):
-        finds.forget()
+        tuned_plans.forget()
 
 
 def test_the_file_is_for_people_too(task: Task) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...compiler.dtypes import DType
-from .grid.cells import Cell, dense, result_size
-from .grid.reported import FLOATS_ONLY
+from ....compiler.dtypes import DType
+from .cells import Cell, dense, result_size
+from .reported_shapes import FLOATS_ONLY
 
 BIG = 128 << 20
 """Bytes that a large cell moves."""

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...compiler import files
-from ...compiler.errors import WarpfoldError, error
-from ...compiler.plan.plan import Plan
-from ...compiler.planner import choose as planner
-from ...compiler.planner.task import Choice, Task
-from .. import cache
+from ..compiler import files
+from ..compiler.errors import WarpfoldError, error
+from ..compiler.plan.plan import Plan
+from ..compiler.planner import choose as planner
+from ..compiler.planner.task import Choice, Task
+from . import cache
 
 ENDING = ".json"
 
@@ -81,14 +81,14 @@ def for_any_size(task: Task, own: Choice) -> Choice:
     """
     if not folder().is_dir():
         return own
-    from ...compiler.planner.tree import unordered  # which a call without finds does not ask
+    from ..compiler.planner.tree import unordered  # which a call without finds does not ask
 
     return better(task, own, machine()) if unordered(task.program) else own
 
 
 def allowed(task: Task, own: Choice, other: Choice) -> bool:
     """Whether ``other`` may take the place of the planner's ``own`` choice: with its bits, if any are asked for."""
-    from ...compiler.planner.tree import same_bits
+    from ..compiler.planner.tree import same_bits
 
     return task.determinism == "none" or same_bits(task.program, task.geometry.n_reduced, own, other)
 
@@ -147,7 +147,7 @@ def forget() -> int:
 @lru_cache(maxsize=1)
 def machine() -> str:
     """What the driver calls this machine's first device; nothing where there is none."""
-    from ..backends import cuda_backend
+    from .backends import cuda_backend
 
     return cuda_backend.backend(0).device_name if cuda_backend.find() else ""
 

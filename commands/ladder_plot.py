@@ -9,8 +9,8 @@ from typing import Any
 
 from ..compiler.errors import error
 from ..compiler.plan.ladder import ARTICLE, LECTURE, OWN
-from . import screen
-from .files import Output
+from . import terminal
+from .output_file import Output
 
 Row = dict[str, Any]
 FORMATS = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
@@ -108,7 +108,7 @@ def _panels(report: Row) -> list[Panel]:
 
 def _speed(row: Row) -> str:
     digits = 0 if row["gbs"] >= 100 else 2
-    return f"{row['gbs']:,.{digits}f}    {screen.duration(row['microseconds'] / 1e6)}"
+    return f"{row['gbs']:,.{digits}f}    {terminal.duration(row['microseconds'] / 1e6)}"
 
 
 def _sectors(row: Row) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.backend import View
-from .dlpack import contiguous
+from .arrays.dlpack import contiguous
+from .backends.backend import View
 
 MAX_WORK = 1 << 16
 """Steps of the search for a shared byte: milliseconds. Strides that need more are taken to meet."""

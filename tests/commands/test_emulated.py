@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.cli import cli
-from warpfold.commands.requests import launching
-from warpfold.commands.requests.launching import Again, Made, Scalar
+from warpfold.commands.emulated import Work, watch
+from warpfold.commands.requests import launch_syntax
+from warpfold.commands.requests.launch_syntax import Again, Made, Scalar
 from warpfold.commands.requests.request import Request
-from warpfold.commands.watched import Work, watch
 from warpfold.compiler.errors import ArgumentError, WarpfoldError
 from warpfold.runtime.emulator import Tool
 from warpfold.runtime.emulator.tool import Touch
@@ -100,7 +100,7 @@ def test_arrays_are_random_as_those_of_run_and_as_they_are_filled(program: str) 
 
 
 def test_the_launch_syntax() -> None:
-    found = launching.read(
+    found = launch_syntax.read(
         "k<<<(16, 4), dim3(8,2,1), 4096, 2>>>(x:f32[4096x2]=arange, 0x10:u64, -1, 1e3, null, x, a/b.npy);"
     )
     assert (found.kernel, found.grid, found.block) == ("k", (16, 4, 1), (8, 2, 1))
@@ -121,7 +121,7 @@ def test_the_launch_syntax() -> None:
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_a_launch_or_a_coded_error(text: str) -> None:
     with suppress(ArgumentError):
-        launching.read(text)
+        launch_syntax.read(text)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import numpy as np
 from ...compiler.dtypes import DType
 from ...compiler.errors import error
 from ...compiler.program.numeric import Array
-from ..screen import size
+from ..terminal import size
 
 GREATEST = {"f16": 2.0, "bf16": 16.0}
 """The logarithm of a random product, at most about a third of it; of wider types as of bf16."""

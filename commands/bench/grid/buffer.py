@@ -12,7 +12,7 @@ from ....compiler.dtypes import DType
 from ....compiler.plan.plan import Plan
 from ....runtime.arrays.conversion import view
 from ....runtime.backends.backend import Backend, View
-from ....runtime.backends.launch import calls, scratch
+from ....runtime.backends.kernel_calls import calls, scratch
 from ....runtime.execute import Arrays, bound, prepared
 from ....runtime.prepare import Request, artifact
 from .cells import Cell

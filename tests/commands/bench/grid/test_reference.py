@@ -8,8 +8,8 @@ import grid_numpy
 import numpy as np
 import pytest
 
-from warpfold.commands.bench.grid import truth
-from warpfold.commands.bench.grid.bed import kinds, reach
+from warpfold.commands.bench.grid import reference
+from warpfold.commands.bench.grid.buffer import kinds, reach
 from warpfold.commands.bench.grid.cells import Cell, dense
 from warpfold.compiler.dtypes import dtype
 
@@ -19,13 +19,13 @@ PERIOD = 5003
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(truth, "PERIOD", PERIOD)
+    monkeypatch.setattr(reference, "PERIOD", PERIOD)
 
 
-def made(wanted: list[Cell]) -> tuple[truth.Truth, Any]:
+def made(wanted: list[Cell]) -> tuple[reference.Truth, Any]:
     """The truth of a buffer that holds the cells."""
     buffer = torch.zeros(-(-reach(wanted) // 16) * 16, dtype=torch.uint8)
-    return truth.Truth(torch, buffer), buffer
+    return reference.Truth(torch, buffer), buffer
 
 
 def test_answers_are_numpys_for_every_layout() -> None:
@@ -48,7 +48,7 @@ def test_very_large_arrays_are_reduced_piece_by_piece(monkeypatch: pytest.Monkey
         for cell in (c for c in clones if c.dtype == kind):
             whole = source.answer(cell)
             with monkeypatch.context() as patch:
-                patch.setattr(truth, "AT_ONCE", 100)
+                patch.setattr(reference, "AT_ONCE", 100)
                 pieces = source.answer(cell)
             assert torch.allclose(pieces.double(), whole.double(), rtol=1e-12), cell
 

@@ -24,7 +24,7 @@ from ..compiler.target import Target
 from .arrays.conversion import view
 from .arrays.dlpack import contiguous
 from .backends.backend import Workspace
-from .backends.launch import calls, placed, scratch
+from .backends.kernel_calls import calls, placed, scratch
 from .execute import Arrays
 from .prepare import Prepared, Shape, artifact
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from bench_fakes import Device, HostArrays, Numpy, timer
 
-from warpfold.commands.bench import contest as contests
+from warpfold.commands.bench import comparison as contests
 from warpfold.commands.bench.answers import answer, error_of
 from warpfold.commands.bench.cases import Case, parse
-from warpfold.commands.bench.contest import Contest
+from warpfold.commands.bench.comparison import Contest
 from warpfold.commands.bench.inputs import Owned, drawn
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.task import Choice
 from warpfold.runtime import api
 from warpfold.runtime.arrays.conversion import view
-from warpfold.runtime.arrays.memory import as_array
+from warpfold.runtime.overlap import as_array
 
 
 def case(name: str) -> Case:

@@ -14,7 +14,7 @@ import numpy as np
 from ..compiler.errors import PlanError
 from ..compiler.plan.ladder import Rung
 from ..compiler.plan.plan import Plan
-from ..runtime.backends.launch import calls, scratch
+from ..runtime.backends.kernel_calls import calls, scratch
 from ..runtime.execute import Arrays, bound, collect, prepared, side_by_side
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import plots
-from ...plots import INK, PALE
+from ... import ladder_plot
+from ...ladder_plot import INK, PALE
 from . import records
 from .records import ABOVE, FLOOR, Record, Report
 from .shapes import DTYPES
@@ -70,7 +70,7 @@ LARGE = Scale(
 SMALL = Scale("above", (0.0, ABOVE, 3.0), "RdYlBu_r", "us beyond an empty launch", (0.0, 0.5, 1.0, ABOVE, 2.0, 3.0))
 
 
-class Picture(plots.Picture):
+class Picture(ladder_plot.Picture):
     """A picture file of a grid, found to be possible before the work that fills it."""
 
     def figure(self, report: Report) -> Any:

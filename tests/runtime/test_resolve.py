@@ -16,7 +16,7 @@ from warpfold.compiler.dtypes import F32, F64, I32
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.tracing import trace
 from warpfold.runtime.prepare import Request, traced
-from warpfold.runtime.what import function_of, given, label, params_of
+from warpfold.runtime.resolve import function_of, given, label, params_of
 
 
 def scaled(x: Any, *, factor: float = 1.0) -> Any:

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from bench_fakes import Device
 
-from warpfold.commands.bench import host
+from warpfold.commands.bench import host_time
 
 
 def test_calls_are_made_in_batches_between_which_the_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[str] = []
     now = iter(range(10_000))
-    monkeypatch.setattr(host.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(host_time.time, "perf_counter", lambda: next(now))
     device = SimpleNamespace(wait=lambda: log.append("wait"))
-    found = host.microseconds(device, lambda: log.append("call"))  # type: ignore[arg-type]
-    assert log.count("call") == host.CALLS + host.BATCH
-    assert log[host.BATCH : 2 * host.BATCH + 2] == ["wait", *["call"] * host.BATCH, "wait"]
-    assert found == pytest.approx(1e6 / host.BATCH)
+    found = host_time.microseconds(device, lambda: log.append("call"))  # type: ignore[arg-type]
+    assert log.count("call") == host_time.CALLS + host_time.BATCH
+    assert log[host_time.BATCH : 2 * host_time.BATCH + 2] == ["wait", *["call"] * host_time.BATCH, "wait"]
+    assert found == pytest.approx(1e6 / host_time.BATCH)
 
 
 def test_allocations_are_counted_by_pytorch() -> None:
@@ -31,15 +31,15 @@ def test_allocations_are_counted_by_pytorch() -> None:
     def call() -> None:
         made[0] += 2
 
-    assert host.allocations(torch, call) == 2.0
+    assert host_time.allocations(torch, call) == 2.0
 
 
 def test_a_call_behind_a_busy_device(monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[str] = []
     now = iter(range(10_000))
-    monkeypatch.setattr(host.time, "perf_counter", lambda: (log.append("clock"), next(now))[1])
+    monkeypatch.setattr(host_time.time, "perf_counter", lambda: (log.append("clock"), next(now))[1])
     device = SimpleNamespace(wait=lambda: log.append("wait"), flush=lambda: log.append("flush"))
-    assert host.while_busy(device, lambda: log.append("call")) == 1e6  # type: ignore[arg-type]
+    assert host_time.while_busy(device, lambda: log.append("call")) == 1e6  # type: ignore[arg-type]
     assert log[:6] == ["wait", "flush", "clock", "call", "clock", "wait"]
 
 
@@ -70,25 +70,25 @@ def test_what_the_device_does_is_counted_by_pytorch() -> None:
         for name, where in (("sum", "cuda"), ("Memcpy DtoH", "cuda"), ("cuLaunchKernel", "cpu")):
             Profile.now.seen.append(SimpleNamespace(name=name, device_type=where))
 
-    assert host.activities(torch, SimpleNamespace(wait=lambda: None), call) == (1.0, 1.0)  # type: ignore[arg-type]
+    assert host_time.activities(torch, SimpleNamespace(wait=lambda: None), call) == (1.0, 1.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("torch", [None, SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))])
 def test_nothing_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert host.host(Device()) == {}  # type: ignore[arg-type]
+    assert host_time.host(Device()) == {}  # type: ignore[arg-type]
 
 
 def test_what_is_counted_is_counted_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "counted", _found)
-    assert host.apart(3) == {host.KERNELS: {"on device": 3.0}}
-    monkeypatch.setattr(host, "counted", _ended)
-    assert host.apart(3) == {}
+    monkeypatch.setattr(host_time, "counted", _found)
+    assert host_time.apart(3) == {host_time.KERNELS: {"on device": 3.0}}
+    monkeypatch.setattr(host_time, "counted", _ended)
+    assert host_time.apart(3) == {}
 
 
-def _found(number: int) -> host.Costs:
-    return {host.KERNELS: {"on device": float(number)}}
+def _found(number: int) -> host_time.Costs:
+    return {host_time.KERNELS: {"on device": float(number)}}
 
 
-def _ended(_: int) -> host.Costs:
+def _ended(_: int) -> host_time.Costs:
     os._exit(139)
