@@ -21,8 +21,8 @@ import numpy as np
 from ..compiler import files
 from ..compiler.dtypes import DType, dtype
 from ..compiler.errors import error
+from ..runtime.calls.operands import Operands
 from ..runtime.emulator.ptx.demangle import demangle
-from ..runtime.execute import Arrays
 from . import run, terminal
 from .checking import random_inputs
 from .output_file import Output
@@ -156,7 +156,7 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
     return Watched(request.title(), prod(arrays.shape), nbytes, named, outcome=outcome)
 
 
-class _Aligned(Arrays):
+class _Aligned(Operands):
     """Arrays whose results begin where a GPU's allocations do, so that each run touches as many sectors."""
 
     def allocate(

@@ -9,7 +9,7 @@ from typing import Any
 from ..compiler.errors import error, near
 from ..compiler.plan.ladder import RUNGS, Rung
 from ..compiler.plan.plan import Plan
-from ..runtime.execute import backend_for
+from ..runtime.backends.select import backend_for
 from . import terminal
 from .explain import BANDWIDTH
 from .ladder_runs import LAUNCHES, Ground, Step

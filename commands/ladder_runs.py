@@ -15,7 +15,8 @@ from ..compiler.errors import PlanError
 from ..compiler.plan.ladder import Rung
 from ..compiler.plan.plan import Plan
 from ..runtime.backends.kernel_calls import calls, scratch
-from ..runtime.execute import Arrays, bound, collect, prepared, side_by_side
+from ..runtime.calls.operands import Operands
+from ..runtime.execute import bound, collect, prepared, side_by_side
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
 from .checking import reference
@@ -85,7 +86,7 @@ class Ground:
 
     def __init__(self, request: Request, device: str) -> None:
         self.request = request
-        self.arrays = Arrays.of([inputs.aligned(x) for x in request.arrays], device)
+        self.arrays = Operands.of([inputs.aligned(x) for x in request.arrays], device)
         if self.arrays.backend.name == "emulator":
             from ..runtime.backends.emulator_backend import EmulatorBackend
 

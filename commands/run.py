@@ -14,7 +14,8 @@ from ..compiler.errors import WarpfoldError
 from ..compiler.laws.check import warn_thoroughly
 from ..compiler.program.tracing import names
 from ..compiler.space.geometry import normalize_axes
-from ..runtime.execute import Arrays, prepared, side_by_side
+from ..runtime.calls.operands import Operands
+from ..runtime.execute import prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact, cached
 from ..runtime.prepare import Request as Wanted
@@ -46,7 +47,7 @@ class Outcome:
     """
 
     ready: Prepared
-    arrays: Arrays
+    arrays: Operands
     results: list[Array]
     cached: bool
     compile_s: float
@@ -67,7 +68,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
         WarpfoldError: whatever is wrong with the request; nothing is written then.
     """
     target = Output(output, request.files) if output is not None else None
-    outcome = perform(request, Arrays.of(request.arrays, device), keepdims)
+    outcome = perform(request, Operands.of(request.arrays, device), keepdims)
     if check:
         with terminal.progress("checking against NumPy"):
             _check(request, outcome)
@@ -82,7 +83,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
     return outcome.passed
 
 
-def perform(request: Request, arrays: Arrays, keepdims: bool) -> Outcome:
+def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome:
     """Compiles and runs on the backend of ``arrays``; nothing is checked yet."""
     with terminal.progress("compiling"), request.users_code():
         started = time.perf_counter()
@@ -99,14 +100,14 @@ def perform(request: Request, arrays: Arrays, keepdims: bool) -> Outcome:
     return outcome
 
 
-def _prepare(request: Request, arrays: Arrays, keepdims: bool) -> Prepared:
+def _prepare(request: Request, arrays: Operands, keepdims: bool) -> Prepared:
     """Program, geometry and plan for the arrays, with memory for the results."""
     axes = normalize_axes(request.axis, len(arrays.shape))
     wanted = Wanted(request.what, axes, params_of(request.what, request.params), request.plan)
     return prepared(wanted, arrays, keepdims=keepdims)
 
 
-def _launch(arrays: Arrays, compiled: Artifact, ready: Prepared) -> Any:
+def _launch(arrays: Operands, compiled: Artifact, ready: Prepared) -> Any:
     """The results side by side."""
     flat, checks = side_by_side(ready), ready.traced.checks
     return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, checks)

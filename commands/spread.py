@@ -23,7 +23,8 @@ from ..compiler.program.analysis.atomic import exact
 from ..compiler.program.tracing import names
 from ..compiler.space.geometry import normalize_axes
 from ..runtime.backends.emulator_backend import EmulatorBackend
-from ..runtime.execute import Arrays, prepared, side_by_side
+from ..runtime.calls.operands import Operands
+from ..runtime.execute import prepared, side_by_side
 from ..runtime.execute import run as execute
 from ..runtime.prepare import Prepared, artifact
 from ..runtime.prepare import Request as Wanted
@@ -81,9 +82,9 @@ class Trials:
         self.backend = EmulatorBackend()
         self.ready = self._prepared(request.plan)[0]
 
-    def _prepared(self, options: str) -> tuple[Prepared, Arrays]:
+    def _prepared(self, options: str) -> tuple[Prepared, Operands]:
         """A plan with ``options``, and new results."""
-        what, arrays = self.request.what, Arrays.of(self.request.arrays, "emulator")
+        what, arrays = self.request.what, Operands.of(self.request.arrays, "emulator")
         arrays.backend = self.backend
         wanted = Wanted(what, self.axes, params_of(what, self.request.params), options, determinism=self.determinism)
         with self.request.users_code():

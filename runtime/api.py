@@ -23,13 +23,14 @@ from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from . import tuned_plans
 from .arrays.conversion import from_numpy, view
-from .arrays.dlpack import contiguous
 from .arrays.torch_compile import opaque
+from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, asked, named
 from .calls.recipe import MISS
-from .execute import Arrays, prepared, run
-from .prepare import Request, Shape, all_parts, artifact, prepare, traced
+from .execute import prepared, run
+from .prepare import Request, artifact, prepare, traced
 from .resolve import params_of
+from .view import ArraySpec, all_parts, contiguous
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -139,7 +140,7 @@ def _reduced(
         if hasattr(what, "__array__"):
             raise irreducible(what)
         raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
-    arrays = Arrays.of(xs, device, where)
+    arrays = Operands.of(xs, device, where)
     axes = normalize_axes(axis, len(arrays.shape))
     params_found = params_of(what, params)
     request = Request(what, axes, params_found, plan_text(plan), arrays.masked, nan, determinism)  # type: ignore[arg-type]
@@ -374,8 +375,8 @@ def plan_for(
     axes, given = normalize_axes(axis, len(full)), params_of(what, params)
     request = Request(what, axes, given, plan_text(plan), where, nan, determinism)  # type: ignore[arg-type]
     found, kept = traced(request, types, full)
-    inputs = [Shape(full, contiguous(full), 0, t) for t in types]
-    results = [Shape(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]
+    inputs = [ArraySpec(full, contiguous(full), 0, t) for t in types]
+    results = [ArraySpec(kept, contiguous(kept), 0, t) for t in (*found.results, *(BOOL for _ in found.checks))]
     return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
 
 

@@ -25,9 +25,10 @@ from ..compiler.program.graph import Expr, Program
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
 from .arrays.torch_compile import opaque
+from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, asked
 from .calls.recipe import MISS
-from .execute import Arrays, run
+from .execute import run
 from .tuned_plans import words as plan_words
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Compiled:
         a = self.artifact
         if self.artifact.masked != (where is not None):
             raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
-        arrays = Arrays.of(xs, device, where)
+        arrays = Operands.of(xs, device, where)
         if len(arrays.types) != len(a.arrays):
             raise error("WF124", name=a.name, expected=len(a.arrays) - a.masked, found=len(xs))
         if arrays.types != a.arrays:
@@ -138,7 +139,7 @@ class Compiled:
         arrays.allocate(axes, a.results, out, keepdims, len(a.checks))
         return run(arrays, a, *self._fit(arrays, axes), a.structure, a.checks)
 
-    def _fit(self, arrays: Arrays, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
+    def _fit(self, arrays: Operands, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
         """Geometry and launch for these arrays, which must be such as the kernel serves."""
         a = self.artifact
         inputs, outputs = arrays.shapes(axes)

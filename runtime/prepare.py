@@ -6,7 +6,6 @@ compiles when nothing is there. MLIR is imported only then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
@@ -22,14 +21,11 @@ from ..compiler.planner import choose as planner
 from ..compiler.planner.layouts.factored import launched
 from ..compiler.planner.repeats import taken_out
 from ..compiler.planner.task import Choice, Task
-from ..compiler.program.closures import outside
+from ..compiler.program.closures import is_own, outside
 from ..compiler.program.fold import HUGE
 from ..compiler.program.graph import Program
-from ..compiler.program.library import reductions
-from ..compiler.program.monoid import Monoid
 from ..compiler.program.rewrites.narrowing import narrowed
 from ..compiler.program.spelling import irreducible
-from ..compiler.program.storage import parts
 from ..compiler.program.tracing import Nan, Traced
 from ..compiler.program.tracing import trace as trace_function
 from ..compiler.space.geometry import Geometry, collapse
@@ -37,26 +33,10 @@ from ..compiler.target import Target
 from . import cache, tuned_plans
 from .calls import recall
 from .resolve import Params, What, function_of, given, hashable
+from .view import ArraySpec
 
 MANY = 2**31
 """Reduced elements that need numbers of 64 bits."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """An array as far as planning goes: shape, strides in elements, and the byte address modulo 16 of its start."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    address: int
-    dtype: DType
-
-    def parts(self) -> tuple[Shape, ...]:
-        """The arrays that a kernel sees in its place."""
-        types = parts(self.dtype)
-        strides = tuple(s * len(types) for s in self.strides)
-        starts = [(self.address + i * t.itemsize) % 16 for i, t in enumerate(types)]
-        return tuple(Shape(self.shape, strides, a, t) for a, t in zip(starts, types, strict=True))
 
 
 @dataclass(frozen=True)
@@ -134,7 +114,7 @@ def _trace(
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
-    theirs = [(m, types) for m, types in found.used if not _is_ours(m)]
+    theirs = [(m, types) for m, types in found.used if not is_own(getattr(m.function, "function", m.function))]
     if theirs:
         from ..compiler.laws.check import warn_once  # which searches, and is not needed for a first call of ours
 
@@ -142,11 +122,6 @@ def _trace(
             warn_once(m, types)
     program, most = narrowed(found.program)
     return found, replace(found, program=program, most=found.most if most is None else most)
-
-
-def _is_ours(m: Monoid) -> bool:
-    """Whether a monoid is one of the library's, whose laws are known."""
-    return getattr(getattr(m.function, "function", m.function), "__module__", "") == reductions.__name__
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:
@@ -171,8 +146,8 @@ def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) 
 def prepare(
     request: Request,
     arrays: tuple[DType, ...],
-    inputs: tuple[Shape, ...],
-    outputs: tuple[Shape, ...],
+    inputs: tuple[ArraySpec, ...],
+    outputs: tuple[ArraySpec, ...],
     target: Target,
     sms: int,
     device: str = "",
@@ -238,8 +213,3 @@ def cached(prepared: Prepared) -> Artifact | None:
     """The compiled kernels, without lines, if they are in memory or on disk."""
     choice, key = prepared.choice, prepared.key
     return cache.get(key, lambda: without_code(prepared.program, choice.facts, choice.plan, prepared.target, key))
-
-
-def all_parts(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-    """The parts of all arrays, in order."""
-    return tuple(p for s in shapes for p in s.parts())

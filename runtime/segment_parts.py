@@ -22,11 +22,10 @@ from ..compiler.program.tracing import Traced
 from ..compiler.space.geometry import Geometry, collapse
 from ..compiler.target import Target
 from .arrays.conversion import view
-from .arrays.dlpack import contiguous
-from .backends.backend import Workspace
-from .backends.kernel_calls import calls, placed, scratch
-from .execute import Arrays
-from .prepare import Prepared, Shape, artifact
+from .backends.kernel_calls import Workspace, calls, placed, scratch
+from .calls.operands import Operands
+from .prepare import Prepared, artifact
+from .view import ArraySpec, contiguous
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,13 @@ class Level:
     program: Program
     rows: RaggedRows
     plan: Plan
-    inputs: tuple[Shape, ...]
+    inputs: tuple[ArraySpec, ...]
 
 
 class Pipeline:
     """The kernels of one call: pieces first, while there are any, each of whose states the next one reads."""
 
-    def __init__(self, arrays: Arrays, axis: int, options: str) -> None:
+    def __init__(self, arrays: Operands, axis: int, options: str) -> None:
         self.arrays, self.axis, self.options = arrays, axis, options
         self.backend, self.stream = arrays.backend, arrays.stream
         full = arrays.shape
@@ -67,7 +66,7 @@ class Pipeline:
             self.queue(level, shapes, [*own, *written], free)
             own = written
 
-    def levels(self, program: Program, rows: RaggedRows, inputs: tuple[Shape, ...]) -> list[Level]:
+    def levels(self, program: Program, rows: RaggedRows, inputs: tuple[ArraySpec, ...]) -> list[Level]:
         """The kernels to run: the last reads whole segments, those before it pieces."""
         sms, target = self.backend.sms, self.backend.target
         room = sms * target.threads_per_sm
@@ -82,15 +81,15 @@ class Pipeline:
             program = second_program(program)
             inputs = self.states(found[-1])
 
-    def once(self, s: Shape) -> Shape:
+    def once(self, s: ArraySpec) -> ArraySpec:
         """A shape without the axis of segments."""
         a = self.axis
         return replace(s, shape=s.shape[:a] + s.shape[a + 1 :], strides=s.strides[:a] + s.strides[a + 1 :])
 
-    def states(self, level: Level) -> tuple[Shape, ...]:
+    def states(self, level: Level) -> tuple[ArraySpec, ...]:
         """The arrays of states that a level of pieces leaves: like the input, with the pieces along the axis."""
         shape = (*self.before, len(level.rows), *self.after)
-        return tuple(Shape(shape, contiguous(shape), 0, t) for t in level.program.monoid.state)
+        return tuple(ArraySpec(shape, contiguous(shape), 0, t) for t in level.program.monoid.state)
 
     def scratch(self, levels: Sequence[Level]) -> tuple[list[list[int]], int]:
         """The addresses of each level's states, none of the last's; and of what the CTAs of one level exchange."""
@@ -106,7 +105,7 @@ class Pipeline:
         """States that all CTAs of a level exchange in global memory."""
         return level.plan.global_states * launch(level.plan, len(level.rows) * self.others, 1).tiles
 
-    def queue(self, level: Level, outputs: tuple[Shape, ...], pointers: Sequence[int], free: int) -> None:
+    def queue(self, level: Level, outputs: tuple[ArraySpec, ...], pointers: Sequence[int], free: int) -> None:
         """Compiles and launches one kernel; what its CTAs exchange lies from the address ``free`` on."""
         rows, target = level.rows, self.backend.target
         wide = ragged.is_wide(rows)
@@ -135,7 +134,7 @@ class Pipeline:
 
 
 def _geometry(
-    program: Program, inputs: Sequence[Shape], outputs: Sequence[Shape], segments: int, axis: int
+    program: Program, inputs: Sequence[ArraySpec], outputs: Sequence[ArraySpec], segments: int, axis: int
 ) -> Geometry:
     """The geometry of inputs that have the axis once, seen with the segments before it."""
     shape = inputs[0].shape
@@ -152,7 +151,7 @@ def _geometry(
 
 @lru_cache(maxsize=4096)
 def _plan(
-    program: Program, inputs: tuple[Shape, ...], axis: int, threads: Threads, options: str, target: Target, sms: int
+    program: Program, inputs: tuple[ArraySpec, ...], axis: int, threads: Threads, options: str, target: Target, sms: int
 ) -> Plan:
     """The plan for rows of which each wants so many threads."""
     geometry = _geometry(program, inputs, (), 1, axis)
@@ -161,7 +160,8 @@ def _plan(
 
 @lru_cache(maxsize=4096)
 def _prepare(
-    program: Program, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], segments: int, axis: int, plan: Plan,
+    program: Program, inputs: tuple[ArraySpec, ...], outputs: tuple[ArraySpec, ...], segments: int, axis: int, plan:
+    Plan,
     wide: bool, target: Target,
 ) -> Prepared:  # fmt: skip
     """A level with what it is compiled for."""

@@ -18,12 +18,13 @@ from ..compiler.program.tracing import Traced
 from ..compiler.space.geometry import normalize_axes
 from .api import check_options, plan_text
 from .arrays.torch_compile import opaque
-from .backends.backend import View
-from .execute import Arrays, bound, collect
+from .calls.operands import Operands
+from .execute import bound, collect
 from .prepare import Request, traced
 from .resolve import params_of
 from .segment_offsets import bounds
 from .segment_parts import Pipeline
+from .view import View
 
 
 @opaque
@@ -85,7 +86,7 @@ def segment_reduce(
     check_options(nan=nan)
     if ids is not None and what is None:
         what, offsets = offsets, None
-    arrays = Arrays.of((x,), device, where)
+    arrays = Operands.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
     rows = RaggedRows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
     order = arrays.order  # in memory, too, the segments take the place of their axis
@@ -113,7 +114,7 @@ def _twice(v: View, axis: int, segments: int) -> View:
     return replace(v, shape=shape, strides=(*v.strides[:axis], 0, *v.strides[axis:]))
 
 
-def _traced(request: Request, arrays: Arrays, rows: RaggedRows) -> Traced:
+def _traced(request: Request, arrays: Operands, rows: RaggedRows) -> Traced:
     """The program of a request on whole segments; WF144 when one of them has no value."""
     axis = request.axes[0]
     full = (*arrays.shape[:axis], max(1, arrays.shape[axis]), *arrays.shape[axis + 1 :])

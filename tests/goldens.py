@@ -26,7 +26,8 @@ from warpfold.compiler.driver.compile import compile_program
 from warpfold.compiler.dtypes import dtype as as_dtype
 from warpfold.compiler.target import TARGETS
 from warpfold.passes import steps
-from warpfold.runtime.prepare import Prepared, Request, Shape, all_parts, prepare, traced
+from warpfold.runtime.prepare import Prepared, Request, prepare, traced
+from warpfold.runtime.view import ArraySpec, all_parts
 
 PAGE = Path(__file__).parent / "data" / "goldens.json"
 ARCHS = ("sm_80", "sm_90a", "sm_100a")
@@ -67,8 +68,8 @@ class Golden:
         t, target = as_dtype(self.dtype), TARGETS[arch]
         request = Request(getattr(catalogue, self.what, self.what), self.axes)
         found, kept = traced(request, (t,), self.shape)
-        array = Shape(self.shape, self.strides, self.offset * t.itemsize % 16, t)
-        results = [Shape(kept, _dense(kept), 0, r) for r in found.results]
+        array = ArraySpec(self.shape, self.strides, self.offset * t.itemsize % 16, t)
+        results = [ArraySpec(kept, _dense(kept), 0, r) for r in found.results]
         return prepare(request, (t,), all_parts([array]), all_parts(results), target, target.sms)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from ...compiler.errors import WarpfoldError
 from ...runtime import api
 from ...runtime.arrays.conversion import to_numpy
-from ...runtime.backends.backend import View
-from ...runtime.execute import Arrays as Bound
+from ...runtime.calls.operands import Operands as Bound
 from ...runtime.execute import prepared
 from ...runtime.prepare import Request
 from ...runtime.tuning.measure import Timing, timed
+from ...runtime.view import View
 from .answers import Answer, answer, error_of
 from .cases import PLAIN, Case
 from .inputs import SETS, Arrays, Owned

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...compiler.dtypes import BF16, DType
-from ...runtime.arrays.dlpack import contiguous
-from ...runtime.backends.backend import View
+from ...runtime.view import View, contiguous
 from .cases import Case
 
 if TYPE_CHECKING:

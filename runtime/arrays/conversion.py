@@ -12,10 +12,10 @@ import numpy as np
 from ...compiler import files
 from ...compiler.dtypes import F8E5M2, DType
 from ...compiler.errors import WarpfoldError, error
-from ..backends.backend import Device, View
-from ..overlap import as_array, overlaps_itself, share
+from ..view import Device, View, as_array
 from .dlpack import no_memory
 from .libraries import library_of
+from .overlap import overlaps_itself, share
 
 MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
 _MAGIC = b"\x93NUMPY"

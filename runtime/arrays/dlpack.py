@@ -7,12 +7,11 @@ view's owner, so its own destructor lets go of the memory.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any
 
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import WarpfoldError, error
-from ..backends.backend import Device, View
+from ..view import Device, View, contiguous
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 LEGACY_STREAM = 1  # the name of CUDA's default stream in the protocol, where 0 is forbidden
@@ -72,20 +71,6 @@ def view(x: Any, *, read_only: bool = False) -> View:
     device = _device(x, tensor.device_type, tensor.device_id)
     address = tensor.data + tensor.byte_offset if tensor.data else 0
     return View(address, shape, strides, _dtype(tensor), device, read_only or bool(flags & _READ_ONLY), (x, capsule))
-
-
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of an array in C order."""
-    return dense(shape, range(len(shape)))
-
-
-def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of an array without gaps whose axes lie in ``order``, outermost first."""
-    strides, step = [0] * len(shape), 1
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= max(1, shape[axis])
-    return tuple(strides)
 
 
 def _export(x: Any) -> Any:

@@ -18,7 +18,7 @@ from ...compiler.dtypes import BOOL, DType, dtype
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.program.frames import caller
 from ...compiler.program.values import Value
-from ..backends.backend import CPU, DEVICES, Device, View
+from ..view import CPU, DEVICES, Device, View, contiguous
 from . import dlpack, pytorch
 from .dlpack import refusal
 
@@ -63,7 +63,7 @@ def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
         ArgumentError: WF106 when elements do not lie whole numbers of elements apart.
     """
     if 0 in shape:
-        return dlpack.contiguous(shape)
+        return contiguous(shape)
     item = t.itemsize
     for stride, size in zip(strides, shape, strict=True):
         if stride % item and size > 1:
@@ -164,7 +164,7 @@ def _allocate_jax(like: Any, shape: Shape, t: DType, _: Order) -> Allocation:
     with _x64(jax, t), jax.default_device(place):
         made = jax.numpy.zeros(shape or (1,), t.numpy)  # an array of rank 0 could share a constant
     v = _read_jax(made)
-    strides = dlpack.contiguous(shape)
+    strides = contiguous(shape)
     fresh = View(v.address, shape, strides, t, v.device, False, (made, v.owner))
     return fresh, lambda: _settled(fresh.device, made).reshape(shape)
 
@@ -253,7 +253,7 @@ def _read_cuda_interface(x: Any) -> View:
     if any(n < 0 for n in shape):
         raise ValueError(f"its shape is {shape}")
     strides = facts.get("strides")
-    strides = dlpack.contiguous(shape) if strides is None else in_elements(tuple(strides), shape, t)
+    strides = contiguous(shape) if strides is None else in_elements(tuple(strides), shape, t)
     return View(address or 0, shape, strides, t, _interface_device(x, address), bool(read_only), x)
 
 

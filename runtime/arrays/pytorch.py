@@ -12,8 +12,7 @@ from typing import Any
 
 from ...compiler.dtypes import DType, dtype
 from ...compiler.errors import error
-from ..backends.backend import CPU, DEVICES, Device, View
-from . import dlpack
+from ..view import CPU, DEVICES, Device, View, dense
 from .dlpack import no_memory, refusal
 
 _TYPES: dict[Any, DType] = {}
@@ -120,7 +119,7 @@ def allocate(like: Any, shape: tuple[int, ...], t: DType, order: tuple[int, ...]
     kind = getattr(torch, t.numpy_name, None)
     if kind is None:
         raise error("WF115", library="torch", dtype=t)
-    made = torch.empty_strided(shape, dlpack.dense(shape, order), dtype=kind, device=like.device)
+    made = torch.empty_strided(shape, dense(shape, order), dtype=kind, device=like.device)
     return read(made), lambda: made
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 from ...compiler.driver.artifact import Artifact
 from ...compiler.errors import WarpfoldError, error
-from ..calls import recall
+from ..view import Device
 from . import cuda_driver
-from .backend import Call, Device
+from .backend import closing
 from .cuda_memory import Buffer, DeviceMemory
+from .kernel_calls import Call
 from .launch_buffers import Function, Packed
 
 LOG_BYTES = 16 << 10
@@ -87,7 +88,8 @@ class CudaBackend(DeviceMemory):
             self._free()
             for module in self._modules.values():
                 self._d.cuModuleUnload(module)
-        recall.forget()
+        for forget in closing:
+            forget()
         self._modules.clear()
         self._functions.clear()
         self._release()

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...compiler.errors import error
 from ...compiler.target import for_capability
+from ..view import Device
 from . import cuda_driver
-from .backend import Device
 from .launch_buffers import Entries
 
 NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...compiler.errors import error
-from ..overlap import as_array, is_contiguous
-from .backend import View, Workspace
+from ..view import View, as_array, is_contiguous
 from .cuda_context import Context
+from .kernel_calls import Workspace
 
 ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
 SMALLEST = 64 << 10

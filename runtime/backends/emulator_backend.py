@@ -15,7 +15,8 @@ from ...compiler.target import DEFAULT
 if TYPE_CHECKING:
     from ...compiler.driver.artifact import Artifact
     from ..emulator import Tool
-    from .backend import Call, View, Workspace
+    from ..view import View
+    from .kernel_calls import Call, Workspace
 
 
 STEPS_AN_ELEMENT = 64
@@ -72,7 +73,7 @@ class EmulatorBackend:
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:  # noqa: ARG002
         """Two allocations that grow when they must."""
-        from .backend import Workspace
+        from .kernel_calls import Workspace
 
         partials, size, cells, count = self._scratch
         if partial_bytes > size:

@@ -11,7 +11,23 @@ from ...compiler.dtypes import DType
 from ...compiler.plan.abi import POINTERS, Role, partial_geometry, value
 from ...compiler.plan.launch import Launch, cells_of, launch
 from ...compiler.space.geometry import Dim, Geometry
-from .backend import Call, Workspace
+
+
+class Call(NamedTuple):
+    """One kernel launch: entry name, grid and block in x, y, z, and the arguments (pointers and integers) in order."""
+
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: tuple[int, ...]
+
+
+class Workspace(NamedTuple):
+    """Scratch memory on a device: ``partials`` of the bytes asked for, and ``counters``, zero between launches."""
+
+    partials: int
+    counters: int
+
 
 ALIGN = 256
 """Bytes on whose multiples a GPU's allocations begin, and the partials of different values."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...compiler.driver.artifact import CompiledKernel
 from ...compiler.plan.abi import POINTERS
-from .backend import Call
+from .kernel_calls import Call
 
 SINCE = 12000
 """The CUDA version whose functions are asked for."""

@@ -20,12 +20,13 @@ import numpy as np
 from ...compiler.dtypes import DType
 from ...compiler.program.tracing import Structure
 from ..arrays.fast_readers import Check, kinds_of, reader_of
+from ..backends.backend import closing
 from .closure_watch import Watch, watch_of
-from .recipe import MISS, Call, Guard, Recipe, recipe_of
+from .recipe import MISS, Guard, QueuedCall, Recipe, recipe_of
 
 if TYPE_CHECKING:
     from ..backends.launch_buffers import Packed
-    from ..execute import Arrays
+    from .operands import Operands
 
 KEPT = 1024
 """Kinds of calls that one function remembers; the oldest goes first."""
@@ -134,7 +135,9 @@ class Memo:
             self._keep(key, what, watch, arrays, calls[0])
         return found
 
-    def _keep(self, key: tuple[Hashable, ...], what: Any, watch: Watch, arrays: tuple[Any, ...], call: Call) -> None:
+    def _keep(
+        self, key: tuple[Hashable, ...], what: Any, watch: Watch, arrays: tuple[Any, ...], call: QueuedCall
+    ) -> None:
         stream = call.arrays.stream
         with self._lock:
             entry = self._table.get(key)
@@ -163,6 +166,9 @@ def forget() -> None:
     """Forgets all calls, as when other plans are to be chosen from now on."""
     for memo in list(_memos):
         memo.clear()
+
+
+closing.append(forget)
 
 
 def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
@@ -238,13 +244,13 @@ class _Ear(threading.local):
     """The calls heard in this thread since one of them began to be learnt."""
 
     def __init__(self) -> None:
-        self.heard: list[Call] | None = None
+        self.heard: list[QueuedCall] | None = None
 
 
 _ear = _Ear()
 
 
-def heard(arrays: Arrays, launches: Sequence[Packed], structure: Structure, *, shared: bool) -> None:
+def heard(arrays: Operands, launches: Sequence[Packed], structure: Structure, *, shared: bool) -> None:
     """Says that a call queued ``launches``, and waits for nothing."""
     if _ear.heard is not None:
-        _ear.heard.append(Call(arrays, launches, structure, shared))
+        _ear.heard.append(QueuedCall(arrays, launches, structure, shared))

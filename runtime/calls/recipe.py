@@ -16,9 +16,9 @@ from ..backends.kernel_calls import Start
 from ..backends.launch_buffers import WORD, argument
 
 if TYPE_CHECKING:
-    from ..backends.backend import View
     from ..backends.launch_buffers import Packed
-    from ..execute import Arrays
+    from ..view import View
+    from .operands import Operands
 
 MISS: Any = object()
 """What a recipe gives when it does not apply: addresses of another alignment, or that overlap, or a captured graph."""
@@ -30,7 +30,7 @@ Recipe = Callable[..., Any]
 Places = list[tuple[int, int, int]]
 
 
-class Call(NamedTuple):
+class QueuedCall(NamedTuple):
     """What one call queued.
 
     Attributes:
@@ -40,7 +40,7 @@ class Call(NamedTuple):
         shared: whether its kernels use the workspace of the stream.
     """
 
-    arrays: Arrays
+    arrays: Operands
     launches: Sequence[Packed]
     structure: Structure
     shared: bool
@@ -56,7 +56,7 @@ Guard = Mapping[str, Any]
 """
 
 
-def recipe_of(call: Call, arrays: tuple[Any, ...], guard: Guard) -> Recipe | None:
+def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe | None:
     """What repeats ``call`` on other arrays of the kinds of ``arrays``; None where something else would be needed."""
     views = (*call.arrays.inputs, *call.arrays.outputs)
     backend: Any = call.arrays.backend

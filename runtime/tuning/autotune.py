@@ -23,7 +23,8 @@ from ...compiler.program.tracing import Nan
 from ...compiler.space.geometry import normalize_axes
 from .. import tuned_plans
 from ..arrays.torch_compile import opaque
-from ..execute import Arrays, prepared
+from ..calls.operands import Operands
+from ..execute import prepared
 from ..prepare import Request, forget
 from ..resolve import params_of
 from .measure import Timing
@@ -127,7 +128,7 @@ class Search:
         arrays: of what, with memory for the results.
     """
 
-    def __init__(self, task: Task, arrays: Arrays) -> None:
+    def __init__(self, task: Task, arrays: Operands) -> None:
         self.task, self.arrays = task, arrays
         self.trials = Trials(task, arrays)
         self.own = planner.choose(task)
@@ -144,7 +145,7 @@ class Search:
 
         check_options(nan=nan, determinism=determinism)
         require_gpu()
-        arrays = Arrays.of(xs, "cuda", where)
+        arrays = Operands.of(xs, "cuda", where)
         axes = normalize_axes(axis, len(arrays.shape))
         request = Request(what, axes, params_of(what, params), "", arrays.masked, nan, determinism)
         ready = prepared(request, arrays)

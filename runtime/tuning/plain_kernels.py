@@ -11,7 +11,7 @@ from functools import lru_cache
 from ...compiler.driver.artifact import Artifact, CompiledKernel
 from ...compiler.plan.abi import Facts, Param
 from ...compiler.plan.plan import Plan
-from ..backends.backend import Call
+from ..backends.kernel_calls import Call
 
 ACCESS = 16
 """Bytes of an access."""

@@ -16,7 +16,8 @@ from ...compiler.planner.task import Choice, Task
 from ...compiler.planner.tree import unordered
 from .. import cache, tuned_plans
 from ..backends.kernel_calls import calls, scratch
-from ..execute import Arrays, bound
+from ..calls.operands import Operands
+from ..execute import bound
 from .measure import Timing, timed
 
 
@@ -28,7 +29,7 @@ class Trials:
         arrays: of what, with memory for the results.
     """
 
-    def __init__(self, task: Task, arrays: Arrays) -> None:
+    def __init__(self, task: Task, arrays: Operands) -> None:
         self.task, self.arrays = task, arrays
         self.backend: Any = arrays.backend
         self._pointers: list[int] = []

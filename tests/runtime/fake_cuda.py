@@ -15,8 +15,8 @@ from warpfold.compiler.driver.artifact import Artifact, CompiledKernel
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.plan.abi import Facts, Param
 from warpfold.compiler.plan.plan import Plan
-from warpfold.runtime.backends.backend import Call
 from warpfold.runtime.backends.cuda_backend import CudaBackend
+from warpfold.runtime.backends.kernel_calls import Call
 
 PARAMS = tuple(Param(role) for role in ("input", "output", "n_kept", "n_reduced", "partial", "reduced_stride"))
 NARROW, WIDE = (8, 8, 4, 4, 8, 4), (8, 8, 8, 8, 8, 8)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.errors import ArgumentError, WarpfoldError
-from warpfold.runtime.backends.backend import Device, View
-from warpfold.runtime.execute import Arrays, backend_for, prepared
+from warpfold.runtime.backends.select import backend_for
+from warpfold.runtime.calls.operands import Operands
+from warpfold.runtime.execute import prepared
 from warpfold.runtime.prepare import Request
+from warpfold.runtime.view import Device, View
 
 HOST = View(4096, (8,), (1,), F32, Device("cpu"))
 ON_GPU = View(4096, (8,), (1,), F32, Device("cuda", 1))
@@ -64,7 +66,7 @@ def test_all_results_and_checks_of_a_call_lie_alike() -> None:
     x = permuted("f8")
     for result in wf.describe(x, axis=1, device="emulator"):
         assert result.strides == (8, 512)
-    arrays = Arrays.of([x], "emulator")
+    arrays = Operands.of([x], "emulator")
     arrays.allocate((1,), [F32, F32], checks=2)
     assert [v.strides for v in arrays.outputs] == [(1, 64)] * 4
     with pytest.raises(wf.WarpfoldError, match="WF135"):
@@ -92,6 +94,6 @@ def test_neighbouring_lanes_store_neighbours() -> None:
     for shape, axis, kept in (((16, 512, 512), 1, [1, 2]), ((1000, 3, 1024), 2, [2, 2])):
         x = permuted(shape=shape)
         out = np.zeros(np.delete(x.shape, axis), np.float32)
-        plans = [prepared(Request("sum", (axis,)), Arrays.of([x], "emulator"), out=o) for o in (None, out)]
+        plans = [prepared(Request("sum", (axis,)), Operands.of([x], "emulator"), out=o) for o in (None, out)]
         assert [len(p.geometry.kept) for p in plans] == kept
         assert [p.choice.facts.store_vector for p in plans] == [True, False]

@@ -16,9 +16,9 @@ import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.dtypes import dtype
 from warpfold.compiler.plan.ladder import RUNGS
-from warpfold.runtime import api, execute
-from warpfold.runtime.backends import emulator_backend
-from warpfold.runtime.backends.backend import Call
+from warpfold.runtime import api
+from warpfold.runtime.backends import emulator_backend, select
+from warpfold.runtime.backends.kernel_calls import Call
 from warpfold.runtime.emulator.machine.address_map import POISON
 
 
@@ -55,11 +55,11 @@ def _recording() -> Any:
     """Replaces the emulator, and the GPU if there is one, by a recorder."""
     made = emulator_backend._made
     before, made.backend = made.backend, Recorder()
-    default, execute._default = execute._default, lambda: made.backend
+    default, select._default = select._default, lambda: made.backend
     try:
         yield made.backend
     finally:
-        made.backend, execute._default = before, default
+        made.backend, select._default = before, default
 
 
 def record(name: str, call: Callable[[], Any]) -> Scene:

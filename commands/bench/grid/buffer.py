@@ -11,10 +11,12 @@ from typing import Any
 from ....compiler.dtypes import DType
 from ....compiler.plan.plan import Plan
 from ....runtime.arrays.conversion import view
-from ....runtime.backends.backend import Backend, View
+from ....runtime.backends.backend import Backend
 from ....runtime.backends.kernel_calls import calls, scratch
-from ....runtime.execute import Arrays, bound, prepared
+from ....runtime.calls.operands import Operands
+from ....runtime.execute import bound, prepared
 from ....runtime.prepare import Request, artifact
+from ....runtime.view import View
 from .cells import Cell
 
 
@@ -59,7 +61,7 @@ class Bed:
     @contextmanager
     def work(self, cell: Cell) -> Iterator[Work]:
         """Plans and compiles the cell; its result is there afterwards."""
-        arrays = Arrays(self.buffer, (self.view(cell),), self.backend, self.stream)
+        arrays = Operands(self.buffer, (self.view(cell),), self.backend, self.stream)
         ready = prepared(Request(cell.op, cell.axes), arrays)
         compiled, run = artifact(ready), ready.choice.run
         with bound(arrays) as pointers:

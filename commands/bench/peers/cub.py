@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....runtime import cache
 from ....runtime.arrays.conversion import view
-from ....runtime.arrays.dlpack import contiguous
-from ....runtime.backends.backend import View
+from ....runtime.view import View, contiguous
 from . import MissingError, UnservedError, reason
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.task import Choice
 from warpfold.runtime import api
 from warpfold.runtime.arrays.conversion import view
-from warpfold.runtime.overlap import as_array
+from warpfold.runtime.view import as_array
 
 
 def case(name: str) -> Case:

@@ -23,7 +23,7 @@ from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, rewrite,
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.symbols import Sym, constant
 from warpfold.runtime import prepare
-from warpfold.runtime.execute import Arrays
+from warpfold.runtime.calls.operands import Operands
 from warpfold.runtime.prepare import artifact
 
 N = 500
@@ -142,7 +142,7 @@ def with_mistake(program: Program, mutation: Mutation) -> Program:
 
 def judged(request: Request, change: Callable[[Program], Program] | None = None) -> run.Outcome:
     """The outcome of a run of the changed program, checked as the right one."""
-    arrays = Arrays.of(request.arrays, "emulator")
+    arrays = Operands.of(request.arrays, "emulator")
     ready = made = run._prepare(request, arrays, False)
     if change is not None:
         made = _made(request, arrays, change)
@@ -153,7 +153,7 @@ def judged(request: Request, change: Callable[[Program], Program] | None = None)
     return outcome
 
 
-def _made(request: Request, arrays: Arrays, change: Callable[[Program], Program]) -> prepare.Prepared:
+def _made(request: Request, arrays: Operands, change: Callable[[Program], Program]) -> prepare.Prepared:
     """What is prepared for the changed program."""
     right = prepare.traced
 
@@ -218,7 +218,7 @@ def test_the_last_of_equals_does_not_pass() -> None:
     for name, last in (("argmin", np.argmin), ("argmax", np.argmax)):
         request = request_for(name)
         (x,) = request.arrays
-        arrays = Arrays.of(request.arrays, "emulator")
+        arrays = Operands.of(request.arrays, "emulator")
         wrong = N - 1 - last(x[:, ::-1], axis=1)
         outcome = run.Outcome(run._prepare(request, arrays, False), arrays, [wrong], False, 0, 0)
         run._check(request, outcome)

@@ -12,8 +12,8 @@ from layouts import Layout, layouts, offsets_of, plain, strides_of, walked
 
 from warpfold.compiler.errors import ArgumentError, DTypeError
 from warpfold.compiler.space.geometry import Dim, Geometry, collapse, memory_order, normalize_axes
-from warpfold.runtime.arrays.dlpack import contiguous as row_major
-from warpfold.runtime.arrays.dlpack import dense
+from warpfold.runtime.view import contiguous as row_major
+from warpfold.runtime.view import dense
 
 SIZES = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 

@@ -24,7 +24,7 @@ from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I32, I64, S
 from warpfold.compiler.errors import ArgumentError, DTypeError, FileError, WarpfoldError
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.arrays import dlpack, pytorch
-from warpfold.runtime.backends.backend import Device, View
+from warpfold.runtime.view import Device, View, dense
 
 CPU = Device("cpu")
 EVERY = (*ALL, *STORED)
@@ -347,16 +347,9 @@ def test_results_lie_in_the_order_asked_for() -> None:
     for order in (None, *itertools.permutations(range(3))):
         v, finish = arrays.allocate(0, (2, 3, 4), F32, order)
         assert (finish().shape, v.strides, v.address) == (
-            (2, 3, 4), dlpack.dense((2, 3, 4), order or (0, 1, 2)), finish().ctypes.data
+            (2, 3, 4), dense((2, 3, 4), order or (0, 1, 2)), finish().ctypes.data
         )  # fmt: skip
         assert (finish().base is None) == (order in (None, (0, 1, 2)))
-
-
-def test_strides_of_arrays_without_gaps() -> None:
-    assert dlpack.dense((2, 3, 4), (1, 2, 0)) == (1, 8, 2)
-    assert dlpack.dense((2, 0, 4), (2, 1, 0)) == (1, 2, 2)
-    assert dlpack.contiguous((2, 0, 4)) == (4, 4, 1)
-    assert dlpack.contiguous(()) == ()
 
 
 # --- copies ------------------------------------------------------------------------------------------------------

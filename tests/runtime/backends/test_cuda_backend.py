@@ -14,9 +14,9 @@ from fake_driver import FakeDriver, Status
 from warpfold.compiler.errors import ArgumentError, BackendError
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.backends import cuda_backend, cuda_driver
-from warpfold.runtime.backends.backend import Device
 from warpfold.runtime.backends.cuda_backend import CudaBackend
 from warpfold.runtime.compiled import load
+from warpfold.runtime.view import Device
 
 __all__ = ["backend", "driver"]
 

@@ -7,8 +7,8 @@ from fake_cuda import NARROW, artifact, backend, call, driver
 from fake_driver import FakeDriver, Status
 
 from warpfold.compiler.errors import BackendError
-from warpfold.runtime.backends.backend import Device
 from warpfold.runtime.backends.cuda_backend import CudaBackend
+from warpfold.runtime.view import Device
 
 __all__ = ["backend", "driver"]
 

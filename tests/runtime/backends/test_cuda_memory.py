@@ -12,9 +12,10 @@ from fake_driver import FakeDriver, Status
 from warpfold.compiler.dtypes import F32
 from warpfold.compiler.errors import ArgumentError, BackendError
 from warpfold.runtime.arrays import conversion as arrays
-from warpfold.runtime.backends.backend import Device, View, Workspace
 from warpfold.runtime.backends.cuda_backend import CudaBackend
 from warpfold.runtime.backends.cuda_memory import TICKETS, WORKSPACE
+from warpfold.runtime.backends.kernel_calls import Workspace
+from warpfold.runtime.view import Device, View
 
 __all__ = ["backend", "driver"]
 

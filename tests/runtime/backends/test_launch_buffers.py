@@ -11,8 +11,8 @@ from warpfold.compiler.driver.artifact import CompiledKernel
 from warpfold.compiler.errors import BackendError
 from warpfold.compiler.plan.abi import Facts, Param
 from warpfold.compiler.plan.plan import Plan
-from warpfold.runtime.backends.backend import Call
 from warpfold.runtime.backends.cuda_backend import CudaBackend
+from warpfold.runtime.backends.kernel_calls import Call
 from warpfold.runtime.backends.launch_buffers import Function, Packed
 
 ROLES = ("input", "output", "n_kept", "partial", "chunk", "count")

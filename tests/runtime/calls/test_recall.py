@@ -93,6 +93,13 @@ def test_a_prepared_call_with_out_launches_once_and_allocates_nothing(gpu: Gpu) 
     assert gpu.launched(lambda: k(x))[1] == [LAUNCH]
 
 
+def test_a_backend_that_closes_is_forgotten(gpu: Gpu) -> None:
+    wf.sum(gpu.tensor(ROWS))
+    assert any(memo._table for memo in recall._memos)
+    gpu.backends[0].close()
+    assert not any(memo._table or memo.last for memo in recall._memos)
+
+
 def test_questions_are_told_apart_by_what_is_given_and_by_types(gpu: Gpu) -> None:
     """The axis alone, a tuple of axes, an array for the result, keywords: none of them is taken for another."""
     ones, out = gpu.tensor(np.ones((2, 2), np.float32)), gpu.tensor(np.zeros(2, np.float32))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
-from warpfold.runtime.backends.backend import Device, View
 from warpfold.runtime.calls import recipe
+from warpfold.runtime.view import Device, View
 
 __all__ = ["gpu"]
 ROWS = np.arange(60, dtype=np.float32).reshape(5, 12)

@@ -15,7 +15,8 @@ from warpfold.compiler.errors import error
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime import tuned_plans
 from warpfold.runtime.api import plan_for
-from warpfold.runtime.execute import Arrays, prepared
+from warpfold.runtime.calls.operands import Operands
+from warpfold.runtime.execute import prepared
 from warpfold.runtime.prepare import Request
 from warpfold.runtime.tuning import autotune as tuner
 from warpfold.runtime.tuning.measure import Timing
@@ -32,7 +33,7 @@ def rows(dtype: str = "f4", shape: tuple[int, ...] = ROWS) -> Any:
 
 def plan_of(x: Any, backend: StandIn, what: str = "sum", determinism: Any = "run") -> Plan:
     """The plan that a call on the stand-in has now."""
-    arrays = Arrays.of([x], "cuda")
+    arrays = Operands.of([x], "cuda")
     assert arrays.backend is backend
     return prepared(Request(what, (x.ndim - 1,), determinism=determinism), arrays).choice.plan
 

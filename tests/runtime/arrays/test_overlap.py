@@ -1,4 +1,4 @@
-"""Where views lie: shared bytes against a count of every byte, and memory as arrays."""
+"""Whether views share bytes, against a count of every byte."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import time
 from collections import Counter
 from itertools import product
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpfold.compiler.dtypes import F32, F64
-from warpfold.runtime import overlap
-from warpfold.runtime.arrays import conversion as arrays
-from warpfold.runtime.backends.backend import Device, View
+from warpfold.runtime.arrays import overlap
+from warpfold.runtime.view import Device, View
 
 CPU, GPU = Device("cpu"), Device("cuda", 0)
 
@@ -63,17 +61,3 @@ def test_what_is_too_hard_to_find_out_counts_as_shared() -> None:
     start = time.perf_counter()
     assert overlap.share(v, w)
     assert time.perf_counter() - start < 1
-
-
-def test_memory_as_an_array() -> None:
-    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    for view in (x, x[::-1, :, ::-2].T, x[0, 0, 0], x[:, :0], np.broadcast_to(x[:1], (5, 3, 4))):
-        assert np.array_equal(overlap.as_array(arrays.view(view)), view)
-    overlap.as_array(arrays.view(x[:, ::2, 1]))[...] = -1
-    assert np.argwhere(x == -1).tolist() == [[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1]]
-
-
-def test_contiguous() -> None:
-    x = np.zeros((3, 4))
-    assert all(overlap.is_contiguous(arrays.view(v)) for v in (x, x[1], x[:, :0], x[:1, :2], x[0, 0]))
-    assert not any(overlap.is_contiguous(arrays.view(v)) for v in (x.T, x[:, ::2], x[::-1], x[:, 0]))

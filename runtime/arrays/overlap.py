@@ -1,38 +1,18 @@
-"""Where views lie: which bytes two of them share, and memory as NumPy arrays.
+"""Whether views share bytes of memory.
 
 Addresses of a device can be compared too: the arrays made for that are never read.
 """
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
-from .arrays.dlpack import contiguous
-from .backends.backend import View
+from ..view import View, as_array, is_contiguous
 
 MAX_WORK = 1 << 16
 """Steps of the search for a shared byte: milliseconds. Strides that need more are taken to meet."""
-
-
-def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """The memory of ``v`` as an array of its type, or of ``dtype``; it does not keep the memory alive."""
-    if 0 in v.shape:
-        return np.empty(v.shape, dtype or v.dtype.numpy)  # an empty array may have no address
-    low, high = v.extent
-    memory = memoryview((ctypes.c_uint8 * (high - low)).from_address(low))
-    strides = tuple(s * v.dtype.itemsize for s in v.strides)
-    return np.ndarray(v.shape, dtype or v.dtype.numpy, memory, v.address - low, strides)
-
-
-def is_contiguous(v: View) -> bool:
-    """Whether the elements lie side by side in C order; axes of size 1 have no stride."""
-    if 0 in v.shape:
-        return True
-    pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)
-    return all(size == 1 or stride == expected for stride, expected, size in pairs)
 
 
 def share(v: View, w: View) -> bool:

@@ -1,0 +1,126 @@
+"""An array as kernels need it (``View``), and as the planner needs it (``ArraySpec``)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..compiler.dtypes import DType
+from ..compiler.program.storage import parts
+
+Kind = Literal["cpu", "cuda"]
+
+
+class Device(NamedTuple):
+    """Where memory lies: ``cpu``, or ``cuda`` with a device number."""
+
+    kind: Kind
+    number: int = 0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "cpu" else f"cuda:{self.number}"
+
+
+CPU = Device("cpu")
+DEVICES = tuple(Device("cuda", number) for number in range(64))
+"""The CUDA devices by their numbers."""
+
+
+@dataclass(frozen=True)
+class View:
+    """An array of any library, reduced to what a kernel needs.
+
+    Attributes:
+        address: byte address of the first element (index 0 on every axis).
+        shape: elements along each axis.
+        strides: distance between neighbours along each axis, in elements.
+        dtype: element type.
+        device: where the memory lies.
+        read_only: the library says that it must not be written.
+        owner: what keeps the memory alive.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    device: Device
+    read_only: bool = False
+    owner: object = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The bytes the elements occupy, as (first address, one past the last); empty arrays occupy none."""
+        if 0 in self.shape:
+            return self.address, self.address
+        reach = [s * (n - 1) for n, s in zip(self.shape, self.strides, strict=True)]
+        low, high = sum(min(0, r) for r in reach), sum(max(0, r) for r in reach)
+        item = self.dtype.itemsize
+        return self.address + low * item, self.address + (high + 1) * item
+
+    def parts(self) -> tuple[View, ...]:
+        """The views of what kernels see in its place: a complex array is two of floats, 8-bit floats are bytes."""
+        types = parts(self.dtype)
+        if types == (self.dtype,):
+            return (self,)
+        strides = tuple(s * len(types) for s in self.strides)
+        places = [(self.address + i * t.itemsize, t) for i, t in enumerate(types)]
+        return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in places)
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """An array as far as planning goes: shape, strides in elements, and the byte address modulo 16 of its start."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+    dtype: DType
+
+    def parts(self) -> tuple[ArraySpec, ...]:
+        """The arrays that a kernel sees in its place."""
+        types = parts(self.dtype)
+        strides = tuple(s * len(types) for s in self.strides)
+        starts = [(self.address + i * t.itemsize) % 16 for i, t in enumerate(types)]
+        return tuple(ArraySpec(self.shape, strides, a, t) for a, t in zip(starts, types, strict=True))
+
+
+def all_parts(shapes: Sequence[ArraySpec]) -> tuple[ArraySpec, ...]:
+    """The parts of all arrays, in order."""
+    return tuple(p for s in shapes for p in s.parts())
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of an array in C order."""
+    return dense(shape, range(len(shape)))
+
+
+def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of an array without gaps whose axes lie in ``order``, outermost first."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(1, shape[axis])
+    return tuple(strides)
+
+
+def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """The memory of ``v`` as an array of its type, or of ``dtype``; it does not keep the memory alive."""
+    if 0 in v.shape:
+        return np.empty(v.shape, dtype or v.dtype.numpy)  # an empty array may have no address
+    low, high = v.extent
+    memory = memoryview((ctypes.c_uint8 * (high - low)).from_address(low))
+    strides = tuple(s * v.dtype.itemsize for s in v.strides)
+    return np.ndarray(v.shape, dtype or v.dtype.numpy, memory, v.address - low, strides)
+
+
+def is_contiguous(v: View) -> bool:
+    """Whether the elements lie side by side in C order; axes of size 1 have no stride."""
+    if 0 in v.shape:
+        return True
+    pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)
+    return all(size == 1 or stride == expected for stride, expected, size in pairs)
