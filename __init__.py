@@ -23,7 +23,7 @@ _HOME = {
     **dict.fromkeys(ELEMENTWISE, ".compiler.program.functions"),
     **dict.fromkeys(COMPOSITIONS, ".compiler.program.compositions"),
     **dict.fromkeys(MONOIDS, ".compiler.program.library.monoids"),
-    **dict.fromkeys(REDUCTIONS, ".runtime.api"),
+    **dict.fromkeys(REDUCTIONS, ".runtime.named_reductions"),
     **dict.fromkeys(("reduce", "compile"), ".runtime.api"),
     **dict.fromkeys(("load", "Compiled"), ".runtime.compiled"),
     **dict.fromkeys(("Tuned", "autotune"), ".runtime.tuning.autotune"),

@@ -91,15 +91,17 @@ from .compiler.program.symbols import (
     Sym as Sym,
 )
 from .runtime.api import (
-    array_equal as array_equal,
     compile as compile,
-    dot as dot,
     reduce as reduce,
-    vecdot as vecdot,
 )
 from .runtime.compiled import (
     Compiled as Compiled,
     load as load,
+)
+from .runtime.named_reductions import (
+    array_equal as array_equal,
+    dot as dot,
+    vecdot as vecdot,
 )
 from .runtime.segments import (
     segment_reduce as segment_reduce,

@@ -1,32 +1,25 @@
-"""The public functions: ``reduce`` and the named reductions, and ``compile``."""
+"""The public functions ``reduce`` and ``compile``, and the plan of a reduction without its arrays."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from operator import index, is_
 from typing import TYPE_CHECKING, Any, overload
-
-import numpy as np
 
 from ..compiler.dtypes import BOOL
 from ..compiler.dtypes import dtype as as_dtype
 from ..compiler.errors import error
 from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
-from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.spelling import irreducible
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from . import tuned_plans
-from .arrays.conversion import from_numpy, view
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, asked, named
-from .calls.recipe import MISS
 from .execute import prepared, run
 from .prepare import Request, artifact, prepare, traced
 from .resolve import params_of
@@ -104,47 +97,36 @@ def reduce(
             raise irreducible(None, "nothing", where=caller())
         *xs, what = xs  # type: ignore[assignment]
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
-    usual = not params and all(map(is_, how.values(), _USUAL))
+    usual = not params and all(map(is_, how.values(), _DEFAULTS.values()))
     try:
         ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
-        return _reductions(
-            ask, what, arrays_of(tuple(xs), out, where), lambda: _reduced(xs, what, axis, out=out, where=where, **how)
-        )
+        given = arrays_of(tuple(xs), out, where)
+        return _reductions(ask, what, given, lambda: reduced(xs, what, axis, out, where, how))
     except Exception as e:
         raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
 
 _reductions = Memo()
-_USUAL = (False, "propagate", "run", "auto", "")
-"""What ``keepdims`` and so on are in most calls; they need not be part of the question then."""
+_DEFAULTS: dict[str, Any] = {
+    "keepdims": False, "nan": "propagate", "determinism": "run", "device": "auto", "plan": "",
+}  # fmt: skip
+"""The options of ``reduce`` that have a value in every call; all other keywords are parameters of the program."""
 
 
-def _reduced(
-    xs: Sequence[Any],
-    what: Any,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: Any = None,
-    where: Any = None,
-    nan: str = "propagate",
-    determinism: str = "run",
-    device: str = "auto",
-    plan: str = "",
-    **params: Any,
-) -> Any:
-    """``reduce`` from the arguments to the launch, whatever was seen before."""
+def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
+    """``reduce`` from the arguments to the launch, without a look at earlier calls; ``how``: all other keywords."""
+    given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
+    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
+    nan, determinism = given["nan"], given["determinism"]
     check_options(nan=nan, determinism=determinism)
     if any(isinstance(x, str | Monoid) for x in xs):
         if hasattr(what, "__array__"):
             raise irreducible(what)
         raise error("WF176", name="reduce", expected="arrays, then what to reduce with", found=len(xs) + 1)
-    arrays = Operands.of(xs, device, where)
+    arrays = Operands.of(xs, given["device"], where)
     axes = normalize_axes(axis, len(arrays.shape))
-    params_found = params_of(what, params)
-    request = Request(what, axes, params_found, plan_text(plan), arrays.masked, nan, determinism)  # type: ignore[arg-type]
-    ready = prepared(request, arrays, out, keepdims)
+    request = Request(what, axes, params_of(what, params), plan_text(given["plan"]), arrays.masked, nan, determinism)
+    ready = prepared(request, arrays, out, given["keepdims"])
     found = ready.traced
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
 
@@ -173,132 +155,6 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
     if any(n < 0 for n in full):
         raise error("WF129", shape=full)
     return full
-
-
-# --- the named reductions ------------------------------------------------------------------------------------------
-_OF_REDUCE = inspect.signature(reduce).parameters
-_AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
-
-
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """That of the public function: the arrays, ``axis``, its own parameters, those of ``reduce``."""
-    own = list(inspect.signature(function).parameters.values())
-    arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
-    return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
-
-
-def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
-    signature = _signature(function)
-    call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return opaque(call)
-
-
-def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
-    """The named reduction of one array."""
-    last = memo.last
-
-    def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
-        if rest:
-            raise error("WF176", name=name, expected="the array, axis", found=2 + len(rest), where=caller())
-        if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
-            # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
-            ask: Hashable = axis
-            if how:
-                ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
-            elif out is not None:
-                ask = (axis, "out")
-            try:
-                recipe = last.get(ask)
-            except TypeError:  # a parameter without a hash
-                recipe = None
-            if recipe is not None:
-                found = recipe(x) if out is None else recipe(x, out)
-                if found is not MISS:
-                    return found
-        try:
-            return memo.missed(
-                asked(axis, out, where, how), name, arrays_of((x,), out, where),
-                lambda: _reduced((x,), name, axis, out=out, where=where, **how),
-            )  # fmt: skip
-        except Exception as e:
-            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
-
-    return call
-
-
-def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
-    """The named reduction of two arrays."""
-
-    def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
-        if rest:
-            raise error("WF176", name=name, expected="two arrays, axis", found=3 + len(rest), where=caller())
-        try:
-            ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
-            return memo(ask, name, given, lambda: _reduced((x, y), name, axis, out=out, where=where, **how))
-        except Exception as e:
-            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
-
-    return call
-
-
-_PUBLIC = {name: _named(name, f) for name, f in reductions.FUNCTIONS.items()}
-
-
-def __getattr__(name: str) -> Any:
-    """A named reduction; the package's ``__init__.py`` says which are public."""
-    if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _PUBLIC[name]
-
-
-@opaque
-def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
-    """The sum over one axis of the products of two arrays, the first's elements conjugated where they are complex."""
-    return reduce(x, y, what="vecdot", axis=axis, **how)
-
-
-def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
-    """``slow``, a function of two arrays that looks at their shapes, with its calls remembered."""
-    memo, name = Memo(), slow.__name__
-
-    @opaque
-    @wraps(slow)
-    def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
-        if rest:
-            raise error("WF176", name=name, expected="two arrays", found=2 + len(rest), where=caller())
-        try:
-            ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
-            return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
-        except Exception as e:
-            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
-
-    return call
-
-
-@_compared
-def dot(x: Any, y: Any, **how: Any) -> Any:
-    """The sum of the products of two arrays of rank 1.
-
-    Raises:
-        ArgumentError: WF150 for other ranks or sizes.
-    """
-    shapes = [view(a).shape for a in (x, y)]
-    if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
-        raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
-    return _reduced((x, y), "dot", **how)
-
-
-@_compared
-def array_equal(x: Any, y: Any, **how: Any) -> Any:
-    """Whether two arrays have one shape and equal elements."""
-    if view(x).shape != view(y).shape:
-        return from_numpy(x, np.zeros((), np.bool_))
-    return _reduced((x, y), "array_equal", **how)
 
 
 @opaque
@@ -380,4 +236,4 @@ def plan_for(
     return prepare(request, types, all_parts(inputs), all_parts(results), chosen, chosen.sms)
 
 
-__all__ = ["array_equal", "compile", "dot", "plan_for", "reduce", "vecdot", *reductions.FUNCTIONS]
+__all__ = ["compile", "plan_for", "reduce"]

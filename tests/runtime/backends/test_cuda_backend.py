@@ -11,6 +11,7 @@ import pytest
 from fake_cuda import NARROW, WIDE, artifact, backend, call, driver
 from fake_driver import FakeDriver, Status
 
+import warpfold as wf
 from warpfold.compiler.errors import ArgumentError, BackendError
 from warpfold.runtime.arrays import conversion as arrays
 from warpfold.runtime.backends import cuda_backend, cuda_driver
@@ -164,29 +165,25 @@ def test_gpu_is_described() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "float16", "float32", "float64", "bool"])
 def test_gpu_numpy_round_trip(dtype: str) -> None:
-    from warpfold.runtime import api
-
     x = (np.arange(60_000) % 2).astype(dtype).reshape(300, 200)
     for view in (x, x[::-1, ::2], x.T, x[3:, 5:], np.broadcast_to(x[:1], (7, 200))):
         for axis in (None, 0, 1):
-            got = api.sum(view, axis, device="cuda")
+            got = wf.sum(view, axis, device="cuda")
             assert isinstance(got, np.ndarray if axis is not None else np.generic)
             assert np.array_equal(got, view.astype(np.float64).sum(axis).astype(got.dtype))
-    out = np.full(200, 9, api.sum(x, 0, device="cuda").dtype)
-    assert api.sum(x, 0, out=out, device="cuda") is out
+    out = np.full(200, 9, wf.sum(x, 0, device="cuda").dtype)
+    assert wf.sum(x, 0, out=out, device="cuda") is out
     assert np.array_equal(out, x.astype(np.float64).sum(0).astype(out.dtype))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int8", "complex64", "complex128"])
 def test_gpu_host_results_leave_their_neighbours_alone(dtype: str) -> None:
-    from warpfold.runtime import api
-
     x = (np.arange(6000) % 5).reshape(60, 100).astype(dtype) * (1 - 2j if dtype[0] == "c" else 1)
     x = x.astype(dtype)
-    memory = np.full((100, 3), 9, api.sum(x, 0, device="cuda").dtype)
-    api.sum(x, 0, out=memory[:, 1], device="cuda")
-    api.sum(x, 0, out=memory[::-1, 0], device="cuda")
+    memory = np.full((100, 3), 9, wf.sum(x, 0, device="cuda").dtype)
+    wf.sum(x, 0, out=memory[:, 1], device="cuda")
+    wf.sum(x, 0, out=memory[::-1, 0], device="cuda")
     wanted = x.sum(0, dtype=memory.dtype)
     assert np.array_equal(memory, np.stack([wanted[::-1], wanted, np.full(100, 9, memory.dtype)], 1))
 
@@ -194,13 +191,11 @@ def test_gpu_host_results_leave_their_neighbours_alone(dtype: str) -> None:
 @pytest.mark.gpu
 def test_gpu_torch_stays_on_the_device(torch: Any, recorder: Recorder) -> None:
     """A warm call copies nothing, waits for nothing, and allocates nothing but the result, which PyTorch does."""
-    from warpfold.runtime import api
-
     for shape, axis in (((BIG,), None), ((64, 4096), 1), ((4096, 64), 0)):
         x = torch.ones(shape, device="cuda")
-        api.sum(x, axis)
+        wf.sum(x, axis)
         recorder.names.clear()
-        got = api.sum(x, axis)
+        got = wf.sum(x, axis)
         assert isinstance(got, torch.Tensor)
         assert got.device == x.device
         assert torch.equal(got, x.sum(axis) if axis is not None else x.sum())
@@ -209,54 +204,48 @@ def test_gpu_torch_stays_on_the_device(torch: Any, recorder: Recorder) -> None:
 
 @pytest.mark.gpu
 def test_gpu_torch_views_and_dtypes(torch: Any) -> None:
-    from warpfold.runtime import api
-
     x = torch.arange(600, device="cuda", dtype=torch.float32).reshape(20, 30)
     for view in (x.t(), x[:, ::3], x[1:, 2:], x[:1].expand(5, 30)):
-        assert torch.equal(api.sum(view, 0), view.sum(0))
+        assert torch.equal(wf.sum(view, 0), view.sum(0))
     half = torch.ones(1000, device="cuda", dtype=torch.bfloat16)
-    assert api.sum(half).dtype == torch.bfloat16
+    assert wf.sum(half).dtype == torch.bfloat16
     out = torch.empty(30, device="cuda")
-    assert api.sum(x.detach(), 0, out=out) is out
+    assert wf.sum(x.detach(), 0, out=out) is out
     assert torch.equal(out, x.detach().sum(0))
     with pytest.raises(ArgumentError, match=r"^WF112: out lies on cpu: the inputs lie on cuda:0"):
-        api.sum(x, 0, out=torch.empty(30))
+        wf.sum(x, 0, out=torch.empty(30))
     with pytest.raises(ArgumentError, match=r"^WF111"):
-        api.sum(x.detach(), 0, out=x.detach()[0])
+        wf.sum(x.detach(), 0, out=x.detach()[0])
 
 
 @pytest.mark.gpu
 def test_gpu_torch_out_of_any_strides(torch: Any) -> None:
-    from warpfold.runtime import api
-
     x = torch.arange(600, device="cuda", dtype=torch.float32).reshape(20, 30)
     memory = torch.full((30, 4), 7.0, device="cuda")
-    api.sum(x, 0, out=memory[:, 2])
+    wf.sum(x, 0, out=memory[:, 2])
     assert torch.equal(memory[:, 2], x.sum(0))
     assert bool((memory[:, [0, 1, 3]] == 7).all())
     table = torch.zeros(20, 31, device="cuda")
     table[:, 1:] = x
-    api.sum(table[:, 1:], 1, out=table[:, 0])  # beside the elements, none of them
+    wf.sum(table[:, 1:], 1, out=table[:, 0])  # beside the elements, none of them
     assert torch.equal(table, torch.cat([x.sum(1, keepdim=True), x], 1))
     with pytest.raises(ArgumentError, match=r"^WF110"):
-        api.sum(x, 0, out=torch.zeros(1, device="cuda").expand(30))
+        wf.sum(x, 0, out=torch.zeros(1, device="cuda").expand(30))
     with pytest.raises(ArgumentError, match=r"^WF111"):
-        api.sum(x, 0, out=x.view(-1)[::20])
+        wf.sum(x, 0, out=x.view(-1)[::20])
 
 
 @pytest.mark.gpu
 def test_gpu_torch_complex_and_8_bit_floats(torch: Any) -> None:
-    from warpfold.runtime import api
-
     z = torch.complex(torch.arange(600.0) % 7, torch.arange(600.0) % 5).reshape(20, 30).cuda()
     for view in (z, z.t(), z.conj(), z[:, ::2], z.to(torch.complex128)):
-        assert torch.equal(api.sum(view, 0), view.sum(0))
+        assert torch.equal(wf.sum(view, 0), view.sum(0))
     out = torch.zeros(30, 2, device="cuda", dtype=z.dtype)
-    api.sum(z, 0, out=out[:, 1])
+    wf.sum(z, 0, out=out[:, 1])
     assert torch.equal(out, torch.stack([torch.zeros_like(out[:, 0]), z.sum(0)], 1))
     for kind in (torch.float8_e4m3fn, torch.float8_e5m2):
         small = (torch.arange(6000, device="cuda") % 5).reshape(60, 100).to(kind)
-        assert torch.equal(api.sum(small, 0, dtype="f32"), small.float().sum(0))
+        assert torch.equal(wf.sum(small, 0, dtype="f32"), small.float().sum(0))
 
 
 @pytest.mark.gpu
@@ -272,17 +261,15 @@ def test_gpu_copies_from_and_to_numpy(torch: Any) -> None:
 @pytest.mark.gpu
 def test_gpu_torch_stream_is_honoured(torch: Any) -> None:
     """On another stream than the caller's the sum would run while the caller's stream still sleeps, and see zeros."""
-    from warpfold.runtime import api
-
     x = torch.zeros(BIG, device="cuda")
-    api.sum(x)
+    wf.sum(x)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        api.sum(x)  # so that the stream has its scratch memory
+        wf.sum(x)  # so that the stream has its scratch memory
         torch.cuda._sleep(200_000_000)
         x.fill_(1)
-        got = api.sum(x)
+        got = wf.sum(x)
     assert not stream.query()  # the call came back before the work was done
     stream.synchronize()
     assert got.item() == BIG
@@ -291,8 +278,6 @@ def test_gpu_torch_stream_is_honoured(torch: Any) -> None:
 @pytest.mark.gpu
 def test_gpu_two_streams_at_once(torch: Any) -> None:
     """Full reductions share scratch memory only within a stream; each of two threads has its own stream."""
-    from warpfold.runtime import api
-
     arrays_of = [torch.full((BIG,), float(n), device="cuda") for n in (1, 2)]
     torch.cuda.synchronize()
     wrong: list[object] = []
@@ -300,7 +285,7 @@ def test_gpu_two_streams_at_once(torch: Any) -> None:
     def work(x: Any, expected: float) -> None:
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            found = [api.sum(x) for _ in range(300)]
+            found = [wf.sum(x) for _ in range(300)]
             stream.synchronize()
             wrong.extend(f.item() for f in found if f.item() != expected)
 
@@ -315,20 +300,18 @@ def test_gpu_two_streams_at_once(torch: Any) -> None:
 @pytest.mark.gpu
 def test_gpu_graph_capture_and_replay(torch: Any) -> None:
     """A graph replays beside other work of the stream that captured it, with other data than it was captured on."""
-    from warpfold.runtime import api
-
     x, y = torch.ones(BIG, device="cuda"), torch.full((BIG,), 3.0, device="cuda")
     out = torch.zeros((), device="cuda")
-    api.sum(x, out=out)
+    wf.sum(x, out=out)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        api.sum(x, out=out)
+        wf.sum(x, out=out)
     for value in (2.0, 5.0):
         x.fill_(value)
         out.zero_()
         graph.replay()
-        beside = api.sum(y)
+        beside = wf.sum(y)
         torch.cuda.synchronize()
         assert (out.item(), beside.item()) == (value * BIG, 3.0 * BIG)
 
@@ -336,54 +319,50 @@ def test_gpu_graph_capture_and_replay(torch: Any) -> None:
 @pytest.mark.gpu
 def test_gpu_cupy() -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
-    from warpfold.runtime import api
-
     x = cupy.arange(6000, dtype=cupy.float32).reshape(60, 100) % 7
-    got = api.sum(x, 0)
+    got = wf.sum(x, 0)
     assert isinstance(got, cupy.ndarray)
     assert cupy.array_equal(got, x.sum(0))
-    assert api.sum(x).shape == ()
-    assert cupy.array_equal(api.max(x[::-1, ::3], 1), x[::-1, ::3].max(1))
+    assert wf.sum(x).shape == ()
+    assert cupy.array_equal(wf.max(x[::-1, ::3], 1), x[::-1, ::3].max(1))
     memory = cupy.full((100, 3), 7, cupy.float32)
-    api.sum(x, 0, out=memory[::-1, 1])
+    wf.sum(x, 0, out=memory[::-1, 1])
     assert cupy.array_equal(memory[:, 1], x.sum(0)[::-1])
     assert bool((memory[:, ::2] == 7).all())
     z = (x * (1 - 2j)).astype(cupy.complex64)
-    assert cupy.array_equal(api.sum(z[:, ::-1], 0), z[:, ::-1].sum(0))
+    assert cupy.array_equal(wf.sum(z[:, ::-1], 0), z[:, ::-1].sum(0))
     assert arrays.to_numpy(z).tolist() == z.get().tolist()
     assert cupy.array_equal(arrays.from_numpy(x, x.get()), x)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         assert arrays.stream_of(x) == stream.ptr
-        assert int(api.sum(cupy.ones(BIG, cupy.float32))) == BIG
+        assert int(wf.sum(cupy.ones(BIG, cupy.float32))) == BIG
 
 
 @pytest.mark.gpu
 def test_gpu_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     jax = pytest.importorskip("jax", reason="JAX is not installed")
-    from warpfold.runtime import api
-
     if jax.default_backend() != "gpu":
         pytest.skip("this JAX has no GPU")
     x = jax.numpy.arange(6000, dtype=jax.numpy.float32).reshape(60, 100) % 7
     for axis in (None, 0, 1):
-        got = api.sum(x, axis)
+        got = wf.sum(x, axis)
         assert isinstance(got, jax.Array)
         assert got.devices() == x.devices()
         assert got.shape == x.sum(axis).shape
         assert np.array_equal(np.asarray(got), np.asarray(x).sum(axis))
         assert np.array_equal(np.asarray(got + 1), np.asarray(x).sum(axis) + 1)  # JAX's next step sees the result
     counts = jax.numpy.ones(1000, jax.numpy.int32)
-    assert api.sum(counts).dtype == np.int64  # not cut to 32 bits
+    assert wf.sum(counts).dtype == np.int64  # not cut to 32 bits
     half = jax.numpy.ones(1000, jax.numpy.bfloat16)
-    assert api.sum(half).dtype == half.dtype
-    assert bool(api.any(half > 0))
+    assert wf.sum(half).dtype == half.dtype
+    assert bool(wf.any(half > 0))
     z = x * (1 - 2j)
-    assert api.sum(z, 0).dtype == z.dtype
-    assert np.array_equal(np.asarray(api.sum(z, 0)), np.asarray(z).sum(0))
+    assert wf.sum(z, 0).dtype == z.dtype
+    assert np.array_equal(np.asarray(wf.sum(z, 0)), np.asarray(z).sum(0))
     small = x.astype(jax.numpy.float8_e5m2)
-    assert float(api.sum(small, dtype="f32")) == float(small.astype("float32").sum())
+    assert float(wf.sum(small, dtype="f32")) == float(small.astype("float32").sum())
     assert arrays.to_numpy(z).tolist() == np.asarray(z).tolist()
     made = arrays.from_numpy(x, np.arange(5))
     assert (made.devices(), made.dtype, made.tolist()) == (x.devices(), np.int64, [0, 1, 2, 3, 4])
@@ -392,15 +371,13 @@ def test_gpu_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.gpu
 def test_gpu_cuda_array_interface(torch: Any) -> None:
     """A producer that names neither library nor device: the driver knows where the memory lies."""
-    from warpfold.runtime import api
-
     x = torch.arange(1000.0, device="cuda")
 
     class Foreign:
         __cuda_array_interface__ = x.__cuda_array_interface__
 
     assert arrays.view(Foreign()).device == Device("cuda", 0)
-    got = api.sum(Foreign())
+    got = wf.sum(Foreign())
     assert isinstance(got, np.generic)
     assert got == x.sum().item()
 
@@ -408,12 +385,10 @@ def test_gpu_cuda_array_interface(torch: Any) -> None:
 @pytest.mark.gpu
 def test_gpu_context_of_a_bare_thread_comes_back() -> None:
     """A thread that never used CUDA has no current context before the call, and none after it."""
-    from warpfold.runtime import api
-
     seen: list[object] = []
 
     def work() -> None:
-        seen.append(api.sum(np.ones(1000, np.float32), device="cuda"))
+        seen.append(wf.sum(np.ones(1000, np.float32), device="cuda"))
         seen.append(int(cuda_driver.load().cuCtxGetCurrent()[1]))
 
     thread = threading.Thread(target=work)
@@ -431,20 +406,18 @@ def test_gpu_code_that_does_not_load() -> None:
 
 
 def sum_of_three() -> Any:
-    from warpfold.runtime import api
-
-    return api.sum(np.ones(3, np.float32), device="cuda")
+    return wf.sum(np.ones(3, np.float32), device="cuda")
 
 
 @pytest.mark.gpu
 def test_gpu_machine_code_runs(tmp_path: Path) -> None:
-    from warpfold.runtime import api, ptxas
+    from warpfold.runtime import ptxas
 
     if ptxas.find_ptxas() is None:
         pytest.skip("ptxas is not installed")
     made = cuda_backend.backend(0)
     path = tmp_path / "sum.wf"
-    api.compile("sum", (1000,), arch=made.target.arch).save(path, cubins=[made.target.arch])
+    wf.compile("sum", (1000,), arch=made.target.arch).save(path, cubins=[made.target.arch])
     assert load(path)(np.ones(1000, np.float32), device="cuda") == 1000
 
 

@@ -1,0 +1,146 @@
+"""The built-in reductions as public functions, ``wf.sum`` and so on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..compiler.errors import error
+from ..compiler.program.frames import caller, shown
+from ..compiler.program.library import reductions
+from .api import Axis, reduce, reduced
+from .arrays.conversion import from_numpy, view
+from .arrays.torch_compile import opaque
+from .calls.recall import Memo, arrays_of, asked
+from .calls.recipe import MISS
+
+_OF_REDUCE = inspect.signature(reduce).parameters
+_AXIS = _OF_REDUCE["axis"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "axis", "params")]
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """That of the public function: the arrays, ``axis``, its own parameters, those of ``reduce``."""
+    own = list(inspect.signature(function).parameters.values())
+    arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
+    signature = _signature(function)
+    call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{function.__doc__}\n\nFurther arguments as in ``reduce``."
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return opaque(call)
+
+
+def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
+    """The named reduction of one array."""
+    last = memo.last
+
+    def call(x: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="the array, axis", found=2 + len(rest), where=caller())
+        if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
+            # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
+            ask: Hashable = axis
+            if how:
+                ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
+            elif out is not None:
+                ask = (axis, "out")
+            try:
+                recipe = last.get(ask)
+            except TypeError:  # a parameter without a hash
+                recipe = None
+            if recipe is not None:
+                found = recipe(x) if out is None else recipe(x, out)
+                if found is not MISS:
+                    return found
+        try:
+            return memo.missed(
+                asked(axis, out, where, how), name, arrays_of((x,), out, where),
+                lambda: reduced((x,), name, axis, out, where, how),
+            )  # fmt: skip
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    return call
+
+
+def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
+    """The named reduction of two arrays."""
+
+    def call(x: Any, y: Any, axis: Axis = None, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="two arrays, axis", found=3 + len(rest), where=caller())
+        try:
+            ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
+            return memo(ask, name, given, lambda: reduced((x, y), name, axis, out, where, how))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    return call
+
+
+_PUBLIC = {name: _named(name, f) for name, f in reductions.FUNCTIONS.items()}
+
+
+def __getattr__(name: str) -> Any:
+    """A named reduction; the package's ``__init__.py`` says which are public."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _PUBLIC[name]
+
+
+@opaque
+def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
+    """The sum over one axis of the products of two arrays, the first's elements conjugated where they are complex."""
+    return reduce(x, y, what="vecdot", axis=axis, **how)
+
+
+def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
+    """``slow``, a function of two arrays that looks at their shapes, with its calls remembered."""
+    memo, name = Memo(), slow.__name__
+
+    @opaque
+    @wraps(slow)
+    def call(x: Any, y: Any, *rest: Any, out: Any = None, where: Any = None, **how: Any) -> Any:
+        if rest:
+            raise error("WF176", name=name, expected="two arrays", found=2 + len(rest), where=caller())
+        try:
+            ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
+            return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
+        except Exception as e:
+            raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
+
+    return call
+
+
+@_compared
+def dot(x: Any, y: Any, **how: Any) -> Any:
+    """The sum of the products of two arrays of rank 1.
+
+    Raises:
+        ArgumentError: WF150 for other ranks or sizes.
+    """
+    shapes = [view(a).shape for a in (x, y)]
+    if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
+        raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
+    return reduced((x, y), "dot", None, how.pop("out"), how.pop("where"), how)
+
+
+@_compared
+def array_equal(x: Any, y: Any, **how: Any) -> Any:
+    """Whether two arrays have one shape and equal elements."""
+    if view(x).shape != view(y).shape:
+        return from_numpy(x, np.zeros((), np.bool_))
+    return reduced((x, y), "array_equal", None, how.pop("out"), how.pop("where"), how)
+
+
+__all__ = ["array_equal", "dot", "vecdot", *reductions.FUNCTIONS]
