@@ -1,6 +1,7 @@
-"""The command ``warpfold``: run, compile and explain reductions, and look at this machine.
+"""The command ``warpfold``.
 
-Declares options and help; the work is in ``commands/``, imported when a command runs, so that help costs nothing.
+This package declares options and help texts. ``commands/`` does the work; it is imported when a command runs, so help
+appears at once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ for command in (run, compile, explain, check, ladder, tune, spread, profile, san
 
 
 def main() -> None:
-    """The entry of the command line."""
+    """Runs the command line."""
     settle()
     try:
         cli(prog_name="warpfold")

@@ -1,4 +1,4 @@
-"""Commands that look on while a reduction runs: ladder, spread, profile and sanitize."""
+"""Commands that analyse a reduction as it runs: ladder, spread, profile and sanitize."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .options import examples, of_watched, of_what, request_of, seed_option, wor
 
 
 @click.command(
-    short_help="Run OP under the named plans, from one thread on, side by side.",
+    short_help="Compare named plans, from one thread to the planner's own.",
     epilog=examples(
         "warpfold ladder",
         "warpfold ladder --op max --dtype i32 --size 1000000",
@@ -20,22 +20,28 @@ from .options import examples, of_watched, of_what, request_of, seed_option, wor
     ),
 )
 @click.option("--op", default="sum", show_default=True, metavar="OP", help="The reduction, as run takes it.")
-@click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="How many elements.")
-@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Their type; f32,i64 for two inputs.")
-@click.option("--rung", "names", multiple=True, metavar="NAME", help="A rung to climb; repeat it for several.")
+@click.option("--size", type=click.IntRange(min=1), default=1 << 22, show_default=True, help="Number of elements.")
+@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Element type; f32,i64 for two inputs.")
+@click.option(
+    "--rung",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A rung to run, all by default; repeat the option for several.",
+)
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
-    help="Where to take the time; the emulator has none.",
+    help="Where to run; only a GPU gives times.",
 )  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Draw it, too: a .svg, .png or .pdf file.")
+@click.option("--plot", metavar="FILE", help="Also draw the comparison into a .svg, .png or .pdf file.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, plot: str | None,
            json: bool) -> None:  # fmt: skip
-    """Run OP under the named plans, from one thread to warpfold's own, and show what makes each faster.
+    """Run OP under each named plan, from one thread to the planner's own, and show what makes each faster.
 
-    Times are a GPU's; what the profiler counts is counted on the emulator, of at most 4194304 elements beside a GPU.
-    Counts give reasons, and no order: one thread alone takes few instructions an element, and is the slowest.
-    Every result is checked against NumPy: exits with 1 when one is wrong, with 2 when the request is.
+    Times come from the GPU. Counts come from the emulator, which beside a GPU runs at most 4194304 elements. Counts
+    explain times but do not rank plans: a single thread executes few instructions an element, and is the slowest.
+    Every result is checked against NumPy. Exits with 1 when a result is wrong, with 2 when the request is wrong.
     """
     from ..commands.ladder import ladder as command
 
@@ -44,7 +50,7 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
 
 
 @click.command(
-    short_help="Say how far answers lie apart: under schedules, and orders.",
+    short_help="Measure how much a result depends on schedule and order.",
     epilog=examples(
         "warpfold spread sum --shape 65536",
         "warpfold spread sum --shape 65536 --plan finish=atomic,cluster=1 --determinism none",
@@ -53,19 +59,19 @@ def ladder(op: str, size: int, dtype: str, names: tuple[str, ...], device: str, 
 )
 @of_what
 @seed_option
-@click.option("--seeds", default=32, type=click.IntRange(min=1), show_default=True, help="Schedules to try.")
+@click.option("--seeds", default=32, type=click.IntRange(min=1), show_default=True, help="Number of schedules to try.")
 @click.option(
     "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
-    help="What the bits of a result may depend on; none lets a float sum end in atomics.",
+    help="The promise that the plan must keep; none allows float atomics.",
 )  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> None:
-    """Run OP under many schedules and orders of combines, on the emulator, and say how far its answers lie apart.
+    """Run OP on the emulator under many schedules and orders of combines, and show how far the results differ.
 
-    Schedules are those of the plan asked for. Orders are the plans one step away from it: one field at another value,
-    or a rung of the ladder; fields that --plan names stay. Least and greatest are of one element, that whose answers
-    lie farthest apart. Exits with 1 when the schedule alone changes an answer whose plan promises that it does not,
-    with 2 when the request is wrong.
+    All schedules run the requested plan. Each order is a plan one step away from it: one field has another value, or
+    the plan is a rung of the ladder; fields named by --plan keep their values. Least and greatest belong to the
+    element whose results differ most. Exits with 1 when a result depends on the schedule although its plan promises
+    that it does not, with 2 when the request is wrong.
     """
     from ..commands.spread import spread as command
 
@@ -74,7 +80,7 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
 
 
 @click.command(
-    short_help="Count what OP or FILE.ptx does, as Nsight Compute counts it.",
+    short_help="Count what OP or FILE.ptx executes, in Nsight Compute's counters.",
     epilog=examples(
         "warpfold profile sum --shape 4096x1024 --axis 1",
         "warpfold profile sum --shape 1048576 --plan simple --lines",
@@ -83,12 +89,12 @@ def spread(seed: int, seeds: int, determinism: Any, json: bool, **what: Any) -> 
 )
 @of_watched
 @click.option("--names", is_flag=True, help="Show Nsight Compute's name of each counter.")
-@click.option("--lines", is_flag=True, help="Show the lines of the PTX that cost most.")
+@click.option("--lines", is_flag=True, help="Show the most expensive lines of the PTX.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all lines.")
 def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
-    """Count what OP or FILE.ptx does on the emulator: instructions, branches, memory traffic, bank conflicts.
+    """Count what OP or FILE.ptx executes on the emulator: instructions, branches, memory traffic, bank conflicts.
 
-    The counters are defined as Nsight Compute defines them, and stand beside what they would be at best.
+    Counters have the definitions of Nsight Compute. Beside each stands its ideal value, where it is known.
     """
     from ..commands.profile import profile as command
 
@@ -96,7 +102,7 @@ def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
 
 
 @click.command(
-    short_help="Look for races, bad addresses and deadlocks in OP or FILE.ptx.",
+    short_help="Find races, bad addresses and deadlocks in OP or FILE.ptx.",
     epilog=examples(
         "warpfold sanitize sum --shape 4096x1024 --axis 1",
         "warpfold sanitize argmax --shape 65536 --plan single-pass-merged",
@@ -106,10 +112,10 @@ def profile(names: bool, lines: bool, json: bool, **work: Any) -> None:
 @of_watched
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def sanitize(json: bool, **work: Any) -> None:
-    """Look for what OP or FILE.ptx does wrong, on the emulator: bad addresses, races, barriers, masks, deadlocks.
+    """Find errors of OP or FILE.ptx on the emulator: bad addresses, races, wrong barriers and masks, deadlocks.
 
-    Order is judged by the PTX memory model, not by luck: a race is found on whatever schedule runs. Exits with 1 when
-    there are findings, with 2 when the request is wrong.
+    Accesses are ordered by the PTX memory model, so a race is found under any schedule. Exits with 1 when there are
+    findings, with 2 when the request is wrong.
     """
     from ..commands.sanitize import sanitize as command
 

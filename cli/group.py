@@ -1,4 +1,4 @@
-"""How a command ends: what went wrong stands on standard error without a traceback, and in the exit code."""
+"""How a command ends: errors are printed to standard error without a traceback, and set the exit code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ WRONG, USAGE, INTERRUPTED, CLOSED = 1, 2, 130, 141
 
 
 class Commands(click.Group):
-    """The group of commands: warpfold's errors end in exit code 2."""
+    """The group of all commands, which turns warpfold's errors into exit code 2."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Reads the words of the command line, and prints the help that they ask for."""
+        """Parses the command line, and prints help where it is asked for."""
         try:
             return super().make_context(*args, **extra)
-        except BrokenPipeError:  # which click would end in exit code 1
+        except BrokenPipeError:  # click would exit with 1
             silence()
             sys.exit(CLOSED)
 
@@ -54,7 +54,7 @@ class Commands(click.Group):
 
 
 def _hinted(e: click.UsageError) -> click.UsageError:
-    """Arrays and a shape are options: says so where they stand as arguments."""
+    """``e`` with a hint where arrays or a shape were given as arguments: they are options."""
     extra = re.search(r"extra arguments? \((.*)\)", e.message)
     takes = any("--input" in option.opts for option in e.ctx.command.params) if e.ctx else False
     hint = _option_for(extra[1].split()) if extra and takes else ""
@@ -62,7 +62,7 @@ def _hinted(e: click.UsageError) -> click.UsageError:
 
 
 def _option_for(words: list[str]) -> str:
-    """How the command takes what these words are, if they are arrays or a shape."""
+    """The options to write for these words, if they are arrays or a shape; else nothing."""
     if all(word.endswith(".npy") for word in words):
         return f"name arrays by {' '.join(f'--input {word}' for word in words)}"
     if len(words) == 1 and re.fullmatch(r"\d+(x\d+)+", words[0]):
@@ -71,12 +71,12 @@ def _option_for(words: list[str]) -> str:
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning looks like an error: without the Python line that gave it."""
+    """Prints a warning as errors are printed, without the Python line that raised it."""
     click.echo(f"warning: {message}", err=True)
 
 
 def full(e: OSError) -> None:
-    """Says that standard output takes no more; any other error goes on."""
+    """Reports that standard output cannot be written; raises any other error again."""
     from ..compiler.errors import error
 
     if e.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF):

@@ -11,7 +11,7 @@ from .options import examples, of_arrays, request_of, seed_option
 
 
 @click.command(
-    short_help="Look for a plan that this GPU runs faster, and keep it.",
+    short_help="Search for a plan that this GPU runs faster, and keep it.",
     epilog=examples(
         "warpfold tune sum --shape 32768x4096 --axis 1 --dtype bf16",
         "warpfold tune argmax --input data.npy --axis 0 --seconds 120 --json",
@@ -24,16 +24,17 @@ from .options import examples, of_arrays, request_of, seed_option
 @seed_option
 @click.option(
     "--determinism", type=click.Choice(["run", "portable", "none"]), default="run", show_default=True,
-    help="What the calls to be tuned say; none lets plans take part that give other bits.",
+    help="The determinism= of the calls to tune; none admits plans whose results have other bits.",
 )  # fmt: skip
-@click.option("--seconds", default=30.0, show_default=True, help="After so long no further plan is tried.")
-@click.option("--forget", is_flag=True, help="Give up all that was found, in place of OP.")
+@click.option("--seconds", default=30.0, show_default=True, help="Time after which no further plan is tried.")
+@click.option("--forget", is_flag=True, help="Delete all plans that were found; takes no OP.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, json: bool, **what: Any) -> None:
-    """Look for a plan of OP on arrays of one kind that this GPU runs faster than the planner's own, and keep it.
+    """Search for a plan of OP that this GPU runs faster than the planner's own, and keep it.
 
-    Later calls on arrays of that kind use it, with the same answers, bit for bit. Without OP, list what was found.
-    Ctrl-C ends the search and keeps what it found. Exits with 2 when the request is wrong or there is no GPU.
+    Later calls on arrays of the same shape, type and alignment use it, with the same results, bit for bit. Without OP,
+    lists the plans that were found. Ctrl-C ends the search and keeps the best plan so far. Exits with 2 when the
+    request is wrong or there is no GPU.
     """
     from ..commands import tune as command
 
@@ -58,18 +59,21 @@ def tune(op: str, seed: int, determinism: str, seconds: float, forget: bool, jso
     "--cases",
     default="",
     metavar="full,row,...",
-    help="Groups (full row col mid), plain, names, patterns, or shapes of your own. All cases by default.",
+    help="Groups (full, row, col, mid, plain), names, patterns, or names with sizes of your own; all by default.",
 )
 @click.option(
-    "--peers", default="", metavar="torch,...", help="Of torch compile cupy cub triton, or none; all by default."
+    "--peers",
+    default="",
+    metavar="torch,...",
+    help="Some of torch, compile, cupy, cub and triton, or none; all by default.",
 )
-@click.option("--out", metavar="FILE", help="Write what was measured, as JSON: whole or not at all, after every case.")
+@click.option("--out", metavar="FILE", help="Write the measurements as JSON, after every case.")
 @click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
 def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
-    """Time plain reductions by warpfold and its peers on a GPU, each answer checked against float64 first.
+    """Time plain reductions by warpfold and its peers on a GPU, after checking each result against float64.
 
-    Device time by events, the L2 cache flushed before each call, beside the ceilings that the same GPU reaches; see
-    benchmarks/README.md. A peer that is missing or fails says so in its column. Interrupted, it keeps what it has.
+    Times are device times, with the L2 cache flushed before each call, beside the measured ceilings of the GPU; see
+    benchmarks/README.md. The column of a peer that is missing or fails says why. Ctrl-C keeps what was measured.
     """
     from ..commands.bench import bench as command
 
@@ -78,7 +82,7 @@ def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
 
 
 @click.command(
-    short_help="Measure hundreds of layouts against the ceiling; name the slow.",
+    short_help="Time hundreds of layouts and report those that are slow.",
     epilog=examples(
         "warpfold grid --out grid.json --plot heat.svg",
         "warpfold grid --only 'short.*' --dtypes f32,i8",
@@ -86,19 +90,18 @@ def bench(cases: str, peers: str, out: str | None, plot: str | None) -> None:
         "warpfold grid --only 'reported.*' --list",
     ),
 )
-@click.option("--only", default="*", show_default=True, metavar="GLOB", help="Layouts whose names match.")
-@click.option(
-    "--dtypes", default="f32,bf16,i8,f64,bool", show_default=True, metavar="f32,i8", help="Their element types."
-)
-@click.option("--out", metavar="FILE", help="Write what was measured, as JSON: whole or not at all.")
+@click.option("--only", default="*", show_default=True, metavar="GLOB", help="Only layouts with a name that matches.")
+@click.option("--dtypes", default="f32,bf16,i8,f64,bool", show_default=True, metavar="f32,i8", help="Element types.")
+@click.option("--out", metavar="FILE", help="Write the measurements as JSON.")
 @click.option("--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file.")
-@click.option("--against", metavar="FILE", help="An earlier --out: name every cell that became slower by 5 %.")
-@click.option("--list", "listing", is_flag=True, help="Show the cells and measure none; needs no GPU.")
+@click.option("--against", metavar="FILE", help="An earlier --out; report each cell that became at least 5 % slower.")
+@click.option("--list", "listing", is_flag=True, help="List the cells without measuring them; needs no GPU.")
 def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str | None, listing: bool) -> None:
-    """Measure hundreds of layouts, each checked and set against the ceiling, and name those that are slow.
+    """Check and time hundreds of layouts on a GPU, and report those that are slow.
 
-    A cell is slow that moves 64 MB or more at under 85 % of what a plain read takes, or that fits one CTA and takes
-    more than 1.5 us beyond an empty launch. Exits with 1 when a cell is slow or wrong, or slower than --against.
+    A cell is one layout in one element type. A cell of 64 MB or more is slow below 85 % of the speed of a plain read. A
+    cell that fits one CTA is slow if it takes 1.5 us more than an empty launch. Exits with 1 when a cell is slow or
+    wrong, or slower than in --against.
     """
     from ..commands.bench.grid import run as command
 
@@ -109,9 +112,9 @@ def grid(only: str, dtypes: str, out: str | None, plot: str | None, against: str
     click.get_current_context().exit({"passed": 0, "missed": WRONG, "interrupted": INTERRUPTED}[end])
 
 
-@click.command(short_help="Say what this machine has and lacks, and what to do about it.")
+@click.command(short_help="Report what this machine has and lacks, with remedies.")
 def doctor() -> None:
-    """Say what was found on this machine, and what to do about what was not."""
+    """Report what was found on this machine, and a remedy for what is missing."""
     from ..commands.doctor import doctor as command
 
     command()

@@ -24,31 +24,33 @@ FORMS = ("program", "plan", "stages", "llvm", "ptx", "sass", "artifact")
 )
 @of_what
 @seed_option
-@click.option("--keepdims", is_flag=True, help="Leave the reduced axes in the result, with size 1.")
+@click.option("--keepdims", is_flag=True, help="Keep the reduced axes in the result, with size 1.")
 @click.option(
     "--output", metavar="FILE",
-    help="Write the result to a .npy file, whole or not at all; several as named fields of one structured array. "
-    "Elements of bf16 are written as 2 bytes without a name, as NumPy writes them.",
+    help="Write the result to a .npy file; several results become named fields of one structured array. "
+    "NumPy's format has no name for bf16: its elements are written as unnamed 2-byte values.",
 )  # fmt: skip
 @click.option(
     "--device", type=click.Choice(["auto", "cuda", "emulator"]), default="auto", show_default=True,
-    help="auto is CUDA where a driver and a device are, else the emulator.",
+    help="Where to run; auto is cuda if a driver and a GPU are found, else the emulator.",
 )  # fmt: skip
 @click.option(
     "--launch", "launches", multiple=True, metavar="'KERNEL<<<GRID, BLOCK>>>(ARGUMENT, ...)'",
-    help="For FILE.ptx in place of OP: a launch on the emulator, as profile takes it; --output is NAME=FILE then.",
+    help="Launch a kernel of FILE.ptx, given in place of OP, on the emulator; see profile --help. --output is then "
+    "NAME=FILE.",
 )  # fmt: skip
 @click.option(
     "--check/--no-check", default=True, show_default=True,
-    help="Compare the result with NumPy's, which takes many times as long as the run on large arrays.",
+    help="Compare the result with NumPy's; on large arrays this takes many times as long as the run.",
 )  # fmt: skip
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tuple[str, ...], check: bool, json: bool,
         **what: Any) -> None:  # fmt: skip
     """Compile and run OP, and check the result against NumPy.
 
-    OP is a reduction (sum, max, argmin, mean_var, norm, describe, ...; a wrong name lists all) or file.py:name, a
-    monoid or a tensor program of yours. Exits with 1 when the result is not NumPy's, with 2 when the request is wrong.
+    OP is a built-in reduction (sum, max, argmin, mean_var, norm, describe, ...; an unknown name lists all) or
+    FILE.py:NAME, a monoid or a tensor program of your own. Exits with 1 when the result differs from NumPy's, with 2
+    when the request is wrong.
     """
     from ..commands import run as command
 
@@ -71,13 +73,17 @@ def run(seed: int, keepdims: bool, output: str | None, device: str, launches: tu
     )
 )
 @of_what
-@click.option("--emit", "form", type=click.Choice(FORMS), default="ptx", show_default=True, help="What to write.")
+@click.option("--emit", "form", type=click.Choice(FORMS), default="ptx", show_default=True, help="The form to write.")
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to compile for.")
-@click.option("-o", "--output", "path", metavar="PATH", help="Where to; standard output without it.")
-@click.option("--json", is_flag=True, help="With --emit plan: one JSON object.")
-@click.option("--changes", is_flag=True, help="With --emit stages: what each pass changes, line by line.")
-@click.option("--names", is_flag=True, help="With program, stages and llvm: call values what they are: %lane, %n_kept.")
-@click.option("--locations", is_flag=True, help="With program, stages and llvm: the source line beside each operation.")
+@click.option("-o", "--output", "path", metavar="PATH", help="The file to write; standard output by default.")
+@click.option("--json", is_flag=True, help="With --emit plan: print one JSON object.")
+@click.option("--changes", is_flag=True, help="With --emit stages: show only the lines that each pass changes.")
+@click.option(
+    "--names", is_flag=True, help="With program, stages and llvm: give values telling names (%lane, %n_kept)."
+)
+@click.option(
+    "--locations", is_flag=True, help="With program, stages and llvm: show the source line of each operation."
+)
 def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, names: bool, locations: bool,
             **what: Any) -> None:  # fmt: skip
     """Compile OP and write one form of it; needs no GPU.
@@ -86,10 +92,10 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
     program   the tensor program, MLIR before any pass
     plan      the levels, their extents and stages
     stages    the IR after every pass
-    llvm      the IR just before PTX: the llvm and nvvm dialects
-    ptx       PTX
+    llvm      the last IR before PTX, in the llvm and nvvm dialects
+    ptx       the PTX text
     sass      machine code, disassembled
-    artifact  a file for wf.load, which runs it without MLIR
+    artifact  a file for wf.load, which needs no MLIR
     """  # noqa: D301 - click wants the backspace itself
     from ..commands.emit import View, emit
 
@@ -97,7 +103,7 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
 
 
 @click.command(
-    short_help="Show the plan for OP in plain words, and why it is so.",
+    short_help="Explain the plan of OP, its reasons and its cost.",
     epilog=examples(
         "warpfold explain sum --shape 4096x1024 --axis 1",
         "warpfold explain sum --shape 8192x8192 --axis 0 --plan fast=reduced",
@@ -107,14 +113,14 @@ def compile(form: str, arch: str, path: str | None, json: bool, changes: bool, n
 @of_what
 @click.option("--arch", default=ARCH, show_default=True, help="The architecture to plan for.")
 def explain(arch: str, **what: Any) -> None:
-    """Show the plan for OP in plain words: who owns what, which stages, why, and what it costs at the least."""
+    """Explain the plan of OP in words: who owns which elements, the stages, the reasons, and the least cost."""
     from ..commands.explain import explain as command
 
     command(request_of(**what), arch)
 
 
 @click.command(
-    short_help="Look for values that break the laws of a monoid.",
+    short_help="Search for values that violate the laws of a monoid.",
     epilog=examples(
         "warpfold check examples/monoids.py:extremes",
         "warpfold check examples/monoids.py:larger --dtype f32,i64",
@@ -122,14 +128,16 @@ def explain(arch: str, **what: Any) -> None:
     ),
 )
 @click.argument("op", metavar="FILE.py:NAME")
-@click.option("--dtype", default="f32", show_default=True, metavar="f32", help="Type of each array: f32,i64 for two.")
+@click.option(
+    "--dtype", default="f32", show_default=True, metavar="f32", help="Element type of each array; f32,i64 for two."
+)
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def check(op: str, dtype: str, json: bool) -> None:
-    """Look for values that break the laws of a monoid: neutral identity, associativity, commutativity, idempotence.
+    """Search for values that violate the laws of a monoid: identity, associativity, commutativity, idempotence.
 
-    Elements are simple and random numbers, all there are of 8 bits, and those that the monoid compares with.
-    Exits with 1 when a law that the monoid claims is refuted, or the elements tried tell nothing of it (no evidence),
-    with 2 when the request is wrong.
+    The search tries simple and random numbers, every number of an 8-bit type, and the constants that the monoid
+    compares with. Exits with 1 when a claimed law is refuted, or when no tried element tests it ("no evidence"), with 2
+    when the request is wrong.
     """
     from ..commands.check import check as command
 

@@ -1,5 +1,5 @@
 """What the commands of ``warpfold`` do. ``cli`` declares them; nothing here knows click.
 
-``operation`` and ``inputs`` turn words into values, ``run``, ``emit``, ``explain``, ``check`` and ``doctor`` act,
-``evaluate`` and ``reference`` check results, ``files`` writes them, ``screen`` shows them.
+There is one file for each command. ``requests/`` turns the command line into programs and arrays, ``checking/`` checks
+results, ``terminal`` prints and ``output_file`` writes them.
 """

@@ -14,10 +14,10 @@ from .requests.operation import input_count, label, operation, users_code
 
 
 def check(op: str, dtype: str, *, json: bool) -> bool:
-    """Shows what was found about the laws of the monoid ``op`` over arrays of these types.
+    """Shows which laws the monoid ``op`` keeps on arrays of these types.
 
     Returns:
-        Whether no law that it claims was refuted, and something is known of each.
+        Whether there is evidence for every law that it claims, and none is refuted.
 
     Raises:
         TraceError: WF222 when ``op`` is no monoid.
@@ -47,7 +47,7 @@ def check(op: str, dtype: str, *, json: bool) -> bool:
 
 
 def _plain(law: Law) -> dict[str, Any]:
-    """A law as JSON has it."""
+    """A law as plain values, for JSON."""
     shown = law.counterexample
     return {
         "law": law.law,

@@ -1,4 +1,4 @@
-"""``warpfold doctor``: what was found on this machine, and what to do about what was not."""
+"""``warpfold doctor``: what was found on this machine, and remedies for what is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..compiler.errors import WarpfoldError
 from . import terminal
 
 Finding = tuple[str, bool, str, str]
-"""What was looked for, whether it is there, what was found, and what to do."""
+"""What was looked for, whether it is there, details, and a remedy."""
 
 
 def doctor() -> None:
@@ -87,13 +87,13 @@ def _disassembler() -> Finding:
     try:
         disassemble(b"")
     except WarpfoldError as e:
-        missing = e.code == "WF608"  # any other: a tool that is there refused the empty code
+        missing = e.code == "WF608"  # any other error: a tool that exists rejected the empty code
         return "disassembler", not missing, "not found" if missing else str(_facts(e)), advice
     return "disassembler", True, "found", advice
 
 
 def _facts(e: WarpfoldError) -> str:
-    """The tool that an error of the disassembler names: its first word after the code."""
+    """The tool that an error of the disassembler names: the first word after the code."""
     return e.message.split()[0]
 
 
@@ -107,7 +107,7 @@ def _cache() -> Finding:
         files = [f.stat().st_size for f in place.rglob("*.warpfold")] if place.is_dir() else []
         _write_near(place)
         writable = True
-    except OSError as e:  # as of a name that no file system takes, or a folder that may not be looked into
+    except OSError as e:  # the file system refuses the name, or the folder may not be read
         files, writable = [], False
         place = Path(f"{place} ({e.strerror})")
     text = f"{place}: {len(files)} artifact(s), {terminal.size(sum(files))}"
@@ -115,7 +115,7 @@ def _cache() -> Finding:
 
 
 def _write_near(place: Path) -> None:
-    """Makes a file in ``place``, or in the nearest folder above that exists, and leaves none: permissions say less."""
+    """Creates and removes a file in ``place`` or its nearest existing parent; permission bits alone do not tell."""
     while not place.exists() and place != place.parent:
         place = place.parent
     TemporaryFile(dir=place).close()

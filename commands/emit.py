@@ -28,12 +28,12 @@ _OPTIONS: dict[str, tuple[str, Sequence[str]]] = {
     "--names": ("named values", IR),
     "--locations": ("locations", IR),
 }
-"""What each option asks for, and the forms that have it."""
+"""For each option: what it asks for, and the forms that offer it."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What is asked of a form besides its text; see ``warpfold compile --help``."""
+    """The options on how a form is shown; see ``warpfold compile --help``."""
 
     json: bool = False
     changes: bool = False
@@ -41,7 +41,7 @@ class View:
     locations: bool = False
 
     def check(self, form: str) -> None:
-        """Raises ArgumentError WF813 for what ``form`` does not have."""
+        """Raises ArgumentError WF813 for an option that ``form`` does not offer."""
         for option, (part, forms) in _OPTIONS.items():
             if getattr(self, option.removeprefix("--")) and form not in forms:
                 raise error(
@@ -53,7 +53,7 @@ def emit(request: Request, form: str, arch: str, path: str | None, view: View) -
     """Compiles, and writes ``form`` to ``path`` or standard output.
 
     Raises:
-        ArgumentError: WF812 for an artifact without a path, WF813 for a view that the form does not have.
+        ArgumentError: WF812 for an artifact without a path, WF813 for an option that the form does not offer.
     """
     if form == "artifact" and path is None:
         raise error("WF812")
@@ -74,7 +74,7 @@ def emit(request: Request, form: str, arch: str, path: str | None, view: View) -
 
 
 def _text(request: Request, form: str, arch: str, output: Output | None, view: View) -> str:
-    """The text of a form; an artifact is saved as it is, and has none."""
+    """The text of a form; an artifact is saved as a file and has none."""
     if form in IR:
         return _ir(request, form, arch, view)
     compiled = _compiled(request, arch)
@@ -97,7 +97,7 @@ def _compiled(request: Request, arch: str) -> Any:
 
 
 def _ir(request: Request, form: str, arch: str, view: View) -> str:
-    """A form that is MLIR: the program, the IR after one pass, or after all of them."""
+    """A form that is MLIR: the program, or the IR after one or every pass."""
     asked = view.names or view.locations
     if form == "program" and not asked:
         return str(_compiled(request, arch).artifact.source)
@@ -109,7 +109,7 @@ def _ir(request: Request, form: str, arch: str, view: View) -> str:
 
 
 def _listed(request: Request, arch: str, view: View) -> Sequence[Stage]:
-    """The stages with names or lines: an artifact has neither, so the program is lowered once more."""
+    """The stages with names or lines, for which the program is lowered again: an artifact keeps neither."""
     from ..compiler.driver.compile import listed
     from ..passes import steps
 
@@ -121,11 +121,11 @@ def _listed(request: Request, arch: str, view: View) -> Sequence[Stage]:
 
 
 _SEPARATOR = "\n// -----\n"
-"""What stands between modules in a file of MLIR: ``warpfold-opt --split-input-file`` takes the stages apart."""
+"""Separator of modules in a file of MLIR, at which ``warpfold-opt --split-input-file`` splits."""
 
 
 def _shown(stages: Sequence[Stage], *, changes: bool) -> Iterator[tuple[Stage, str]]:
-    """Each stage with what is shown of it: its IR, or what ``changes`` in it, and a word where nothing does."""
+    """Each stage with its IR, or with its ``changes`` only."""
     before = ""
     for stage in stages:
         if stage.ir == before:
@@ -140,7 +140,7 @@ def _shown(stages: Sequence[Stage], *, changes: bool) -> Iterator[tuple[Stage, s
 
 
 def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    """The lines that went and came, with dots for the others; values that only have new numbers are the same."""
+    """The removed and added lines, with dots for all others; renumbered values count as unchanged."""
     old, new = ([re.sub(r"%[\w#]+", "%", line) for line in lines] for lines in (before, after))
     for kind, i, j, k, n in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -151,14 +151,14 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
 
 
 def _in_lines(module: str) -> str:
-    """The PTX that the last module holds as a string, to be read: as comments, since its lines are no IR."""
+    """The PTX string of the last module as comment lines, since it is no IR."""
     (text,) = re.findall(r'assembly = "(.*?)(?:\\00)?">', module)[:1] or [""]
     ptx = text.replace("\\0A", "\n").replace("\\09", "\t").replace("\\22", '"')
     return "\n".join(f"// {line}".rstrip() for line in ptx.splitlines())
 
 
 def table(ready: Prepared) -> None:
-    """The plan as the table of levels, and as ``--plan`` takes it."""
+    """The plan as a table of levels, and in the form that ``--plan`` takes."""
     terminal.table(levels.COLUMNS, levels.lines(ready), levels.SPARE)
     terminal.show()
     terminal.show("--plan " + levels.plan_words(ready.choice.plan))

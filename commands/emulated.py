@@ -1,10 +1,9 @@
-"""OP or FILE.ptx on the emulator under a tool: what ``sanitize`` and ``profile`` share, and ``run FILE.ptx``.
+"""Runs OP or FILE.ptx on the emulator under a tool, for ``sanitize``, ``profile`` and ``run FILE.ptx``.
 
-``watch(work, tool)`` is all that a command needs: it makes the arrays, runs every launch with the tool watching, and
-gives back the arrays, named by what they are. An OP runs on a backend of its own, so that its scratch memory is new:
-``partials`` and ``result 0`` have ``Allocation.initialised`` false, ``input 0`` and ``counters`` true. The arrays of a
-FILE.ptx have the names of the launch, else ``argument 0`` or the name of their file; those made with ``=uninit`` have
-``initialised`` false. Launches of one call share their memory.
+``watch(work, tool)`` makes the arrays, runs all launches under the tool, and returns the arrays by name. An OP runs on
+a new backend, so its scratch memory is uninitialised: ``Allocation.initialised`` is false for ``partials`` and
+``result 0``, true for ``input 0`` and ``counters``. An array of FILE.ptx has the name that the launch gives it, else
+the name of its file or ``argument 0``; with ``=uninit`` it is uninitialised. All launches share their memory.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ if TYPE_CHECKING:
     from ..runtime.emulator.ptx.types import Variable
 
 POINTER = 8
-"""Bytes of a parameter that takes an array."""
+"""Bytes of a parameter that takes an array's address."""
 DIGITS = 40
-"""Digits of a number that an error shows whole."""
+"""Greatest number of digits that an error shows of a number."""
 
 
 @dataclass
 class Work:
-    """The words of a command line: what runs under a tool.
+    """What runs under a tool, as given on the command line.
 
     Attributes:
         request: OP and the options of ``of_what``; its ``op`` may be the path of a ``.ptx`` file.
-        launches: the texts of ``--launch``, in order, for such a file.
-        max_steps: the budget of each launch, None for the emulator's own.
+        launches: the texts of ``--launch`` in order, for a ``.ptx`` file.
+        max_steps: the budget of each launch; None for the default of the emulator.
     """
 
     request: Request
@@ -74,20 +73,20 @@ class Work:
 
     @property
     def is_ptx(self) -> bool:
-        """Whether a program file is run, and no operation."""
+        """Whether a PTX file runs, rather than an operation."""
         return self.request.op.endswith(".ptx")
 
 
 @dataclass
 class Watched:
-    """What ran.
+    """A finished run.
 
     Attributes:
-        title: it in words.
-        elements: of the input: of one input array of an OP, else of the largest array.
-        nbytes: what an OP's arrays hold, inputs and results; None for a FILE.ptx, whose arrays may be either.
-        arrays: by name, as the launches left them; ``named`` are those to which a launch gave their name.
-        outcome: how an OP was planned and run; None for a FILE.ptx.
+        title: the run in words.
+        elements: size of one input array of an OP, or of the largest array of a FILE.ptx.
+        nbytes: bytes of an OP's inputs and results; None for a FILE.ptx, whose arrays may be either.
+        arrays: the arrays by name after all launches; ``named`` are those that a launch names.
+        outcome: plan and results of an OP; None for a FILE.ptx.
     """
 
     title: str
@@ -99,18 +98,18 @@ class Watched:
 
 
 def watch(work: Work, tool: Tool | None, *, json: bool = False) -> Watched:
-    """Runs all launches with ``tool`` watching.
+    """Runs all launches under ``tool``.
 
-    What kernels print goes to standard output, or to standard error where that is for ``json``.
+    Output of kernels goes to standard output, or to standard error with ``json``.
 
     Raises:
-        WarpfoldError: whatever is wrong with the request (WF8xx, WF5xx, WF70x), or what a kernel does (WF71x, WF72x).
+        WarpfoldError: the request is wrong (WF8xx, WF5xx, WF70x), or a kernel fails (WF71x, WF72x).
     """
     return _program(work, tool, sys.stderr if json else None) if work.is_ptx else _operation(work, tool)
 
 
 def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
-    """Runs the launches of a FILE.ptx, prints the arrays they leave, and writes the one that ``output`` names.
+    """Runs the launches of a FILE.ptx, prints the arrays afterwards, and writes the one that ``output`` names.
 
     Raises:
         ArgumentError: WF827 for a device other than the emulator, WF828 for an output that names no array.
@@ -137,7 +136,7 @@ def show(work: Work, *, device: str, output: str | None, json: bool) -> None:
 
 
 def _plain(name: str, x: Array) -> dict[str, object]:
-    """An array as JSON can hold it; its elements only where they are few."""
+    """An array as plain values, for JSON; with its elements only if it is small."""
     small = x.size <= run.SMALL and x.dtype.kind in "fiub"
     return {"name": name, "dtype": dtype(x.dtype).name, "shape": list(x.shape), "value": x.tolist() if small else None}
 
@@ -157,13 +156,13 @@ def _operation(work: Work, tool: Tool | None) -> Watched:
 
 
 class _Aligned(Operands):
-    """Arrays whose results begin where a GPU's allocations do, so that each run touches as many sectors."""
+    """Operands whose results are aligned as on a GPU, so that every run touches the same number of sectors."""
 
     def allocate(
         self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0,
         order: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
-        """Makes the result arrays, in C order as the copies of the inputs are."""
+        """Makes the result arrays in C order, like the copies of the inputs."""
         shape = tuple(n for axis, n in enumerate(self.shape) if axis not in axes)
         out = tuple(inputs.empty(shape, t.numpy) for t in types) if out is None else out
         super().allocate(axes, types, out, keepdims, checks, order)
@@ -187,7 +186,7 @@ def _program(work: Work, tool: Tool | None, out: TextIO | None) -> Watched:
 
 
 def _text(path: str) -> str:
-    """The text of a PTX file."""
+    """Reads a PTX file."""
     try:
         return files.read_text(path, "WF506")
     except UnicodeDecodeError as e:
@@ -196,7 +195,7 @@ def _text(path: str) -> str:
 
 @dataclass
 class _Arena:
-    """The arrays of all launches: random ones in the order in which they are named, as ``run`` makes them."""
+    """The arrays of all launches; random arrays are drawn in the order of the arguments."""
 
     memory: Memory
     rng: np.random.Generator
@@ -228,7 +227,7 @@ class _Arena:
         return self.addresses[wanted.name]
 
     def _free(self, name: object) -> str:
-        """``name``, with a number where an array has it."""
+        """``name``, with a number appended if an array has it."""
         taken = [n for n in self.arrays if n.partition(" #")[0] == str(name)]
         return f"{name} #{len(taken) + 1}" if taken else str(name)
 
@@ -252,7 +251,7 @@ class _Arena:
         if len(made.shape) > inputs.MOST_SIZES:
             problem = f"it has {len(made.shape)} dims, and may have {inputs.MOST_SIZES}"
             raise one.fail("WF825", made.at, problem=problem)
-        _fits_memory(one, made, random_inputs.places(made.shape) * made.dtype.itemsize)
+        _fits_memory(one, made, random_inputs.elements(made.shape) * made.dtype.itemsize)
         return _filled(one, made, made.dtype, made.shape, self.rng)
 
 
@@ -263,7 +262,7 @@ def _fits_memory(one: Launching, made: Made, needed: int) -> None:
 
 
 def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """The elements of an array that no file holds."""
+    """The elements of an array that is not read from a file."""
     if made.fill is None:
         return random_inputs.random(rng, shape, t)
     if made.fill == "uninit":
@@ -277,14 +276,14 @@ def _filled(one: Launching, made: Made, t: DType, shape: tuple[int, ...], rng: n
 
 
 def _is_value(t: DType, value: float) -> bool:
-    """Whether an element may be ``value``; floats round."""
+    """Whether type ``t`` has ``value``, to which floats may round."""
     if t.kind in ("float", "complex"):
         return _holds(t, value)
     return isinstance(value, int) and t.lowest <= value <= (1 if t.kind == "bool" else t.highest)
 
 
 def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str, list[int | bytes]]:
-    """The kernel of a launch and the values of its parameters, arrays made."""
+    """The kernel of a launch and the values of its parameters; makes the arrays."""
     from ..runtime.emulator.ptx.types import Variable
 
     kernel = _kernel(path, module, one)
@@ -313,7 +312,7 @@ def _call(path: str, module: Module, one: Launching, arena: _Arena) -> tuple[str
 
 
 def _parameter(kernel: str, param: Variable) -> str:
-    """What messages call a parameter: without the mangled name of its kernel."""
+    """The name of a parameter in messages: without the mangled name of its kernel."""
     return param.name if demangle(kernel) == kernel else param.name.removeprefix(f"{kernel}_")
 
 
@@ -330,13 +329,13 @@ def _kernel(path: str, module: Module, one: Launching) -> str:
 
 
 def _number(param: Variable, scalar: Scalar) -> int | bytes:
-    """A number that fits, as it lies in memory where it is a float."""
+    """The value of a number; a float as its bits."""
     t = _float_type(param, scalar)
     return int(scalar.value) if t is None else np.array(scalar.value, t.numpy).tobytes()
 
 
 def _float_type(param: Variable, scalar: Scalar) -> DType | None:
-    """The type in which a number is a float: the named one, the parameter's, or of bits the one of their size."""
+    """The float type of a number: the written one, the parameter's, or for untyped bits the one of their size."""
     name = scalar.type or param.type
     if name[0] == "b" and name != "bf16" and isinstance(scalar.value, float):
         name = {4: "f32", 8: "f64"}.get(param.size, name)
@@ -344,7 +343,7 @@ def _float_type(param: Variable, scalar: Scalar) -> DType | None:
 
 
 def _misfit(param: Variable, argument: launch_syntax.Argument) -> tuple[str, str]:
-    """What the parameter takes and what came instead; empty when they fit."""
+    """What the parameter takes and what the argument is; empty if they match."""
     takes, size = f".{param.type} of {param.size} bytes", param.size
     if isinstance(argument, Raw):
         return ("", "") if len(argument.data) == size else (takes, f"{len(argument.data)} bytes")
@@ -368,7 +367,7 @@ def _misfit(param: Variable, argument: launch_syntax.Argument) -> tuple[str, str
 
 
 def _holds(t: DType, value: float) -> bool:
-    """Whether a finite ``value`` stays finite in the type ``t``, which is no integer."""
+    """Whether a finite ``value`` stays finite in the float type ``t``."""
     try:
         wide = float(value)
     except OverflowError:
@@ -378,6 +377,6 @@ def _holds(t: DType, value: float) -> bool:
 
 
 def _short(value: float) -> str:
-    """A number in a few digits: ``1`` and four hundred zeros fill no screen."""
+    """A number shortened to ``DIGITS`` digits."""
     text = str(value)
     return text if len(text) <= DIGITS else f"{text[:8]}... of {len(text)} digits"

@@ -1,4 +1,4 @@
-"""``warpfold explain``: the plan in plain words, why it is so, and what it costs at the least."""
+"""``warpfold explain``: the plan in words, its reasons, and its least cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BANDWIDTH = {
     "sm_100a": (8000, "B200"),
     "sm_120": (1792, "GeForce RTX 5090"),
 }
-"""GB/s of device memory and the part whose data sheet (NVIDIA) says so."""
+"""Memory bandwidth in GB/s, and the part whose data sheet (NVIDIA) gives it."""
 
 FINISHES = {
     "cta": "each result is finished by one CTA",
@@ -34,7 +34,7 @@ IN_CLUSTERS = {
 
 
 def explain(request: Request, arch: str) -> None:
-    """Prints the plan, its reasons, the plans rejected, the bytes and the Python lines."""
+    """Prints the plan, its reasons, the rejected plans, the bytes and the Python lines."""
     ready = request.planned(arch)
     geometry = ready.task.geometry
     terminal.show(f"{request.title()}, for {arch}")
@@ -59,7 +59,7 @@ def _section(title: str, lines: list[str]) -> None:
 
 
 def _cost(request: Request, ready: Prepared) -> list[tuple[str, object]]:
-    """Bytes that must move, the time that takes, and what the plan adds."""
+    """The bytes that must move, their time, and what the plan adds."""
     program, plan, run = ready.program, ready.choice.plan, ready.choice.run
     shape, types, _ = request.kind()
     read = prod(shape) * sum(t.itemsize for t in types)

@@ -1,4 +1,4 @@
-"""``warpfold ladder``: one reduction under every named plan: times on a GPU, what the profiler counts anywhere."""
+"""``warpfold ladder``: one reduction under every named plan, timed on a GPU and profiled on the emulator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .requests.request import Request
 Row = dict[str, Any]
 """A rung as plain values."""
 PROFILED = 1 << 22
-"""The most elements that are profiled beside a GPU."""
+"""Greatest number of elements that are profiled beside a GPU."""
 COUNTS = {
     "branch_efficiency": ("uniform branches", "{:.1f} %"),
     "sectors_per_request": ("sectors per request", "{:.2f}"),
@@ -27,14 +27,14 @@ COUNTS = {
     "barriers": ("barriers", "{:,}"),
     "instructions_per_element": ("instructions per element", "{:.2f}"),
 }
-"""What is shown of the profile: title and format of each count."""
+"""Columns of the profile: title and format of each count."""
 
 
 def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str], plot: str | None, json: bool) -> bool:
-    """Climbs, shows, and draws; gives whether every result was right.
+    """Runs, shows and draws the rungs; returns whether every result was right.
 
     Raises:
-        ArgumentError: WF832 for a rung that is none.
+        ArgumentError: WF832 for a name that no rung has.
         FileError: WF505, WF830 or WF831 for a picture that cannot be written, before anything runs.
     """
     rungs = chosen(names)
@@ -54,7 +54,7 @@ def ladder(op: str, *, dtype: str, size: int, device: str, names: Sequence[str],
 
 
 def chosen(names: Sequence[str]) -> list[Rung]:
-    """The rungs of these names in the ladder's order; all for none.
+    """The rungs with these names in the ladder's order; without names all of them.
 
     Raises:
         ArgumentError: WF832.
@@ -67,7 +67,7 @@ def chosen(names: Sequence[str]) -> list[Rung]:
 
 
 def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) -> Row:
-    """Everything that the command finds out, as plain values."""
+    """All that the command found, as plain values."""
     backend: Any = backend_for((), device)
     on_gpu = backend.name == "cuda"
     small = Request(op, shape=str(min(size, PROFILED) if on_gpu else size), dtype=dtype)
@@ -92,7 +92,7 @@ def climbed(op: str, dtype: str, size: int, device: str, rungs: Sequence[Rung]) 
 
 
 def _rows(steps: Sequence[Step], timed: Ground | None) -> list[Row]:
-    """Each rung beside the one before it that was possible."""
+    """Each rung with the last one before it that could run."""
     rows: list[Row] = []
     before: Step | None = None
     for step in steps:
@@ -116,7 +116,7 @@ def _rows(steps: Sequence[Step], timed: Ground | None) -> list[Row]:
 
 
 def changes(before: Plan | None, plan: Plan | None) -> str:
-    """The fields of ``plan`` that differ from the one before, as ``--plan`` takes them; all of them without one."""
+    """The fields of ``plan`` that differ from the plan before, as ``--plan`` takes them; without one all fields."""
     if plan is None:
         return ""
     old = before.to_dict() if before else {}
@@ -148,7 +148,7 @@ def counted(row: Row) -> list[str]:
 
 
 def _time(row: Row) -> tuple[str, str, str]:
-    """Time, speed and how much faster than before, in words."""
+    """Time, speed, and speedup over the rung before, in words."""
     if not row["microseconds"]:
         return "-", "-", "-"
     faster = f"{row['speedup']:.2f}x" if row["speedup"] else "-"

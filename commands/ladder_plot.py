@@ -1,4 +1,4 @@
-"""The picture of ``warpfold ladder --plot``: a bar a rung for speed, branch efficiency and sectors per request."""
+"""The picture of ``warpfold ladder --plot``: speed, branch efficiency and sectors per request of each rung."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .output_file import Output
 
 Row = dict[str, Any]
 FORMATS = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
-"""What the suffix of a picture may be, and what its file must not say, so that equal numbers give equal files."""
+"""Allowed suffixes, each with the metadata to leave out, so that equal numbers give equal files."""
 INK, PALE, GRID, LINE = "#343a40", "#868e96", "#e9ecef", "#e03131"
 COLOURS = {LECTURE: "#4c6ef5", ARTICLE: "#12b886", OWN: "#fd7e14"}
 LABELS = {LECTURE: "lecture 9 of the CUDA-MODE course", ARTICLE: "OneFlow's article", OWN: "warpfold"}
@@ -25,11 +25,11 @@ class Panel:
     """One column of bars.
 
     Attributes:
-        key: which number of a rung.
+        key: the number of a rung that it shows.
         title: above the bars.
-        words: what is written beside the bar of a rung.
-        log: whether equal lengths are equal factors.
-        line: where a line stands that bars are to be compared with.
+        words: the text beside the bar of a rung.
+        log: whether the axis is logarithmic.
+        line: position of a reference line.
     """
 
     key: str
@@ -40,10 +40,10 @@ class Panel:
 
 
 class Picture:
-    """A picture file, found to be possible before the work that fills it.
+    """A picture file, checked before the work that fills it.
 
     Raises:
-        FileError: WF505 for a path that cannot be written, WF830 for a suffix that is none of ``FORMATS``,
+        FileError: WF505 for a path that cannot be written, WF830 for a suffix that is not in ``FORMATS``,
             WF831 without matplotlib.
     """
 
@@ -58,11 +58,11 @@ class Picture:
             raise error("WF831", reason=e) from e
 
     def figure(self, report: Any) -> Any:
-        """The figure of what ``climbed`` of ``commands/ladder.py`` found."""
+        """The figure of the values that ``climbed`` of ``commands/ladder.py`` returns."""
         return draw(report)
 
     def write(self, report: Any) -> None:
-        """Draws what was found; the file is written whole or not at all."""
+        """Draws the figure; the file is written whole or not at all."""
         from matplotlib import rc_context
 
         with rc_context({"svg.hashsalt": "warpfold", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}):
@@ -72,7 +72,7 @@ class Picture:
 
 
 def draw(report: Row) -> Any:
-    """The figure: rungs from the top down, panels side by side."""
+    """The figure: one row for each rung, panels side by side."""
     from matplotlib.figure import Figure
 
     rows = [row for row in report["rungs"] if not row["refused"]]
@@ -89,7 +89,7 @@ def draw(report: Row) -> Any:
 
 
 def _panels(report: Row) -> list[Panel]:
-    """Speed on a GPU, where there was one, else work; and what the profiler says of the reasons."""
+    """The panels: speed if there was a GPU, else work; then the counts that explain it."""
     timed = any(row["gbs"] for row in report["rungs"])
     return [
         Panel("gbs", "GB/s of input read (more is better), and time", _speed, True, report["memory_gbs"])
@@ -116,7 +116,7 @@ def _sectors(row: Row) -> str:
 
 
 def _bars(ax: Any, panel: Panel, rows: list[Row]) -> None:
-    """The bars of one panel, a number beside each."""
+    """Draws the bars of one panel, with a number beside each."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     values = [row[panel.key] for row in rows]
@@ -149,7 +149,7 @@ def _bars(ax: Any, panel: Panel, rows: list[Row]) -> None:
 
 
 def _words(figure: Any, report: Row, rows: list[Row], height: float) -> None:
-    """What was reduced and where, whose plans have which colour, and where the counts come from."""
+    """The captions: what was reduced and where, the sources of the plans by colour, and of the counts."""
     from matplotlib.patches import Patch
 
     figure.text(0.012, 1 - 0.38 / height, f"{report['title']}, on {report['device']}", fontsize=13.5, weight="bold")

@@ -1,4 +1,4 @@
-"""One reduction under the plans of ``compiler/plan/ladder.py``: each result checked, each launch timed or profiled."""
+"""Runs one reduction under the plans of ``compiler/plan/ladder.py``: checked, and timed or profiled."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from .requests.request import Request
 
 T = TypeVar("T")
 LAUNCHES, SECONDS = 21, 1.0
-"""Timed launches of a rung at the most, and the time after which no further one begins."""
+"""Limits for the timed launches of a rung: their number, and the time after which no further one begins."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the profiler saw of all launches of a rung, in the words of Nsight Compute.
+    """The profile of all launches of a rung, in the terms of Nsight Compute.
 
     Attributes:
-        branch_efficiency: branches of which all threads of a warp take the same way, in percent.
-        sectors_per_request: sectors of 32 bytes that a warp's load from global memory asks for.
-        bytes_used: bytes of those sectors that some thread wants, in percent.
-        bank_conflicts: passes through shared memory beyond the fewest.
-        barriers: barriers of a CTA or a warp, counted a warp each.
-        instructions_per_element: PTX instructions of all threads, an element.
+        branch_efficiency: branches that all threads of a warp take alike, in percent.
+        sectors_per_request: 32-byte sectors per warp-wide load from global memory.
+        bytes_used: bytes of those sectors that some thread reads, in percent.
+        bank_conflicts: wavefronts of shared memory beyond the least possible.
+        barriers: barriers of CTAs and warps, counted once for each warp.
+        instructions_per_element: PTX instructions of all threads per element.
     """
 
     branch_efficiency: float
@@ -52,12 +52,12 @@ class Counts:
 
 @dataclass(frozen=True)
 class Step:
-    """One rung, climbed.
+    """The run of one rung.
 
     Attributes:
         rung: its name and idea.
-        plan: what the planner made of it; None where ``refused``.
-        refused: why the reduction cannot be done so; else nothing.
+        plan: the plan that the planner made of it; None if ``refused``.
+        refused: why the reduction cannot run so; else empty.
         checks: how each result compares with NumPy's.
         microseconds: the median launch, by the device's clock; None on the emulator.
         counts: what the profiler saw on the emulator; None on a GPU.
@@ -77,7 +77,7 @@ class Step:
 
 
 class Ground:
-    """All elements of some arrays, to be reduced on one machine.
+    """The reduction of all elements of some arrays on one machine.
 
     Args:
         request: what to reduce.
@@ -101,7 +101,7 @@ class Ground:
         return sum(x.nbytes for x in self.request.arrays)
 
     def climb(self, rung: Rung) -> Step:
-        """Plans, compiles and runs under the plan of ``rung``: timed on a GPU, profiled on the emulator."""
+        """Plans, compiles and runs ``rung``: timed on a GPU, profiled on the emulator."""
         try:
             ready = self._prepared(rung)
         except PlanError as e:
@@ -114,13 +114,13 @@ class Ground:
         return replace(step, microseconds=median, checks=self._checks(ready, results))
 
     def _prepared(self, rung: Rung) -> Prepared:
-        """Atomics are for those who ask for no fixed order of combines; plans without them keep theirs nonetheless."""
+        """The plan of ``rung``; determinism is none, which admits atomics and changes no other plan."""
         wanted = Wanted(self.request.what, self.axes, (), rung.name, determinism="none")
         with self.request.users_code():
             return prepared(wanted, self.arrays)
 
     def _launch(self, ready: Prepared, watch: Callable[[Callable[[], None]], T]) -> tuple[list[Any], T]:
-        """The results, and what ``watch`` makes of the launches that it is given to do."""
+        """The results, and the value of ``watch``, which is called with the launches as a function."""
         arrays, run, compiled = self.arrays, ready.choice.run, artifact(ready)
         with bound(arrays) as pointers:
             layout = scratch(compiled, ready.geometry, run)
@@ -131,7 +131,7 @@ class Ground:
         return [np.asarray(r) for r in results], seen
 
     def _time(self, work: Callable[[], None]) -> float:
-        """The median launch in microseconds, each after a flush of the L2 cache."""
+        """The median time of a launch in microseconds; the L2 cache is flushed before each."""
         stream = self.arrays.stream
         work()  # loads the code
         self.backend.synchronize(stream)
@@ -143,7 +143,7 @@ class Ground:
         return statistics.median(found)
 
     def _count(self, work: Callable[[], None]) -> Counts:
-        """What the profiler sees of one launch of every kernel."""
+        """The profile of one launch of every kernel."""
         from ..runtime.emulator.profiler import Profiler, total
 
         self.backend.tool = tool = Profiler()
@@ -163,7 +163,7 @@ class Ground:
         )
 
     def _checks(self, ready: Prepared, results: Sequence[Any]) -> tuple[reference.Check, ...]:
-        """How the results compare with NumPy's, which all rungs share."""
+        """Compares the results with NumPy's, which are computed once for all rungs."""
         xs = self.request.arrays
         inputs = [p for x in xs for p in parts(x)]
         if self._evaluator is None:

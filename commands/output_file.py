@@ -1,4 +1,4 @@
-"""Output files: found unwritable before the work, written whole or not at all after it."""
+"""Output files: checked before the work, written whole or not at all after it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..compiler.errors import error
 class Output:
     """A file to be written at the end of a command.
 
-    Making one checks that the file can be written; nothing is left behind until ``write``. What is there is replaced,
-    but for a file that the command reads: one of ``inputs``.
+    The constructor checks that the file can be written, and creates nothing. ``write`` replaces an existing file, but
+    none of ``inputs``, the files that the command reads.
 
     Raises:
         FileError: WF505.
@@ -27,7 +27,7 @@ class Output:
             raise error("WF505", path=path, reason="it is an input of this command")
 
     def write(self, fill: Callable[[IO[bytes]], Any]) -> None:
-        """Puts what ``fill`` writes in place of the file, once all of it is written.
+        """Replaces the file by what ``fill`` writes, once all of it is written.
 
         Raises:
             FileError: WF505, with the old file as it was.

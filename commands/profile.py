@@ -1,4 +1,4 @@
-"""``warpfold profile``: what OP or FILE.ptx does on the emulator, in Nsight Compute's counters, beside the ideal."""
+"""``warpfold profile``: the counters of Nsight Compute for OP or FILE.ptx on the emulator, beside their ideals."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .emulated import Watched, Work, watch
 from .ideals import Counts, ideals
 
 HOTTEST = 12
-"""Lines of PTX that ``--lines`` shows of each launch."""
+"""Number of PTX lines that ``--lines`` shows for each launch."""
 _L1 = "l1tex__{}_mem_{}_op_{}.sum"
 _OPS = {"load": "ld", "store": "st", "atomic": "atom"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One row: ``count`` and what it would be at best (None where nobody knows), and Nsight Compute's name.
+    """One row: ``count``, its ideal value (None if unknown), and Nsight Compute's name.
 
-    ``share`` says that both are fractions, ``mean`` that they are averages: neither is divided by the elements.
+    ``share`` marks fractions and ``mean`` averages, which are not divided by the number of elements.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Metric:
 
 
 def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
-    """Runs and prints the counters of each launch, and of all where there are several.
+    """Runs OP or FILE.ptx, and prints the counters of each launch and the totals of several.
 
     Raises:
         WarpfoldError: whatever is wrong with the request, or what a kernel does.
@@ -62,7 +62,7 @@ def profile(work: Work, *, names: bool, lines: bool, json: bool) -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """The counters of a launch, or of all; what they would be at best, and the bytes that must move, where known."""
+    """The counters of one launch or of all, with their ideals and the bytes that must move, where known."""
 
     title: str
     profile: Profile
@@ -71,7 +71,7 @@ class Seen:
 
 
 def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
-    """Each launch, then all of them where there are several; the last one moves what the arrays hold."""
+    """Each launch, and for several their total, whose bytes to move are those of the arrays."""
     least: list[Counts] | list[None] = [None] * len(profiles)
     if watched.outcome is not None:
         least = ideals(watched.outcome.ready, artifact(watched.outcome.ready))
@@ -83,7 +83,7 @@ def _launches(watched: Watched, profiles: list[Profile]) -> list[Seen]:
 
 
 def metrics(one: Profile, ideal: Counts | None = None, nbytes: int | None = None) -> list[Metric]:
-    """The rows for one launch, with the least counts and global bytes of its plan where they are known."""
+    """The rows for one launch, with the ideal counts and global bytes of its plan where they are known."""
 
     def least(what: str) -> int | None:
         return None if ideal is None else ideal[what]
@@ -158,9 +158,9 @@ def _each(m: Metric, elements: int) -> str:
 
 
 def _hottest(one: Profile) -> None:
-    """The lines with the most sectors and conflicts beyond the ideal and divergent branches, then the busiest.
+    """The most expensive lines: most excess sectors and conflicts, then divergent branches, then most executed.
 
-    Of those that are alike what moves most comes first, then what touches memory, and parameters last, as they stand.
+    Ties go to the line that moves more bytes, then to memory accesses; reads of parameters come last.
     """
 
     def heat(pair: tuple[int, Line]) -> tuple[int, ...]:
@@ -181,7 +181,7 @@ def _hottest(one: Profile) -> None:
 
 
 def _touches(text: str) -> int:
-    """2 for an instruction that touches memory, 0 for one that reads a parameter, 1 for the others."""
+    """2 for an instruction that accesses memory, 0 for one that reads a parameter, else 1."""
     opcode, *mods = text.split(" ")[1 if text.startswith("@") else 0].split(".")
     if opcode in ("ld", "st") and "param" in mods:
         return 0
@@ -189,12 +189,12 @@ def _touches(text: str) -> int:
 
 
 def _short(source: Location | None) -> str:
-    """A line of the user's without the folder of its file."""
+    """A source line without the folder of its file."""
     return str(replace(source, file=Path(source.file).name)) if source else ""
 
 
 def _facts(watched: Watched, found: list[Seen]) -> dict[str, Any]:
-    """The whole screen as plain values, and the lines."""
+    """All output and the lines as plain values."""
 
     def plain(one: Seen) -> dict[str, Any]:
         rows = [

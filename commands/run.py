@@ -1,4 +1,4 @@
-"""``warpfold run``: compiles, runs, checks the result against NumPy, and shows all of it on one screen."""
+"""``warpfold run``: compiles and runs a reduction, checks the result against NumPy, and shows all of it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .output_file import Output
 from .requests.request import Array, Request
 
 SMALL = 8
-"""Elements of a result that is shown whole."""
+"""Greatest number of elements of a result that is shown in full."""
 IN_JSON = 64
-"""Elements of a result that JSON holds."""
+"""Greatest number of elements of a result that JSON contains."""
 REPEATS = 3
 
 
@@ -38,12 +38,12 @@ class Outcome:
     """One run.
 
     Attributes:
-        ready, arrays: what was planned, and for which arrays.
+        ready, arrays: the prepared reduction and its operands.
         results: NumPy arrays.
-        cached: whether the kernels were compiled before.
-        compile_s, run_s: times on the host's clock, the second with copies and the wait for the result.
-        device_us: time of the kernels alone on a device that can tell, else None.
-        checks: one per result; none where nobody asked for them.
+        cached: whether the kernels came from the cache.
+        compile_s, run_s: host times in seconds; the second includes copies and the wait for the result.
+        device_us: device time of the kernels in microseconds; None on the emulator.
+        checks: one per result; empty with ``--no-check``.
     """
 
     ready: Prepared
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def run(request: Request, *, keepdims: bool, output: str | None, device: str, json: bool, check: bool = True) -> bool:
-    """Runs, checks if asked to, shows, and writes the results unless they failed; gives whether they did not.
+    """Runs, checks, shows and writes the results; returns whether all checks passed. Wrong results are not written.
 
     Raises:
         WarpfoldError: whatever is wrong with the request; nothing is written then.
@@ -84,7 +84,7 @@ def run(request: Request, *, keepdims: bool, output: str | None, device: str, js
 
 
 def perform(request: Request, arrays: Operands, keepdims: bool) -> Outcome:
-    """Compiles and runs on the backend of ``arrays``; nothing is checked yet."""
+    """Compiles and runs on the backend of ``arrays``, without checks."""
     with terminal.progress("compiling"), request.users_code():
         started = time.perf_counter()
         ready = _prepare(request, arrays, keepdims)
@@ -108,19 +108,19 @@ def _prepare(request: Request, arrays: Operands, keepdims: bool) -> Prepared:
 
 
 def _launch(arrays: Operands, compiled: Artifact, ready: Prepared) -> Any:
-    """The results side by side."""
+    """The results in one flat sequence."""
     flat, checks = side_by_side(ready), ready.traced.checks
     return execute(arrays, compiled, ready.geometry, ready.choice.run, flat, checks)
 
 
 def _compile(ready: Prepared) -> tuple[Artifact, bool]:
-    """The artifact, and whether it was there already."""
+    """The artifact, and whether it was cached."""
     found = cached(ready) is not None
     return artifact(ready), found
 
 
 class _Timed:
-    """A backend that notes how long its device takes for the kernels."""
+    """A backend that records the device time of the kernels."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -136,7 +136,7 @@ class _Timed:
 
 
 def _device_time(outcome: Outcome, compiled: Artifact) -> float | None:
-    """The least of a few runs of the kernels, by the device's own clock; None where it has none."""
+    """The least device time of a few runs of the kernels; None for a backend without a clock."""
     arrays = outcome.arrays
     if not hasattr(arrays.backend, "elapsed") or 0 in arrays.inputs[0].shape:
         return None
@@ -160,13 +160,13 @@ def _check(request: Request, outcome: Outcome) -> None:
 
 
 def _depth(ready: Prepared) -> int:
-    """The most combines that an element of this reduction passes through."""
+    """The greatest number of combines that an element passes through."""
     left = ready.geometry.after
     return reference.depth(ready.choice.plan, ready.choice.run, ready.geometry.times, left.n_reduced if left else 1)
 
 
 def _save(f: Any, outcome: Outcome) -> None:
-    """One result as an array, several as the fields of one: no type but its own holds every value of a result."""
+    """One result as an array; several as fields of a structured array, so that each keeps its type."""
     found = outcome.results
     np.save(f, found[0] if len(found) == 1 else _fields(_labels(outcome), found), allow_pickle=False)
 
@@ -180,12 +180,12 @@ def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
 
 
 def _labels(outcome: Outcome) -> list[str]:
-    """What each result is called; nothing for a single one."""
+    """The name of each result; empty for a single one."""
     return names(outcome.ready.traced.structure)
 
 
 def why(outcome: Outcome, device: str) -> str:
-    """Which backend ran, and why that one."""
+    """The backend that ran, and the reason for it."""
     backend: Any = outcome.arrays.backend
     if backend.name == "cuda":
         return f"CUDA: {backend.device_name}" + (", chosen because it is there" if device == "auto" else "")
@@ -233,15 +233,15 @@ def _show(request: Request, outcome: Outcome, device: str, output: str | None) -
 
 
 def _value(result: Array) -> str:
-    """Small results whole, large ones shortened."""
+    """A result as text, shortened if it is large."""
     return np.array2string(result, threshold=SMALL, edgeitems=3, max_line_width=100)
 
 
 def _verdict(result: Array, check: reference.Check) -> str:
-    """What the check found, in words."""
+    """The outcome of a check in words."""
     if check.unknown == result.size:
         return "not checked: partial results overflow their type, so nothing can be said of the result"
-    if check.exact or not np.isfinite(check.allowed):  # what overflows and is equal all the same
+    if check.exact or not np.isfinite(check.allowed):  # equal although it overflows
         said = "equal to NumPy's" if check.passed else "not equal to NumPy's"
     else:
         within = "within" if check.passed else "beyond"
@@ -258,7 +258,7 @@ def _verdict(result: Array, check: reference.Check) -> str:
 
 
 def _plain(result: Array) -> Any:
-    """A result as JSON can hold it: a complex number is the list of its two parts."""
+    """A result as plain values, for JSON: a complex number is a list of its two parts."""
     return np.stack(parts(result), axis=-1).tolist() if result.dtype.kind == "c" else result.tolist()
 
 
@@ -271,7 +271,7 @@ def _check_facts(c: reference.Check) -> dict[str, object]:
 
 
 def _facts(request: Request, outcome: Outcome, device: str, output: str | None) -> dict[str, object]:
-    """The whole screen as plain values."""
+    """All output as plain values."""
     shape, types, source = request.kind()
     found = outcome.ready.traced.results
     checks: list[reference.Check | None] = [*outcome.checks] or [None] * len(found)

@@ -1,4 +1,4 @@
-"""``warpfold sanitize``: what OP or FILE.ptx does wrong on the emulator, each fault with its threads and its place."""
+"""``warpfold sanitize``: errors of OP or FILE.ptx on the emulator, with their threads and source lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .requests.request import Request
 
 
 def sanitize(work: Work, *, json: bool) -> bool:
-    """Runs and prints the findings; whether there are none.
+    """Runs OP or FILE.ptx and prints the findings; returns whether there are none.
 
     Raises:
-        WarpfoldError: whatever is wrong with the request. What a kernel does wrong is a finding.
+        WarpfoldError: the request is wrong. Errors of a kernel are findings and raise nothing.
     """
     tool = Sanitizer()
     title = "; ".join([work.request.op, *work.launches]) if work.is_ptx else work.request.title()
@@ -70,7 +70,7 @@ def _lines(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _compile(r: Request) -> str:
-    """The command that prints the PTX of a request."""
+    """The command line that prints the PTX of a request."""
     options = {"--shape": r.shape, "--dtype": r.dtype, "--axis": r.axis_text, "--plan": r.plan}
     given = [("--input", f) for f in r.files] + [(k, v) for k, v in options.items() if v]
     given += [("--param", p) for p in r.param_texts]

@@ -1,8 +1,8 @@
-"""``warpfold spread``: how far the answer of a reduction depends on the schedule, and on the order of its combines.
+"""``warpfold spread``: how far a result depends on the schedule and on the order of its combines.
 
-On the emulator, so that every schedule can be had: the plan asked for runs under one seed after another, then every
-order of combines that is one step away from it runs once. A step is one field of the plan at another value that it may
-have, or a rung of the ladder; fields that ``--plan`` names stay as they are.
+Everything runs on the emulator, which can produce any schedule. The requested plan runs under many seeds; then each
+order of combines one step away from it runs once. A step gives one field of the plan another value, or takes a rung of
+the ladder; fields named by ``--plan`` keep their values.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ FIELDS: dict[str, Sequence[str]] = {
     "lanes": POWERS, "warps": POWERS, "cluster": POWERS[:4], "cta": get_args(Meeting), "coarsening": ("0", *POWERS[:5]),
     "finish": get_args(Finish),
 }  # fmt: skip
-"""The fields that say in which order states are combined, and their values."""
+"""The fields that determine the order of combines, with the values to try."""
 LONGEST = 1 << 15
-"""Accesses that a thread may make, one after another: an order with more takes the emulator many seconds."""
+"""Greatest number of sequential accesses of a thread: more take the emulator many seconds."""
 
 
 @dataclass
 class Spread:
-    """What was found.
+    """The findings.
 
     Attributes:
-        ready: the plan asked for.
-        promised: whether its results may not depend on the schedule.
-        shape: of each result.
-        plans: the orders tried, as ``--plan`` takes them; ``long`` how many took too long.
-        schedules, orders: how far the answers lie apart, for each result (of a complex one, for each part).
+        ready: the prepared reduction with the requested plan.
+        promised: whether the plan promises results that do not depend on the schedule.
+        shape: shape of each result.
+        plans: the orders tried, in the form of ``--plan``; ``long`` counts those that would take too long.
+        schedules, orders: the differences for each result, and for each part of a complex one.
     """
 
     ready: Prepared
@@ -69,12 +69,12 @@ class Spread:
 
     @property
     def kept(self) -> bool:
-        """Whether what the plan promises holds."""
+        """Whether the plan keeps its promise."""
         return not self.promised or all(a.answers == 1 for a in self.schedules)
 
 
 class Trials:
-    """The runs of one reduction on an emulator of its own."""
+    """Runs one reduction on an emulator of its own."""
 
     def __init__(self, request: Request, determinism: Determinism) -> None:
         self.request, self.determinism = request, determinism
@@ -83,7 +83,7 @@ class Trials:
         self.ready = self._prepared(request.plan)[0]
 
     def _prepared(self, options: str) -> tuple[Prepared, Operands]:
-        """A plan with ``options``, and new results."""
+        """The reduction prepared with plan ``options``, and memory for new results."""
         what, arrays = self.request.what, Operands.of(self.request.arrays, "emulator")
         arrays.backend = self.backend
         wanted = Wanted(what, self.axes, params_of(what, self.request.params), options, determinism=self.determinism)
@@ -91,7 +91,7 @@ class Trials:
             return prepared(wanted, arrays), arrays
 
     def run(self, options: str, seed: int | None) -> list[Array]:
-        """The parts of the results under a plan and a schedule."""
+        """The parts of the results under one plan and one schedule."""
         ready, arrays = self._prepared(options)
         self.backend.seed = seed
         flat, checks = side_by_side(ready), ready.traced.checks
@@ -100,7 +100,7 @@ class Trials:
 
     @cached_property
     def exact(self) -> list[Array]:
-        """The results as NumPy has them in float64; those of no rounding as they are."""
+        """NumPy's results in float64; results that nothing rounds, in their own type."""
         xs, what = self.request.arrays, self.request.what
         inputs = [p for x in xs for p in parts(x)]
         if len(inputs) == len(xs) and not self.request.params and isinstance(what, str) and what in reference.BUILT_IN:
@@ -108,7 +108,7 @@ class Trials:
         return Evaluator(self.ready.program, inputs, self.axes).outputs()
 
     def orders(self) -> Iterator[tuple[str, Prepared]]:
-        """The plans with another order of combines than those before, the one asked for first."""
+        """The plans with distinct orders of combines; the requested one is first."""
         asked = self.request.plan
         pinned = expand(asked)
         steps = [f"{key}={value}" for key, values in FIELDS.items() if key not in pinned for value in values]
@@ -126,17 +126,17 @@ class Trials:
 
 
 def _order(plan: Plan, run: Launch) -> tuple[object, ...]:
-    """What says in which order states are combined: two plans that agree in it have one combining tree."""
+    """A key for the order of combines: plans with equal keys have the same tree."""
     lasts = plan.finish if plan.finish == "atomic" and plan.parts(run.split) > 1 else run.split
     tree = plan.walk, plan.vector_reduced, plan.unroll, plan.lanes, plan.warps, plan.cluster, plan.cta, plan.fast
     return *tree, lasts, run.chunk, run.rows
 
 
 def spread(request: Request, *, seeds: int, determinism: Determinism, json: bool) -> bool:
-    """Measures and shows it; gives whether the plan keeps what it promises.
+    """Measures and shows the spread; returns whether the plan keeps its promise.
 
     Raises:
-        WarpfoldError: whatever is wrong with the request; WF816 for an empty array.
+        WarpfoldError: the request is wrong; WF816 for an empty array.
     """
     found = measure(request, seeds, determinism)
     if json:
@@ -161,7 +161,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
     plans: list[str] = []
     long = 0
     for options, ready in trials.orders():
-        if plans and _accesses(ready) > LONGEST:  # the plan asked for is run all the same
+        if plans and _accesses(ready) > LONGEST:  # the requested plan always runs
             long += 1
             continue
         with terminal.progress(f"order {len(plans) + 1}: {options or 'the plan asked for'}"):
@@ -177,7 +177,7 @@ def measure(request: Request, seeds: int, determinism: Determinism) -> Spread:
 
 
 def _accesses(ready: Prepared) -> int:
-    """Accesses that a thread makes one after another."""
+    """The sequential accesses of a thread."""
     plan, run = ready.choice.plan, ready.choice.run
     own = -(-run.chunk * run.length // (run.rows * plan.positions * plan.vector_reduced))
     return own * (plan.positions if plan.cta == "serial" and plan.exchange == "global" else 1)
@@ -211,7 +211,7 @@ def _show(request: Request, found: Spread) -> None:
 
 
 def _index(where: int, shape: tuple[int, ...]) -> str:
-    """The element whose answers lie farthest apart, which are the least and the greatest that stand beside it."""
+    """The index of the element whose results differ most; least and greatest belong to it."""
     return str(tuple(int(i) for i in np.unravel_index(where, shape)))
 
 
@@ -222,7 +222,7 @@ def _apart(a: Apart) -> str:
 
 
 def _verdict(found: Spread) -> str:
-    """What the seeds showed, beside what the plan promises."""
+    """The observed dependence on the schedule beside the promise of the plan."""
     same = all(a.answers == 1 for a in found.schedules)
     runs = found.schedules[0].runs
     if found.promised:
@@ -247,7 +247,7 @@ def _orders(found: Spread) -> str:
 
 
 def _facts(request: Request, found: Spread, determinism: Determinism) -> dict[str, object]:
-    """The whole screen as plain values."""
+    """All output as plain values."""
     shape, types, source = request.kind()
     results = [
         {"name": label, "schedule": asdict(s), "orders": asdict(o)}

@@ -1,4 +1,4 @@
-"""How the commands talk: tables and progress on a terminal, plain columns in a pipe, JSON when asked."""
+"""Output of the commands: tables and progress on a terminal, plain columns in a pipe, JSON on request."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 
 GAP = 2
 PIPE_WIDTH = 1000
-"""Columns of a table in a pipe: what reads it wraps as it likes."""
+"""Width of a table in a pipe, in characters."""
 SHORT = 12
-"""Characters of a cell that stay together."""
+"""Cells of at most this many characters are not wrapped."""
 
 
 def show(text: str = "") -> None:
-    """One line or several, as they are."""
+    """Prints text without changes."""
     print(text)
 
 
 def table(columns: Sequence[str], lines: Sequence[Sequence[object]], spare: Sequence[str] = ()) -> None:
-    """A table with a header; as wide as it is in a pipe, without ``spare`` columns on a narrow terminal."""
+    """Prints a table with a header. A pipe gets its full width; a narrow terminal gets no ``spare`` columns."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -47,14 +47,14 @@ def table(columns: Sequence[str], lines: Sequence[Sequence[object]], spare: Sequ
 
 
 def _least(column: Sequence[str]) -> int:
-    """The width in which no word of a column breaks, nor a short cell: a number stays with its unit."""
+    """The least width that breaks no word and no short cell, so that a number stays with its unit."""
     title, *cells = column
     parts = [part for cell in cells for part in ([cell] if len(cell) <= SHORT else cell.split())]
     return max(map(len, [*title.split(), *parts]), default=0)
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The widths of columns that share ``room``: the widest give way, between words first, within them if they must."""
+    """Column widths that fit ``room``: the widest columns shrink, first to whole words, then further."""
     widths = [max(map(len, column)) for column in columns]
     for least in (list(map(_least, columns)), [1] * len(columns)):
         while sum(widths) > room and any(map(gt, widths, least)):
@@ -63,7 +63,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> None:
-    """Labelled values, one or more lines each, the labels in a column of their own."""
+    """Prints labelled values of one or several lines, with the labels in a column of their own."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         first, *more = str(value).splitlines() or [""]
@@ -74,7 +74,7 @@ def facts(pairs: Sequence[tuple[str, object]]) -> None:
 
 @contextmanager
 def progress(text: str) -> Iterator[None]:
-    """Shows that something is under way, on a terminal; nothing in a pipe."""
+    """Shows a progress indicator on a terminal; does nothing in a pipe."""
     if not sys.stderr.isatty():
         yield
         return
@@ -85,7 +85,7 @@ def progress(text: str) -> Iterator[None]:
 
 
 def as_json(value: object) -> str:
-    """JSON that every reader takes: floats it has no word for become strings."""
+    """JSON text that every parser accepts: infinities and NaN become strings."""
     return json.dumps(_plain(value), indent=2, allow_nan=False)
 
 
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 def size(nbytes: float) -> str:
-    """A number of bytes in words."""
+    """A number of bytes with its unit."""
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if nbytes < 1024 or unit == "TiB":
             break
@@ -109,7 +109,7 @@ def size(nbytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words."""
+    """A time with its unit."""
     if seconds >= 1:
         return f"{seconds:.3g} s"
     return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"

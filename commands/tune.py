@@ -1,4 +1,4 @@
-"""``warpfold tune``: looks for a faster plan on this machine's GPU, says what was tried; lists or gives up finds."""
+"""``warpfold tune``: searches for a faster plan on this machine's GPU; lists or deletes the plans found."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .requests import inputs
 from .requests.request import Request
 
 SHOWN = 20
-"""Lines of the table at most: of many plans the fastest."""
+"""Greatest number of lines in the table, which shows the fastest plans."""
 
 
 def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> bool:
-    """Searches and shows what was found; gives whether it came to its end.
+    """Searches and shows what was found; returns whether the search ended by itself.
 
     Raises:
         BackendError: WF834 without a GPU.
         ArgumentError: WF835, WF836.
     """
-    request.kind()  # what is wrong with it is said anywhere
+    request.kind()  # errors of the request are raised on any machine
     autotune.require_gpu()
     xs = [inputs.aligned(x) for x in request.arrays]
     with request.users_code():
@@ -46,7 +46,7 @@ def tune(request: Request, *, determinism: str, seconds: float, json: bool) -> b
 
 
 def kept(op: str, *, forget: bool, json: bool) -> None:
-    """Lists all finds, or gives them up.
+    """Lists or deletes all plans found.
 
     Raises:
         ArgumentError: WF837 for an OP beside ``--forget``.
@@ -76,7 +76,7 @@ def _line(p: dict[str, Any], plan: str) -> tuple[str, ...]:
 
 
 def changes(own: str, plan: str) -> str:
-    """The fields of ``plan`` that are not those of the planner's ``own``."""
+    """The fields in which ``plan`` differs from the planner's ``own``."""
     before = own.split(",")
     return ",".join(item for item in plan.split(",") if item not in before)
 

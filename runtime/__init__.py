@@ -1,1 +1,1 @@
-"""Arrays in and out, the cache of compiled kernels, and the backends that run them."""
+"""From a call to its result: arrays, prepared reductions, the cache of compiled kernels, and the backends."""

@@ -69,28 +69,29 @@ def reduce(
     (np.float64(4.0), np.int64(0))
 
     Args:
-        xs: arrays of any library (NumPy, PyTorch, CuPy, JAX, or anything with DLPack or an array interface); then, if
-            it is not given by name, ``what``.
-        what: a monoid, a tensor program (a Python function that uses ``wf.fold``), the name of a built-in one, or a
-            tuple of these, which are all computed from one read.
+        xs: arrays of any library (NumPy, PyTorch, CuPy, JAX, or anything with DLPack or an array interface); ``what``
+            may follow them as the last positional argument.
+        what: a monoid, a tensor program (a Python function that uses ``wf.fold``), the name of a built-in reduction, or
+            a tuple of these, all computed in one pass over the arrays.
         axis: the axes to reduce: None for all, an int, or several; negative ones count from the end; () for none.
-        keepdims: leave the reduced axes in the result, with size 1.
+        keepdims: keep the reduced axes in the result, with size 1.
         out: an array (or one per result) to write into.
-        where: an array of bool that broadcasts to the inputs: elements where it is false are left out.
-        nan: what becomes of elements that are NaN: they ``propagate``, or ``ignore`` leaves them out, or ``raise``
-            raises WF135 (and waits for the device).
+        where: a bool array that broadcasts to the inputs; elements where it is false are left out.
+        nan: treatment of NaN elements: ``propagate`` them, ``ignore`` them, or ``raise`` WF135, which waits for the
+            device.
         determinism: ``run``: the same bits on every run; ``portable``: also on every device and for every alignment;
-            ``none``: the plan may ask for atomics on floats.
-        device: ``auto`` (CUDA if it is there, else the emulator), ``cuda`` or ``emulator``.
-        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/plan/ladder.py``.
-        params: passed to the tensor program and baked in.
+            ``none``: plans may use atomics on floats.
+        device: ``auto`` (CUDA if a driver and a GPU are found, else the emulator), ``cuda`` or ``emulator``.
+        plan: fields of the plan to set, as ``key=value,...``; or the name of a rung of ``compiler/plan/ladder.py``.
+        params: keyword parameters of the tensor program, compiled into the kernels.
 
     Returns:
-        An array in the first input's library and on its device, or a tuple of them, named where the program names them.
+        An array in the first input's library and on its device; for several results a tuple, with names if the program
+        names them.
 
     Raises:
-        ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a
-            code, all of which are in ``compiler/errors/catalogue/``.
+        ArgumentError, DTypeError, TraceError, PlanError, CompileError, BackendError: each has a code; the codes are in
+            ``compiler/errors/catalogue/``.
     """
     if what is None:
         if len(xs) < 2:
@@ -110,7 +111,7 @@ _reductions = Memo()
 _DEFAULTS: dict[str, Any] = {
     "keepdims": False, "nan": "propagate", "determinism": "run", "device": "auto", "plan": "",
 }  # fmt: skip
-"""The options of ``reduce`` that have a value in every call; all other keywords are parameters of the program."""
+"""The options of ``reduce`` with their defaults; all other keywords are parameters of the program."""
 
 
 def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
@@ -132,7 +133,7 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
 
 
 def check_options(**given: str) -> None:
-    """``nan`` and ``determinism`` are words of a few; WF138 otherwise."""
+    """Checks ``nan`` and ``determinism``; WF138 for an unknown value."""
     for option, value in given.items():
         known, default = OPTIONS[option]
         if value not in known:
@@ -140,14 +141,14 @@ def check_options(**given: str) -> None:
 
 
 def plan_text(plan: object) -> str:
-    """``plan=`` as text; None is the planner's own choice."""
+    """``plan=`` as text, empty for None; WF131 for any other type."""
     if plan is not None and not isinstance(plan, str):
         raise error("WF131", kind=type(plan).__name__)
     return plan or ""
 
 
 def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
-    """A shape as whole numbers of at least 0."""
+    """A shape as integers of at least 0; WF129 for anything else."""
     try:
         full = tuple(index(n) for n in shape)
     except TypeError:
@@ -174,21 +175,21 @@ def compile(
 ) -> Compiled:
     """Compiles a reduction of contiguous, aligned arrays like ``shape``; needs no array and no GPU.
 
-    The kernel also serves other sizes of the same rank; calling it with an array that it cannot serve raises WF123. One
-    that sums bytes in 32 bits, since they hold the sum for ``shape``, serves as many elements as they do for any.
+    The kernels also serve other sizes of the same rank; a call with an array that they cannot serve raises WF123.
+    Kernels that sum bytes in 32 bits serve as many elements as a 32-bit sum can hold.
 
     Args:
-        what: a monoid, a tensor program, the name of a built-in one, or a tuple of them.
+        what: a monoid, a tensor program, the name of a built-in reduction, or a tuple of them.
         shape: the shape to plan for.
-        dtype: element type of the input, or a tuple with one per input array: NumPy's names and types, and short ones
-            such as ``"f32"`` where they have one reading.
+        dtype: element type of the input, or a tuple with one type per input array: NumPy's names and types, and
+            unambiguous short names such as ``"f32"``.
         axis: the axes to reduce; None for all.
-        where: whether calls will give a mask.
+        where: whether calls pass a mask.
         nan: as in ``reduce``.
         determinism: as in ``reduce``.
         arch: the architecture to compile for.
-        plan: ``key=value,...`` in place of the planner's own choices; or a name of ``compiler/plan/ladder.py``.
-        params: passed to the tensor program and baked in.
+        plan: fields of the plan to set, as ``key=value,...``; or the name of a rung of ``compiler/plan/ladder.py``.
+        params: keyword parameters of the tensor program, compiled into the kernels.
     """
     how: dict[str, Any] = {"where": where, "nan": nan, "determinism": determinism}
     types = tuple(map(named_dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
@@ -206,13 +207,13 @@ def compile(
         "determinism": determinism,
         "most": found.most,
     }
-    from .compiled import Compiled  # which a reduction of an array does not ask
+    from .compiled import Compiled  # not imported to reduce an array
 
     return Compiled(replace(made, axis=axes, **facts))
 
 
 def for_any_size(ready: Any, plan: str = "") -> Any:
-    """What ``plan_for`` gave for this ``plan``, with kernels that serve arrays of other sizes, too."""
+    """``ready``, which ``plan_for`` made with this ``plan``, with kernels that also serve other sizes."""
     choice = ready.choice if plan else tuned_plans.for_any_size(ready.task, ready.choice)
     return replace(ready, choice=choice.for_any_size)
 
@@ -221,7 +222,7 @@ def plan_for(
     what: Any, shape: Sequence[int], dtype: Any = "f32", *, axis: Axis = None, where: bool = False,
     nan: str = "propagate", determinism: str = "run", arch: str = DEFAULT.arch, plan: str = "", **params: Any,
 ) -> Any:  # fmt: skip
-    """Program, geometry and plan (with reasons) for contiguous, aligned arrays: what ``compile`` would compile."""
+    """Program, geometry and plan (with reasons) that ``compile`` uses for contiguous, aligned arrays."""
     check_options(nan=nan, determinism=determinism)
     chosen, full = target(arch), _sizes(shape)
     types = tuple(as_dtype(t) for t in (dtype if isinstance(dtype, tuple) else (dtype,)))

@@ -1,8 +1,8 @@
 """The cache of compiled artifacts: in memory, and on disk for the next process.
 
-A file is written whole under a temporary name and moved into place, so readers and other writers never see half of
-one. Whatever cannot be read and verified, or is not what the caller would compile, counts as not there. The folder is
-its owner's alone: one that others can write into is not used.
+A file is written under a temporary name and moved into place, so no process sees half of one. A file that cannot be
+read and verified, or that differs from what the caller would compile, counts as missing. A folder that other users can
+write to is not used.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..compiler.target import Target
 
 PRIVATE, OTHERS = 0o700, 0o022
-"""The mode of the cache's folders, and what of a mode lets others write."""
+"""Mode of the cache's folders, and the mode bits that let others write."""
 _memory: dict[str, Artifact] = {}
 
 
 def folder() -> Path:
-    """Where artifacts are kept: ``WARPFOLD_CACHE_DIR``, or the user's cache folder."""
+    """The folder of the cache: ``WARPFOLD_CACHE_DIR``, or in the user's cache folder."""
     chosen = os.environ.get("WARPFOLD_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -44,12 +44,12 @@ def folder() -> Path:
 
 
 _BINDINGS = ("mlir_python_bindings-", "numba_cuda_mlir-")
-"""How the folders of distributions begin that carry MLIR's Python bindings."""
+"""Prefixes of the ``.dist-info`` folders of MLIR's Python bindings."""
 
 
 @cache
 def versions() -> str:
-    """A digest of what compiles: warpfold's own compiler and passes, and the version of the MLIR bindings."""
+    """A digest of the sources of compiler and passes, and of the version of the MLIR bindings."""
     found = hashlib.sha256()
     root = Path(__file__).parent.parent
     for part in ("compiler", "passes"):
@@ -60,9 +60,9 @@ def versions() -> str:
 
 
 def _installed() -> list[str]:
-    """The folders that say which versions of the bindings are installed.
+    """The ``.dist-info`` folders of the bindings, whose names contain versions.
 
-    ``importlib.metadata`` imports a parser of mail to read what is in such folders: 8 ms of a first call.
+    ``importlib.metadata`` would import a mail parser, 8 ms of a first call.
     """
     found = []
     for path in sys.path:
@@ -72,17 +72,17 @@ def _installed() -> list[str]:
 
 
 def key(program: Program, facts: Facts, plan: Plan, target: Target) -> str:
-    """The digest of everything an artifact depends on."""
+    """The digest of everything that an artifact depends on."""
     text = "|".join((program.name, program.digest, repr(facts), repr(plan), repr(target), versions()))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
-    """The artifact under the key ``name``, from memory or disk; None when there is no sound one.
+    """The artifact with key ``name``, from memory or disk; None if there is no sound one.
 
     Args:
         name: the key.
-        expected: all of the artifact that needs no compiler, which one on disk must agree with.
+        expected: returns the artifact without code, which a file must agree with.
     """
     found = _memory.get(name)
     if found is None and trusted():
@@ -98,7 +98,7 @@ def get(name: str, expected: Callable[[], Artifact]) -> Artifact | None:
 
 
 def put(artifact: Artifact) -> None:
-    """Keeps an artifact. A disk that cannot be written only costs the next process a compilation."""
+    """Keeps an artifact in memory and on disk; a failure to write costs the next process a compilation."""
     _memory[artifact.key] = artifact
     path, body = _path(artifact.key), artifact_file.to_bytes(artifact)
     with suppress(OSError):
@@ -107,7 +107,7 @@ def put(artifact: Artifact) -> None:
 
 
 def make(path: Path) -> bool:
-    """Makes a folder in the cache, for its owner alone; False if the cache is not to be used.
+    """Makes a private folder in the cache; returns False if the cache must not be used.
 
     Raises:
         OSError: it cannot be made.
@@ -120,7 +120,7 @@ def make(path: Path) -> bool:
 
 
 def trusted() -> bool:
-    """Whether the cache is to be used; warns once of a folder that others can put files into (WF511)."""
+    """Whether the cache may be used; warns once (WF511) if other users can write to it."""
     reason = problem()
     if reason:
         _warn_once(folder(), reason)
@@ -128,7 +128,7 @@ def trusted() -> bool:
 
 
 def problem() -> str:
-    """How others can put files into the cache's folder; nothing where they cannot, or it is still to be made."""
+    """How other users can write to the cache's folder; empty if they cannot or it does not exist yet."""
     try:
         status = folder().stat()
     except (OSError, ValueError):
@@ -144,7 +144,7 @@ def _warn_once(path: Path, reason: str) -> None:
 
 
 def clear_memory() -> None:
-    """Forgets what is in memory; files stay."""
+    """Drops the artifacts in memory; files stay."""
     _memory.clear()
 
 

@@ -122,6 +122,11 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _of_pair(x: Any, y: Any, name: str, /, axis: Axis = None, *, out: Any, where: Any, **how: Any) -> Any:
+    """The named reduction of two arrays, without a look at earlier calls."""
+    return reduced((x, y), name, axis, out, where, how)
+
+
 @_compared
 def dot(x: Any, y: Any, **how: Any) -> Any:
     """The sum of the products of two arrays of rank 1.
@@ -132,7 +137,7 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
     shapes = [view(a).shape for a in (x, y)]
     if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
         raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
-    return reduced((x, y), "dot", None, how.pop("out"), how.pop("where"), how)
+    return _of_pair(x, y, "dot", **how)
 
 
 @_compared
@@ -140,7 +145,7 @@ def array_equal(x: Any, y: Any, **how: Any) -> Any:
     """Whether two arrays have one shape and equal elements."""
     if view(x).shape != view(y).shape:
         return from_numpy(x, np.zeros((), np.bool_))
-    return reduced((x, y), "array_equal", None, how.pop("out"), how.pop("where"), how)
+    return _of_pair(x, y, "array_equal", **how)
 
 
 __all__ = ["array_equal", "dot", "vecdot", *reductions.FUNCTIONS]

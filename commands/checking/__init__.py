@@ -1,1 +1,1 @@
-"""Whether a result is right: references, and how far rounding may carry a value."""
+"""Checks of results: reference values, and bounds on the rounding error of a device."""

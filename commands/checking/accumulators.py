@@ -1,4 +1,4 @@
-"""Values of a state that are added up, or multiplied, apart from all others: what they reach in any order is known."""
+"""State values that a combine only adds or multiplies: their greatest magnitude in any order is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...compiler.program.numeric import Array
 from .running_error import Error, Known
 
 Addend = tuple[Expr, ...]
-"""One expression, or two that are multiplied."""
+"""A term of a sum: one expression, or two that are multiplied."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Addends:
     """How a value is combined with its counterpart.
 
     Attributes:
-        position: its place in the state.
-        product: whether the two are multiplied, and nothing else is done.
-        others: what is added to the two besides, of other values of the state.
+        position: the index of the value in the state.
+        product: whether the combine multiplies the two, and does nothing else with them.
+        others: what the combine adds to the two from other values of the state.
     """
 
     position: int
@@ -34,7 +34,7 @@ class Addends:
         return 1 + len(self.others)
 
     def reach(self, left: Array, right: Array, memo: dict[str, Known]) -> Array:
-        """The greatest magnitude of the combined value in any order, from those of its sides."""
+        """The greatest magnitude of the combined value in any order, from those of the two operands."""
         if self.product:
             return left * right
         total = left + right
@@ -54,7 +54,7 @@ class Addends:
 
 
 def addends(graph: MonoidGraph, position: int) -> Addends | None:
-    """How the value at ``position`` is combined; None where it is not simply added or multiplied."""
+    """How the value at ``position`` is combined; None unless it is only added or multiplied."""
     count, e = len(graph.state), graph.combine[position]
     own = {position, position + count}
     if e.op == "mul" and {_param(a) for a in e.args} == own:
@@ -72,12 +72,12 @@ def addends(graph: MonoidGraph, position: int) -> Addends | None:
 
 
 def _param(e: Expr) -> int:
-    """The number of a parameter; -1 for anything else."""
+    """The index of a parameter; -1 for any other expression."""
     return e.value if e.op == "param" else -1  # type: ignore[return-value]
 
 
 def _terms(e: Expr) -> list[Addend]:
-    """What is added up in ``e``; the sign does not matter to magnitudes."""
+    """The terms that ``e`` adds up, without their signs, which magnitudes do not depend on."""
     if e.op in ("add", "sub", "neg"):
         return [t for a in e.args for t in _terms(a)]
     if e.op == "fma":

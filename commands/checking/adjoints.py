@@ -1,7 +1,7 @@
-"""The error of a combine's result from its derivatives, where a value takes part in more than one way.
+"""The error of a combine's result from its derivatives, for values that reach the result along several paths.
 
-Passed on operation by operation, the errors of ``a`` in ``a + w (b - a)`` are counted twice, and twice that at the next
-level. Walked backwards, each value has one derivative: what the result feels of the value's error, and of its rounding.
+Forward propagation counts the error of ``a`` in ``a + w (b - a)`` twice, and twice again at the next level of the
+tree. A backward sweep gives each value one derivative, by which its error and its rounding enter the result.
 M. Iri, "Simultaneous computation of functions, partial derivatives and estimates of rounding errors", Japan Journal of
 Applied Mathematics 1 (1984).
 """
@@ -17,7 +17,7 @@ from ...compiler.program.numeric import Array
 from .running_error import Analysis, Error, Known
 
 Local = Callable[[Sequence[Array], Array], Sequence[Array | float | None]]
-"""The derivatives of an operation by its operands, from these and its value; None for none."""
+"""The derivatives of an operation by its operands, from these and its value; None if it has none."""
 
 LOCAL: dict[str, Local] = {
     "add": lambda _a, _v: (1.0, 1.0),
@@ -54,7 +54,7 @@ LOCAL: dict[str, Local] = {
 
 
 def tangled(graph: MonoidGraph, position: int) -> frozenset[int]:
-    """Which parameters reach the combined value on more than one way, if all these have derivatives."""
+    """The parameters that reach the combined value along several paths, if all of these have derivatives."""
     ways: dict[str, dict[int, int]] = {}
     for e in walk((graph.combine[position],)):
         found: dict[int, int] = {e.value: 1} if e.op == "param" else {}  # type: ignore[dict-item]
@@ -70,9 +70,9 @@ def tangled(graph: MonoidGraph, position: int) -> frozenset[int]:
 
 
 def error(out: Expr, nodes: Sequence[Expr], memo: dict[str, Known], how: Analysis) -> Error:
-    """The error of ``out``, one of ``nodes`` in their order; ``memo`` has the values of all, and their errors.
+    """The error of ``out``, one of the topologically sorted ``nodes``; ``memo`` holds all values with their errors.
 
-    None also where a condition is uncertain, so that derivatives say nothing.
+    None if a condition is uncertain, so that derivatives say nothing.
     """
     felt: dict[str, Array | float] = {out.digest: 1.0}
     errors: list[Error] = []

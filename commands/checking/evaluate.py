@@ -1,9 +1,9 @@
-"""A tensor program evaluated in NumPy: what every reduction is checked against, a user's own included.
+"""A tensor program evaluated in NumPy, which gives the reference for every reduction, a user's own included.
 
-Elementwise code before the fold runs in the program's own types, as on the device. The fold and what follows run in
-float64 (integers in their own, where they are exact), with the error of a device's value beside each value
-(``running_error.py``). States are combined as a tree of neighbours, vectorised over results, so the order of the
-elements is kept.
+Elementwise code before the fold runs in the program's own types, as on the device. The fold and the code after it run
+in float64, and exact integers in their own type. Each value carries a bound on the error of the device's value
+(``running_error.py``). Neighbouring states are combined in a tree, vectorised over results, which keeps the order of
+the elements.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .accumulators import Addends, addends
 from .running_error import Analysis, Known
 
 PIECE = 1 << 18
-"""Elements folded at a time, which bounds the memory."""
+"""Elements folded at a time: this bounds the memory."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What a fold came to.
+    """The result of a fold.
 
     Attributes:
-        values: the final state, one array of ``n_kept`` per value, with its error.
-        peaks: the greatest magnitude that each value had anywhere in the tree.
-        reach: the greatest magnitude that it may have in a tree of another order.
+        values: the final state: for each of its values an array of ``n_kept`` numbers with their errors.
+        peaks: the greatest magnitude of each value anywhere in the tree.
+        reach: the greatest magnitude of each value in a tree of any order.
     """
 
     values: list[Known]
@@ -42,7 +42,7 @@ class State:
 
 
 def parts(x: Array) -> list[Array]:
-    """The arrays that a kernel sees in place of ``x``: two of floats for a complex one, bytes for 8-bit floats."""
+    """The arrays that a kernel reads for ``x``: two of floats for a complex array, bytes for 8-bit floats."""
     if x.dtype.kind == "c":
         return [x.real, x.imag]
     return [x.view(t.numpy) for t in storage.parts(dtype(x.dtype))]
@@ -62,7 +62,7 @@ class Evaluator:
         program: what to compute.
         xs: the input arrays.
         axes: the reduced axes.
-        random: whether the arrays are random, so that the roundings of a device are, too.
+        random: whether the arrays are random, so that a device's rounding errors are independent.
     """
 
     def __init__(self, program: Program, xs: Sequence[Array], axes: Sequence[int], *, random: bool = False) -> None:
@@ -76,7 +76,7 @@ class Evaluator:
                 self.states[e.digest] = self._fold(e)
 
     def outputs(self) -> list[Array]:
-        """Every result, [n_kept] in its wide type."""
+        """Every result: an array of ``n_kept`` values in its wide type."""
         return [k.value for k in self.known(0)]
 
     def known(self, levels: int) -> list[Known]:
@@ -106,7 +106,7 @@ class Evaluator:
         return Known(apply(e, plain, e.dtype.numpy).astype(wide(e.dtype)))  # equal operands give equal bits
 
     def _fold(self, e: Expr) -> State:
-        """The state of one ``reduce``: pieces of bounded size, folded each, then folded together."""
+        """The state of one ``reduce``: chunks of bounded size are folded, then their states."""
         graph = e.value
         assert isinstance(graph, MonoidGraph)
         if self.n_reduced == 0:
@@ -131,7 +131,7 @@ class Evaluator:
         )
 
     def _piece(self, e: Expr, tree: Tree, kept: slice, reduced: slice) -> State:
-        """The elements of one piece as states of their own, [kept][reduced]."""
+        """The states of the single elements of one chunk, as [kept][reduced]."""
         memo: dict[str, Known] = {}
         shape = self.inputs[0][kept, reduced].shape
         for node in walk(e.args):
@@ -140,7 +140,7 @@ class Evaluator:
         return tree.leaves([memo[a.digest] for a in e.args], shape)
 
     def _element(self, e: Expr, memo: dict[str, Known], kept: slice, reduced: slice) -> Known:
-        """One node in its own type, for the elements of a piece."""
+        """One node in its own type, for the elements of a chunk."""
         if e.op == "input":
             return Known(self.inputs[e.value][kept, reduced])  # type: ignore[call-overload]
         if e.op == "iota":
@@ -159,7 +159,7 @@ class Evaluator:
 
 
 class Tree:
-    """The combining tree of neighbours."""
+    """The tree that combines neighbouring states."""
 
     def __init__(self, graph: MonoidGraph, how: Analysis) -> None:
         self.graph, self.how = graph, how
@@ -168,7 +168,7 @@ class Tree:
         self.tangled = [adjoints.tangled(graph, i) for i in range(len(graph.state))]
 
     def leaves(self, elements: Sequence[Known], shape: tuple[int, ...]) -> State:
-        """Elements of this shape as states."""
+        """The states of elements of this shape."""
         values = []
         for k, t in zip(elements, self.graph.state, strict=True):
             error = None if k.error is None else np.broadcast_to(k.error, shape)
@@ -178,7 +178,7 @@ class Tree:
         return State(values, [s.max(axis=1, initial=0.0) for s in sizes], reach)
 
     def root(self, states: Sequence[State]) -> State:
-        """States side by side along the last axis, combined neighbour with neighbour until one is left."""
+        """Combines neighbouring states along the last axis until one is left."""
         each = range(len(self.graph.state))
         values = [_joined([s.values[i] for s in states], axis=1) for i in each]
         peaks = [np.stack([s.peaks[i] for s in states], axis=1).max(axis=1) for i in each]
@@ -195,7 +195,7 @@ class Tree:
         return State([k[:, 0] for k in values], peaks, [r[:, 0] for r in reach])
 
     def _combine(self, sides: list[list[Known]], reach: list[list[Array]]) -> tuple[list[Known], list[Array]]:
-        """The combined states, and how far their values reach."""
+        """The combined states, and the greatest magnitude of their values in any order."""
         (left, right), memo = sides, dict[str, Known]()
         params = [*left, *right]
         for e in self.nodes:
@@ -220,7 +220,7 @@ class Tree:
     def _in_any_order(
         self, k: Known, own: Addends, reach: Array, left: Known, right: Known, memo: dict[str, Known]
     ) -> Known:
-        """A sum's error whatever the order is: no partial sum is greater than the sum of all magnitudes."""
+        """The error of a sum in any order: no partial sum exceeds the sum of all magnitudes."""
         t = self.graph.state[own.position]
         if not t.is_float:
             return k
@@ -229,14 +229,14 @@ class Tree:
 
 
 def _widely(e: Expr, args: Sequence[Known], how: Analysis) -> Known:
-    """One node in its wide type; a constant is what its own type makes of it."""
+    """One node in its wide type; a constant is first rounded to its own type."""
     if e.op == "const":
         return Known(np.asarray(e.value, e.dtype.numpy).astype(wide(e.dtype)))
     return how.result(e, args, apply(e, [a.value for a in args], wide(e.dtype)))
 
 
 def _joined(several: Sequence[Known], axis: int) -> Known:
-    """[kept] values as columns, or [kept][n] values as they are, side by side."""
+    """Joins values side by side: [kept] as one column, [kept][n] as they are."""
     width = max(k.value.ndim for k in several)
     plain = [k.value if k.value.ndim == width == 2 or not axis else k.value[:, None] for k in several]
     if all(k.error is None for k in several):
@@ -249,7 +249,7 @@ def _joined(several: Sequence[Known], axis: int) -> Known:
 
 
 def _size(v: Array) -> Array:
-    """Finite magnitudes; 0 for what is not float, since it is exact."""
+    """The finite magnitudes of floats; 0 for other types, which are exact."""
     if v.dtype.kind != "f":
         return np.zeros(v.shape)
     size = np.abs(v)

@@ -1,8 +1,8 @@
-"""Made-up arrays on which a mistake of the reduction shows.
+"""Random arrays that expose mistakes of a reduction.
 
-Most reductions get random numbers. Where these say little, some are planted: the extreme or the only zero of a row lies
-at its end, at its beginning, anywhere; whole rows are of one sign; extremes are there twice; factors have a
-product that neither overflows nor vanishes; arrays that are compared differ in one place.
+Most reductions get random numbers. Where random numbers would hide mistakes, chosen ones are planted: the extreme or
+the only zero of a row at its end, at its beginning or anywhere; rows of a single sign; extremes that occur twice;
+factors whose product neither overflows nor vanishes; arrays that differ in a single element.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ...compiler.program.numeric import Array
 from ..terminal import size
 
 GREATEST = {"f16": 2.0, "bf16": 16.0}
-"""The logarithm of a random product, at most about a third of it; of wider types as of bf16."""
+"""Bound on the logarithm of a random product: about a third of bf16's range, also for wider types."""
 MOST = 4096
-"""Results in which numbers are planted; the others keep their random ones."""
+"""Number of rows with planted numbers; all others stay random."""
 
 
 RARE = 8
-"""Of so many rows of truth values one is of one value."""
+"""One of this many rows of bools has a single value."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, without their whole part, are spread evenly, however many there are."""
+"""The golden ratio less 1: the fractional parts of its first n multiples are evenly spread for every n."""
 
 
 def from_seed(
@@ -38,12 +38,12 @@ def from_seed(
     name: object = None,
     axes: tuple[int, ...] | None = None,
 ) -> list[Array]:
-    """The arrays for the built-in reduction called ``name``, over ``axes``, or for any other one.
+    """Arrays for a reduction over ``axes``; ``name`` is that of a built-in reduction.
 
     Raises:
-        ArgumentError: WF811 when they, or the results of empty ones, cannot fit in this machine's memory.
+        ArgumentError: WF811 when the arrays, or the results of empty ones, exceed this machine's memory.
     """
-    needed = places(shape) * sum(t.itemsize for t in types)
+    needed = elements(shape) * sum(t.itemsize for t in types)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
         shown = "x".join(map(str, shape)) + (" and their results" if 0 in shape else "")
@@ -61,8 +61,8 @@ def from_seed(
     return found
 
 
-def places(shape: tuple[int, ...]) -> int:
-    """The elements of an array, a size of 0 taken for 1: its results may be as many, and NumPy's limit counts so."""
+def elements(shape: tuple[int, ...]) -> int:
+    """The elements of an array, counting a size of 0 as 1: the bound on its results, and what NumPy limits."""
     return prod(n or 1 for n in shape)
 
 
@@ -92,7 +92,7 @@ class _Rows:
 
     @property
     def numbers(self) -> range:
-        """Those of the rows in which numbers are planted."""
+        """The first of the rows: those with planted numbers."""
         return range(min(self.n_kept, MOST))
 
     def row(self, k: int) -> Array:
@@ -103,24 +103,23 @@ class _Rows:
         """Sets one element of a row."""
         self.row(k)[np.unravel_index(at, self.reduced)] = value
 
-    def place(self, k: int) -> int:
-        """Where to plant in row ``k``: at the end of the first, at the beginning of the second, then evenly spread."""
+    def position(self, k: int) -> int:
+        """The index to plant at in row ``k``: the last in row 0, the first in row 1, then evenly spread ones."""
         return (self.n_reduced - 1, 0)[k] if k < 2 else int(k * GOLDEN % 1 * self.n_reduced)
 
 
 def _extremes(rng: np.random.Generator, xs: list[_Rows], *, least: bool = False) -> None:
-    """The greatest element at the end of the first row and the least at its beginning, in the second the other way.
+    """Plants the greatest element at the end of the first row and the least at its beginning; reversed in the second.
 
-    If the ``least`` is what is asked for, it is at the end of the first row. Of four further rows one is positive, one
-    negative, and in two the extremes are there several times. Of truth values every other pair of rows has one that is
-    not as the others are.
+    With ``least`` the two change places. Of four further rows one is positive, one is negative, and two have repeated
+    extremes. In every other pair of rows of bools a single element differs.
     """
     rows = xs[0]
     if rows.whole.dtype.kind == "b":
         for k in rows.numbers:
             rows.row(k)[...] = k % 2 == 1
             if k % 4 < 2:
-                rows.put(k, rows.n_reduced - 1 if k < 2 else rows.place(k), k % 2 == 0)
+                rows.put(k, rows.n_reduced - 1 if k < 2 else rows.position(k), k % 2 == 0)
     for k in rows.numbers if rows.whole.dtype.kind not in "bc" else ():
         row = rows.row(k)
         numbers = row.astype(np.float64)
@@ -138,7 +137,7 @@ def _extremes(rng: np.random.Generator, xs: list[_Rows], *, least: bool = False)
 
 
 def _fitting(value: float, row: Array) -> float:
-    """``value``, or the bound of an integer type."""
+    """``value``, clamped to the range of an integer type."""
     if row.dtype.kind not in "iu":
         return value
     info = np.iinfo(row.dtype)
@@ -146,7 +145,7 @@ def _fitting(value: float, row: Array) -> float:
 
 
 def _lone(other: bool) -> Callable[[np.random.Generator, list[_Rows]], None]:
-    """Rows of truth values, or of what counts as them, of which most have a single other value."""
+    """Plants one differing element in most rows, which hold bools or numbers read as bools."""
 
     def plant(_rng: np.random.Generator, xs: list[_Rows]) -> None:
         rows = xs[0]
@@ -154,18 +153,18 @@ def _lone(other: bool) -> Callable[[np.random.Generator, list[_Rows]], None]:
         rows.whole[...] = 0 if other else np.where(true, rows.whole, np.ones((), rows.whole.dtype))
         for k in rows.numbers:
             if k % RARE < RARE - 1:
-                rows.put(k, rows.place(k), 1 if other else 0)
+                rows.put(k, rows.position(k), 1 if other else 0)
 
     return plant
 
 
 def _zeros(rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """A fourth of the elements are zero."""
+    """Sets a quarter of the elements to zero."""
     xs[0].whole[rng.random(xs[0].whole.shape) < 0.25] = 0
 
 
 def _factors(rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """Numbers around 1, of which about one in a row is negative; odd whole numbers; truth values, one of them false."""
+    """Plants floats around 1, about one a row negative; odd integers; bools with a single false."""
     x, n = xs[0].whole, xs[0].n_reduced
     if x.dtype.kind == "b":
         _lone(False)(rng, xs)
@@ -181,7 +180,7 @@ def _factors(rng: np.random.Generator, xs: list[_Rows]) -> None:
 
 
 def _signs(_rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """In every other row numbers of one sign: all roundings that go one way add up there."""
+    """Makes every other row non-negative, so that roundings in one direction accumulate."""
     for rows in xs:
         if rows.whole.dtype.kind in "bu":
             continue
@@ -191,7 +190,7 @@ def _signs(_rng: np.random.Generator, xs: list[_Rows]) -> None:
 
 
 def _levels(_rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """Some rows far above zero and some far below."""
+    """Shifts some rows far above zero and some far below."""
     rows = xs[0]
     if rows.whole.dtype.kind in "bcu":
         return
@@ -203,19 +202,19 @@ def _levels(_rng: np.random.Generator, xs: list[_Rows]) -> None:
 
 
 def _nearly_alike(_rng: np.random.Generator, xs: list[_Rows]) -> None:
-    """Arrays that are equal, but for one element of most rows."""
+    """Makes the arrays equal except for one element in most rows."""
     first, second = xs[0], xs[-1]
     second.whole[...] = first.whole.astype(second.whole.dtype)
     first.whole[...] = second.whole.astype(first.whole.dtype)
     for k in first.numbers:
-        at = first.place(k)
+        at = first.position(k)
         if k % RARE < RARE - 1:
             old = second.row(k)[np.unravel_index(at, second.reduced)]
             second.put(k, at, not old if second.whole.dtype.kind == "b" else 1 if old != 1 else 2)
 
 
 def _leave_out(rng: np.random.Generator, rows: _Rows, reduced: tuple[int, ...]) -> None:
-    """An eighth of the elements are NaN, but no whole row is, nor are the ends of the first two."""
+    """Sets an eighth of the elements to NaN, but no whole row, and not the ends of the first two."""
     x = rows.whole
     if x.dtype.kind in "biu":
         return
@@ -236,4 +235,4 @@ _PLANTED: dict[str, Callable[[np.random.Generator, list[_Rows]], None]] = {
     "all": _lone(False), "any": _lone(True), "count_nonzero": _zeros, "prod": _factors, "logsumexp": _levels,
     "allclose": _nearly_alike, "array_equal": _nearly_alike,
 }  # fmt: skip
-"""What is planted for the reductions that random numbers say little of."""
+"""What is planted for the reductions whose mistakes random numbers would hide."""

@@ -1,16 +1,16 @@
-"""Running error analysis: how far a device's value may lie from the one computed here, found beside the value itself.
+"""Running error analysis: a bound on a device's error, computed beside each value.
 
-Each rounding adds at most ``u |v|`` (``u`` is the unit roundoff of the value's type), and each operation passes on the
-errors of its operands as far as its result feels them: J. H. Wilkinson, "Error analysis revisited", IMA Bulletin 22
-(1986); N. J. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3. So an allowance is relative to the
-condition of the operation, whatever the program is, and is nothing where nothing rounds.
+A rounding adds at most ``u |v|`` (``u`` is the unit roundoff of the type of ``v``), and an operation propagates the
+errors of its operands: J. H. Wilkinson, "Error analysis revisited", IMA Bulletin 22
+(1986); N. J. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3. So the bound follows
+the condition of each operation, for any program, and is zero where nothing rounds.
 
-Errors add up in one of two ways. Of given data, whose roundings may all point the same way, in the worst case: they are
-summed. Of random data they are independent, and their squares are summed, as in N. J. Higham and T. Mary, "A new
-approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019): ``LIKELY`` times that is beyond
-five standard deviations of errors that are uniform between two neighbours.
+Errors add up in one of two ways. For given data the bound is the worst case, in which all roundings have one direction:
+errors are summed. For random data roundings are independent: squares are summed, as in N. J. Higham and T. Mary, "A new
+approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019): ``LIKELY`` times
+the root exceeds five standard deviations of errors that are uniform between two neighbours.
 
-An error is None where a device has the same bits.
+An error is None where the device computes the same bits.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from ...compiler.program.numeric import Array, apply
 Error = Array | None
 
 LIKELY = 3.0
-"""Of random roundings so many times the root of the sum of squares is allowed."""
+"""Allowed multiple of the root of the sum of squares of random roundings."""
 DRIFT = 1 / 12
-"""How far roundings of a chain lean to one side: about twice what chains of 2^14 to 2^22 numbers of one sign showed."""
+"""Bias of the roundings of a long chain: about twice that of chains of 2^14 to 2^22 numbers of one sign."""
 FUNCTION = 6.0
-"""Units of roundoff of a function that no instruction computes: a device is within 2 ulp, what is computed here 1 or,
-for f64, of which there is nothing wider, 4."""
+"""Error of a function that no instruction computes, in units of roundoff: a device is within 2 ulp; the value computed
+here is within 1, or within 4 for f64, for which NumPy has no wider type."""
 _TWICE = {False: 2.0, True: 2.0**0.5}
-"""Of f64: what is computed here rounds as the device does."""
+"""Factor for f64, in which NumPy's value is rounded as the device's is."""
 _SQUARES = (2.0**-480, 2.0**480)
-"""Errors whose squares neither overflow nor get lost; the others are summed."""
+"""Range of errors whose squares neither overflow nor underflow; other errors are summed."""
 APPROXIMATE = 2.0**-20
-"""Relative error of an approximation that the user asked for."""
+"""Relative error of an approximate instruction that the user asked for."""
 BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 HUGE = {"f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028235e38, "f64": 1.7976931348623157e308}
 
 ROUNDED = ("add", "sub", "mul", "div", "fma", "sqrt", "mod", "floordiv")
-"""Operations on floats whose result is the nearest number."""
+"""Operations on floats that round correctly."""
 FUNCTIONS = (
     "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "pow", "log10",
     "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
@@ -66,7 +66,7 @@ def tiny(t: DType) -> float:
 
 @dataclass(frozen=True)
 class Known:
-    """A value and how far a device's may lie from it."""
+    """A value, and a bound on its distance from a device's value."""
 
     value: Array
     error: Error = None
@@ -80,23 +80,23 @@ class Analysis:
     """How errors add up.
 
     Attributes:
-        random: whether roundings are independent of each other, as those of random data are.
-        scale: what each rounding is multiplied by.
+        random: whether roundings are independent, as for random data.
+        scale: factor of each rounding.
     """
 
     random: bool = False
     scale: float = 1.0
 
     def fewer(self) -> Analysis:
-        """The worst case, for the few operations after a fold."""
+        """The worst case, which the few operations after a fold use."""
         return Analysis()
 
     def weighted(self, levels: int, least: int, t: DType) -> float:
-        """What errors in ``t`` grow by in a tree of so many ``levels`` where the one that was walked has the ``least``.
+        """The factor by which errors in ``t`` grow in a tree of ``levels``, if the evaluated tree has ``least`` levels.
 
-        Roundings of random data are independent while what is added is great beside a unit in the last place of the
-        sum. In a long chain it is not, and roundings lean to one side: by ``DRIFT`` at most for densities no steeper at
-        zero than that of a squared normal number, whose part within a unit grows with the unit's square root.
+        Roundings of random data are independent while each addend is large beside an ulp of the sum. In a long chain
+        it is not, and roundings are biased: by ``DRIFT`` at most, for densities no steeper at zero than that of a
+        squared normal number, whose mass within one ulp grows with the square root of the ulp.
         """
         ratio = max(1.0, levels / max(1, least))
         if not self.random:
@@ -104,7 +104,7 @@ class Analysis:
         return sqrt(ratio) * (1.0 + DRIFT * levels * sqrt(unit(t)) if t.is_float else 1.0)
 
     def join(self, *errors: Error) -> Error:
-        """Several errors as one."""
+        """The error of a sum of values with these errors."""
         found = [e for e in errors if e is not None]
         if not found:
             return None
@@ -115,9 +115,9 @@ class Analysis:
         return total if inside.all() else np.where(inside, total, sum(found[1:], found[0]))
 
     def rounding(self, size: Array, t: DType, units: float = 1.0) -> Array:
-        """The error of so many roundings of a value of this ``size``."""
+        """The error of ``units`` roundings of a value of magnitude ``size``."""
         factor = self.scale * units * (_TWICE[self.random] if t.bits == 64 else 1.0)
-        return (factor * unit(t)) * (size + tiny(t))  # of subnormal numbers as of the least normal one
+        return (factor * unit(t)) * (size + tiny(t))  # subnormal numbers round as the least normal one does
 
     def result(self, e: Expr, args: Sequence[Known], value: Array, *, same_code: bool = False) -> Known:
         """The value of ``e`` with its error.
@@ -126,7 +126,7 @@ class Analysis:
             e: an elementwise operation.
             args: its operands.
             value: its value.
-            same_code: whether it was computed in its own type, so that equal operands give equal bits.
+            same_code: whether NumPy computes in the operation's own type, so that equal operands give equal bits.
         """
         passed = _passed(e, args, value, self)
         own = (
@@ -137,7 +137,7 @@ class Analysis:
         return Known(value, settled(self.join(passed, own), args, value))
 
     def own(self, e: Expr, args: Sequence[Known], value: Array) -> Error:
-        """What the operation's own rounding adds."""
+        """The error that the operation's own rounding adds."""
         if not e.dtype.is_float or not rounds(e):
             return None
         if e.op == "cast" and e.args[0].dtype.is_integer:
@@ -161,12 +161,12 @@ def rounds(e: Expr) -> bool:
 
 
 def _adds_nothing(e: Expr) -> bool:
-    """Whether ``e`` is x + 0, x - 0 or 0 - x: ranks of floats are told so, and no rounding touches their extremes."""
+    """Whether ``e`` is x + 0, x - 0 or 0 - x, which rounds nothing; ranks of floats use it."""
     return e.op in ("add", "sub") and any(a.op == "const" and a.value == 0 for a in e.args)
 
 
 def settled(error: Error, args: Sequence[Known], value: Array) -> Error:
-    """No error of an infinity or NaN that came out of exact ones, which a device has, too; no NaN among errors."""
+    """Errors without NaN, and zero for an infinity or NaN that exact operands gave: a device computes it, too."""
     if error is None:
         return None
     if np.isfinite(error).all() and (value.dtype.kind != "f" or np.isfinite(value).all()):
@@ -179,7 +179,7 @@ def settled(error: Error, args: Sequence[Known], value: Array) -> Error:
 
 
 def _passed(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error:
-    """What the errors of the operands come to in the result."""
+    """The error of the result that the errors of the operands cause."""
     if all(a.error is None for a in args):
         return None
     if e.op in ("add", "sub"):
@@ -212,7 +212,7 @@ def _greatest(a: Error, b: Error) -> Error:
 
 
 def _chosen(condition: Known, x: Known, y: Known) -> Error:
-    """Of ``where``: that of the value taken, and where the condition is uncertain their distance, too."""
+    """The error of ``where``: that of the chosen value; under an uncertain condition also the distance of the two."""
     zero = np.zeros(())
     own, other = (zero if k.error is None else k.error for k in (x, y))
     error = np.where(condition.value, own, other)
@@ -224,14 +224,14 @@ def _chosen(condition: Known, x: Known, y: Known) -> Error:
 
 
 def _compared(a: Known, b: Known) -> Error:
-    """1 where a comparison may come out either way."""
+    """1 where the errors of the operands leave a comparison uncertain, else 0."""
     reach = sum((k.error for k in (a, b) if k.error is not None), np.zeros(()))
     apart = np.abs(np.asarray(a.value, reach.dtype) - np.asarray(b.value, reach.dtype))
     return np.asarray((reach > 0) & (apart <= reach), np.float64)
 
 
 def _moved(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error:
-    """For all other operations: how far the result moves when one operand does, up or down by its error."""
+    """The error of any other operation: how far the result moves when an operand moves by its error."""
     if any(a.error is not None and a.value.dtype.kind != "f" for a in args):
         unsure = [np.where(a.error > 0, np.inf, 0.0) for a in args if a.error is not None]
         return how.join(*unsure)
@@ -247,7 +247,7 @@ def _moved(e: Expr, args: Sequence[Known], value: Array, how: Analysis) -> Error
 
 
 def overflowing(t: DType, size: Array) -> Array:
-    """Where a magnitude is beyond the range of a float type."""
+    """Where a magnitude exceeds the range of a float type."""
     return size > HUGE[t.name] if t.is_float else np.zeros(np.shape(size), bool)
 
 

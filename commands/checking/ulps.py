@@ -1,4 +1,4 @@
-"""How far results lie apart: in ulps of their type, and from the exact ones."""
+"""Distances between results, in ulps of their type, and from the exact results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _NAN = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Apart:
-    """Several answers to one question, element by element.
+    """Results of several runs of one reduction, compared element by element.
 
     Attributes:
-        runs, answers: how many there are, and how many that differ in a bit.
-        ulps: the most values of the type that lie between two answers to one element, plus one: 0 where all are equal,
-            infinite where one is NaN and another is not. Of integers and truth values it is their difference.
-        where: the flat index of that element; ``least`` and ``greatest`` are its answers.
-        differ: elements with more than one answer, of ``size``.
-        error: the greatest distance from the exact result; ``error_ulps`` the same in ulps there, for float types.
+        runs, answers: number of runs, and number of bitwise distinct results.
+        ulps: the greatest distance between two results for one element, in ulps; infinite if only one of them is NaN.
+            For integers and bools it is their difference.
+        where: the flat index of that element; ``least`` and ``greatest`` are its results.
+        differ: elements with more than one result, of ``size``.
+        error: the greatest distance from the exact result; ``error_ulps`` is the same in ulps, for float types.
         farthest: the number of the run with that error.
     """
 
@@ -42,7 +42,7 @@ class Apart:
 
 
 def apart(results: Sequence[Array], exact: Array) -> Apart:
-    """How far ``results``, of one shape and type, lie apart, and at most from ``exact``, of as many elements."""
+    """Compares ``results``, which have one shape and type, with each other and with the ``exact`` elements."""
     flat = [np.ascontiguousarray(r).reshape(-1) for r in results]
     t = dtype(flat[0].dtype)
     size = flat[0].size
@@ -69,7 +69,7 @@ def apart(results: Sequence[Array], exact: Array) -> Apart:
 
 
 def ordered(x: Array) -> Array:
-    """int64 in the order of the values of ``x``: neighbours differ by one, both zeros are 0, NaN is the last."""
+    """``x`` as int64 in the same order: neighbours differ by one, both zeros are 0, NaN is greatest."""
     t = dtype(x.dtype)
     if not t.is_float:
         words = x.astype(np.uint64) if t.kind == "uint" else x.astype(np.int64).view(np.uint64)
@@ -81,7 +81,7 @@ def ordered(x: Array) -> Array:
 
 
 def _errors(got: Array, exact: Array, t: DType) -> tuple[float, float]:
-    """The greatest distance from the exact results, as it is and in ulps; equal infinities and NaN have none."""
+    """The greatest distance from the exact results, absolute and in ulps; zero between equal infinities and NaNs."""
     with np.errstate(all="ignore"):
         wide, true = got.astype(np.float64), exact.astype(np.float64)
         off = np.where((got == exact) | ((wide != wide) & (true != true)), 0.0, np.abs(wide - true))

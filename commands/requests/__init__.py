@@ -1,1 +1,1 @@
-"""From the words of a command line to programs, arrays and launches."""
+"""Turns the command line into programs, arrays and launches."""

@@ -1,4 +1,4 @@
-"""From words to arrays: shapes, axes and dtypes as text, arrays from ``.npy`` files."""
+"""Parses shapes, axes, dtypes and parameters, and reads arrays from ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from ...compiler.dtypes import BY_NAME, DType, dtype
 from ...compiler.errors import error
 from ...runtime.backends.kernel_calls import ALIGN
-from ..checking.random_inputs import places
+from ..checking.random_inputs import elements
 from .operation import What, input_count, label
 
 DEFAULT_SHAPE = "1024x1024"
 MOST_SIZES = 64
-"""Sizes of a NumPy array at most."""
+"""Greatest rank of a NumPy array."""
 MOST_DIGITS = 19
-"""Digits of the greatest number below 2^63; ``int`` refuses to read some thousands."""
+"""Digits of 2^63; ``int`` raises for texts of thousands of digits."""
 UNNAMED = {1: "f8e4m3fn or f8e5m2", 2: "bf16"}
-"""By their bytes, types that a .npy file has no name for: it says only how many bytes an element has."""
+"""By size in bytes, the types that a .npy file cannot name: it gives only the size of an element."""
 Array = np.ndarray[Any, Any]
 
 
@@ -28,14 +28,14 @@ def shape_of(text: str) -> tuple[int, ...]:
     """``4096x1024`` as sizes.
 
     Raises:
-        ArgumentError: WF802 for what is no sizes, or more of them or greater ones than an array can have.
+        ArgumentError: WF802 for a malformed shape, or one that no array can have.
     """
     words = [s.strip() for s in text.lower().split("x")]
     if not all(s.isdecimal() for s in words):
         raise error("WF802", text=text, reason="")
     if len(words) > MOST_SIZES:
         raise error("WF802", text=text, reason=f": it has {len(words)} sizes, expected at most {MOST_SIZES}")
-    if max(map(len, words)) > MOST_DIGITS or places(tuple(map(int, words))) >= 2**63:
+    if max(map(len, words)) > MOST_DIGITS or elements(tuple(map(int, words))) >= 2**63:
         raise error("WF802", text=text, reason=": expected fewer than 2^63 elements")
     return tuple(int(s) for s in words)
 
@@ -55,10 +55,10 @@ def axis_of(text: str | None) -> tuple[int, ...] | None:
 
 
 def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
-    """``key=value`` each: values are Python literals, element types as ``--dtype`` has them, or the words themselves.
+    """Parameters from texts ``key=value``: a value is a Python literal, an element type, or else the text itself.
 
     Raises:
-        ArgumentError: WF815 when there is no key, WF817 for a key that came before.
+        ArgumentError: WF815 without a key, WF817 for a key given twice.
     """
     found: dict[str, Any] = {}
     for text in texts:
@@ -75,10 +75,10 @@ def params_of(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
-    """``f32``, or one per input: ``f32,i64``.
+    """``f32``, or ``f32,i64`` with one type per input, as element types.
 
     Raises:
-        ArgumentError: WF808 when there are neither one nor ``count``.
+        ArgumentError: WF808 unless there are one or ``count`` types.
         DTypeError: WF105.
     """
     found = tuple(dtype(t.strip()) for t in text.split(","))
@@ -88,11 +88,11 @@ def dtypes_of(text: str, count: int) -> tuple[DType, ...]:
 
 
 def from_files(paths: tuple[str, ...], what: What, types: str | None = None) -> list[Array]:
-    """The arrays of ``--input``, of the ``types`` of ``--dtype`` where files do not say theirs.
+    """The arrays of ``--input``; ``types``, from ``--dtype``, apply to files that do not name their type.
 
     Raises:
         FileError: WF506 to WF509.
-        ArgumentError: WF819 too few or too many files, WF809 arrays of different shapes, WF808, WF838 and WF839 as
+        ArgumentError: WF819 for too few or too many files, WF809 for different shapes; WF808, WF838 and WF839 as in
             ``dtypes_of`` and ``typed``.
     """
     from ...runtime.arrays.conversion import load_npy
@@ -109,11 +109,11 @@ def from_files(paths: tuple[str, ...], what: What, types: str | None = None) -> 
 
 
 def typed(path: str, x: Array, asked: DType | None) -> Array:
-    """The array of a file, as the type that was asked for if the file has bytes only, as it has of bf16.
+    """The array of a file, read as the requested type if the file holds unnamed bytes, as for bf16.
 
     Raises:
         DTypeError: WF105 for elements of other types.
-        ArgumentError: WF838 for bytes when no type was asked for, WF839 when another one was than the file's.
+        ArgumentError: WF838 for unnamed bytes without a requested type, WF839 for a type that is not the file's.
     """
     size = x.dtype.itemsize
     if x.dtype.type is not np.void or x.dtype.names is not None or size not in UNNAMED:
@@ -132,19 +132,19 @@ def typed(path: str, x: Array, asked: DType | None) -> Array:
 
 
 def _native(x: Array) -> Array:
-    """The array in this machine's byte order, as the Python functions take it too."""
+    """The array in native byte order."""
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
 def aligned(x: Array) -> Array:
-    """A copy of ``x`` that begins where a GPU's allocator lets it begin: sectors are counted by address."""
+    """A copy of ``x`` aligned as by a GPU's allocator, since sectors are counted by address."""
     copy = empty(x.shape, x.dtype)
     copy[...] = x
     return copy
 
 
 def empty(shape: tuple[int, ...], t: np.dtype[Any]) -> Array:
-    """A new array that begins there, on a boundary of ``ALIGN`` bytes."""
+    """A new array that begins at a multiple of ``ALIGN`` bytes."""
     nbytes = prod(shape) * t.itemsize
     held = np.empty(nbytes + ALIGN, np.uint8)
     return held[-held.ctypes.data % ALIGN :][:nbytes].view(t).reshape(shape)

@@ -1,4 +1,4 @@
-"""Which kernel of a program file a launch means: by its name in the PTX, or as C++ spells it."""
+"""Finds the kernel that a launch names, by its PTX name or its C++ spelling."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAMESPACES = re.compile(r"(?:(?:\w+|\(anonymousnamespace\))::)*")
 
 
 def called(text: str, names: Sequence[str]) -> list[str]:
-    """Those of ``names`` that ``text`` may mean: one of them, or how C++ spells it, or the beginning of that.
+    """The kernels in ``names`` that match ``text``: a PTX name, a C++ spelling, or a prefix of one.
 
-    Spaces do not count, nor need the namespaces be said. A beginning that is a whole name goes before others.
+    Spaces do not count, and namespaces may be left out. A prefix that is a complete name takes precedence.
     """
     if text in names:
         return [text]
@@ -30,7 +30,7 @@ def called(text: str, names: Sequence[str]) -> list[str]:
 
 
 def unknown(text: str, found: Sequence[str], names: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with ``text``, which ``called`` finds none or several kernels for, and what there is to name."""
+    """The message for a ``text`` that matches no kernel or several, with the kernels that exist."""
     spelled = [demangle(name) for name in found or names]
     known = ("; " if any(" " in s for s in spelled) else " ").join(spelled)
     if not text:

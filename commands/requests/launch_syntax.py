@@ -1,9 +1,9 @@
-"""``--launch``: CUDA's launch syntax as a value.
+"""Parses ``--launch``, which has CUDA's launch syntax.
 
     [kernel]<<<grid, block[, dynamic_shared[, cluster]]>>>(argument, ...)
 
-A kernel may also be called as C++ spells it, or by the beginning of that: ``tools::sum<float, 256>``.
-A grid, block or cluster is ``132``, ``(16, 4)`` or ``dim3(16, 4, 1)``. One argument stands for each ``.param``:
+A kernel is named as in the PTX or as in C++ (``tools::sum<float, 256>``), or by the beginning of its C++ name.
+A grid, block or cluster is ``132``, ``(16, 4)`` or ``dim3(16, 4, 1)``. There is one argument for each ``.param``:
 
     f32[4096x1024]  f32[1024]=0  f32[1024]=arange  f32[1024]=uninit  f32[1024]=data.npy  data.npy    new arrays
     x:f32[1024]  x:data.npy  x                                        a named one, and the same again later
@@ -34,18 +34,18 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _AROUND = 120
-"""Characters of a long launch on each side of what an error is about."""
+"""Characters of a long launch that an error shows on each side of the caret."""
 _DIGITS = 4000
-"""Of a number."""
+"""Greatest number of digits in a number."""
 _SPELLED = re.compile(r"\s*([A-Za-z_$%(][^;=]*?)\s*(?=<<<)")
-"""A kernel's name as C++ spells it."""
+"""A kernel's name in C++ spelling."""
 _SCALARS = {f"{k}{n}": n // 8 for k in "usbi" for n in (8, 16, 32, 64)} | {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
-"""Types of a scalar, as PTX or warpfold spells them, and their bytes."""
+"""Types of a scalar in the spelling of PTX or warpfold, with their bytes."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a launch; ``at`` is its place in the text."""
+    """One token of a launch; ``at`` is its offset in the text."""
 
     kind: str
     text: str
@@ -54,21 +54,21 @@ class Token:
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument; ``at`` is its place in the text."""
+    """One argument; ``at`` is its offset in the text."""
 
     at: int
 
 
 @dataclass(frozen=True)
 class Scalar(Argument):
-    """A number; ``type`` as written, empty for the parameter's own."""
+    """A number; ``type`` is as written, or empty for the type of the parameter."""
 
     value: int | float
     type: str = ""
 
     @property
     def size(self) -> int | None:
-        """Bytes of the type, None where none is named."""
+        """Bytes of the type; None if no type is written."""
         return _SCALARS.get(self.type)
 
 
@@ -85,7 +85,7 @@ class Made(Argument):
 
     Attributes:
         name: as written, or empty.
-        dtype, shape: None where a file has them.
+        dtype, shape: None if a file gives them.
         fill: a number, one of ``FILLS``, the path of a ``.npy`` file, or None for random elements.
     """
 
@@ -97,14 +97,14 @@ class Made(Argument):
 
 @dataclass(frozen=True)
 class Again(Argument):
-    """An array named before."""
+    """A reference to an array that was named before."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Launching:
-    """One launch; ``kernel`` is empty when none is named; ``end`` is the place of the last parenthesis."""
+    """One launch; ``kernel`` may be empty; ``end`` is the offset of the last parenthesis."""
 
     text: str
     kernel: str
@@ -116,12 +116,12 @@ class Launching:
     end: int
 
     def fail(self, code: str, at: int, **facts: object) -> WarpfoldError:
-        """The error ``code`` with this launch and a caret under the place ``at``."""
+        """The error ``code`` with this launch and a caret under offset ``at``."""
         return error(code, where=None, place=caret(self.text, at), **facts)
 
 
 def caret(text: str, at: int) -> str:
-    """``text``, of a long one the part around it, with a caret under the place ``at``, on lines of their own."""
+    """``text`` (of a long one the part around ``at``) with a caret under offset ``at``, on lines of their own."""
     if len(text) > 2 * _AROUND:
         start = max(0, at - _AROUND)
         before, after = "..." * (start > 0), "..." * (at + _AROUND < len(text))
@@ -137,7 +137,7 @@ def read(text: str) -> Launching:
     """The launch that ``text`` describes.
 
     Raises:
-        ArgumentError: WF820 with the place, what was expected and what came.
+        ArgumentError: WF820 with the position, the expected and the found token.
     """
     return _Reader(" ".join(text.split())).launching()
 
@@ -286,7 +286,7 @@ class _Reader:
 
 
 def _countable(text: str) -> bool:
-    """Whether the numbers of ``text`` are short, and finite unless they say otherwise."""
+    """Whether all numbers of ``text`` are short, and finite unless written as infinite."""
     if max(map(len, re.split("[xX]", text))) > _DIGITS:
         return False
     return "x" in text.lower() or not any(c in text for c in ".eE") or abs(float(text)) < float("inf")

@@ -1,4 +1,4 @@
-"""From the word ``OP`` to what it names: a built-in reduction, or a monoid or function of a Python file."""
+"""Resolves ``OP``: a built-in reduction, or a monoid or function of a Python file."""
 
 from __future__ import annotations
 
@@ -24,37 +24,38 @@ from ...compiler.program.signatures import positional, variadic
 
 What = str | Monoid | Callable[..., Any]
 TRAIL = 8
-"""Lines of the user's that are shown on the way to the one that failed: a recursion has a thousand."""
+"""Greatest number of user's lines in an error: a recursion has a thousand."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def operation(text: str) -> What:
-    """What ``OP`` names.
+    """The reduction that ``OP`` names.
 
     Raises:
-        ArgumentError: WF801 no built-in of that name, WF806, WF807 and WF818 nothing fitting in the file.
-        FileError: WF804 when the file cannot be read.
-        TraceError: WF805 when it does not import.
+        ArgumentError: WF801 for an unknown built-in; WF806, WF807 and WF818 for a file
+            without such a reduction.
+        FileError: WF804 for a file that cannot be read.
+        TraceError: WF805 for a file that cannot be imported.
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if path.endswith(".py"):
-        return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # whatever the locale makes of it
+        return _of_file(path, os.fsencode(name).decode(errors="surrogateescape"))  # as UTF-8 in any locale
     if text not in reductions.FUNCTIONS:
         raise error("WF801", name=text, near=near(text, reductions.FUNCTIONS), known=" ".join(reductions.FUNCTIONS))
     return text
 
 
 def label(what: What) -> str:
-    """The name of ``what`` in output."""
+    """The name of a reduction in output."""
     if isinstance(what, str):
         return what
     return what.name if isinstance(what, Monoid) else what.__name__
 
 
 def input_count(what: What, given: int = 1) -> int:
-    """How many input arrays ``what`` takes: one per argument of a function or a lift, else one per value of a state.
+    """The number of input arrays: one per argument of a function or lift, else one per value of the state.
 
-    A function with ``*args`` takes as many as are ``given``, but no fewer than its other arguments.
+    A function with ``*args`` takes as many as are ``given``, but no fewer than it has other arguments.
     """
     if isinstance(what, Monoid) and what.lift is None:
         return count_of(what.identity) or given
@@ -79,13 +80,13 @@ def _of_file(path: str, name: str) -> What:
 
 
 def _offered(name: str, value: object, module: ModuleType) -> bool:
-    """Whether a name of a user's file can be an OP: a monoid, or a function defined there."""
+    """Whether a name in a user's file can be an OP: a monoid, or a function defined in the file."""
     own = inspect.isfunction(value) and value.__module__ == module.__name__
     return not name.startswith("_") and (isinstance(value, Monoid) or own)
 
 
 def _module(path: str) -> ModuleType:
-    """The user's file, imported under a name of its own, with its folder on the path."""
+    """Imports the user's file under a name of its own, with its folder on the path."""
     files.read(path, "WF804")
     name = f"warpfold_file_{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -104,10 +105,10 @@ def _module(path: str) -> ModuleType:
 
 @contextmanager
 def users_code(path: str, code: str = "WF810") -> Iterator[None]:
-    """Turns what the user's code raises into the error ``code``, with the user's lines and no others.
+    """Turns exceptions of the user's code into the error ``code``, which shows the user's lines only.
 
-    What that code prints goes to standard error: standard output is warpfold's answer, which a program may read.
-    Exceptions that never passed through the user's code are warpfold's own faults, and go on as they are.
+    Output of the user's code goes to standard error, since programs may read warpfold's standard output. Exceptions
+    that did not pass through the user's code are faults of warpfold, and stay as they are.
     """
     try:
         with redirect_stdout(sys.stderr):
@@ -127,7 +128,7 @@ def users_code(path: str, code: str = "WF810") -> Iterator[None]:
 
 
 def _is_users(file: str) -> bool:
-    """Whether ``file`` is neither warpfold's, nor Python's, nor an installed package's."""
+    """Whether ``file`` belongs neither to warpfold, nor to Python, nor to an installed package."""
     if file.startswith("<"):
         return False
     path = Path(file).resolve()

@@ -1,4 +1,4 @@
-"""What ``run``, ``compile`` and ``explain`` are all asked for: which operation on which arrays."""
+"""The request that most commands share: an operation and its arrays."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ Array = inputs.Array
 
 @dataclass
 class Request:
-    """The words of a command line.
+    """An operation and its arrays, as given on the command line.
 
     Attributes:
         op: a built-in name or ``file.py:function``.
-        files: the arrays of ``--input``, whose ``dtype`` may be given; when there are none, ``shape``, ``dtype`` and
-            ``seed`` describe them.
+        files: the files of ``--input``; without them ``shape``, ``dtype`` and ``seed`` describe random arrays.
         axis_text: the axes, None for all.
         plan: ``key=value,...``.
         param_texts: ``key=value`` each, keyword parameters of the operation.
@@ -45,7 +44,7 @@ class Request:
 
     @cached_property
     def what(self) -> operation.What:
-        """What to reduce with."""
+        """The reduction: a name, a monoid or a function."""
         return operation.operation(self.op)
 
     @cached_property
@@ -60,23 +59,23 @@ class Request:
 
     @property
     def name(self) -> str:
-        """What output calls the reduction."""
+        """The name of the reduction in output."""
         return operation.label(self.what)
 
     def users_code(self) -> AbstractContextManager[None]:
-        """Turns what the user's function raises into a coded error."""
+        """Turns exceptions of the user's function into an error with a code."""
         return operation.users_code(self.op.rpartition(":")[0] or self.op)
 
     @cached_property
     def arrays(self) -> list[Array]:
-        """The input arrays themselves."""
+        """The input arrays, read or made."""
         if self.files:
             return inputs.from_files(self.files, self.what, self.dtype)
         shape, types, _ = self.kind()
         return random_inputs.from_seed(shape, types, self.seed, self.what, self.axis)
 
     def kind(self) -> tuple[tuple[int, ...], tuple[DType, ...], str]:
-        """Shape, element types and where the arrays come from, in words; reads no more than it must."""
+        """Shape, element types and origin of the arrays in words; reads no elements."""
         if self.files:
             xs = self.arrays
             return xs[0].shape, tuple(dtype(x.dtype) for x in xs), ", ".join(self.files)
@@ -85,7 +84,7 @@ class Request:
         return shape, inputs.dtypes_of("f32" if self.dtype is None else self.dtype, count), f"random, seed {self.seed}"
 
     def planned(self, arch: str) -> Prepared:
-        """Program, geometry and plan for arrays of this kind."""
+        """Program, geometry and plan for arrays of this shape and type."""
         shape, types, _ = self.kind()
         with self.users_code():
             found: Any = api.plan_for(self.what, shape, types, axis=self.axis, arch=arch, plan=self.plan, **self.params)

@@ -1,4 +1,4 @@
-"""Arrays in and out: views of the caller's, results in the caller's library, checks of ``out=``, ``.npy`` files."""
+"""Views of the caller's arrays, results in the caller's library, checks of ``out=``, and ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .dlpack import no_memory
 from .libraries import library_of
 from .overlap import overlaps_itself, share
 
-MAP_FROM_BYTES = 64 << 20  # larger files are mapped: their pages are read when they are used
+MAP_FROM_BYTES = 64 << 20  # larger files are mapped, so that pages are read on first use
 _MAGIC = b"\x93NUMPY"
 _PICKLE = b"\x80"
 _HEADER = 128
-"""Bytes in which a header without fields names the type of the elements."""
+"""Bytes of a header without fields that contain the element type."""
 _E5M2, _BYTES = b"'descr': '<f1'", b"'descr': '|V1'"
 
 
 def view(x: object) -> View:
-    """What a kernel needs of ``x``: an array of any library, a list of numbers or a number.
+    """The view of ``x``: an array of any library, a list of numbers or a number.
 
-    Reads NumPy, PyTorch, CuPy and JAX arrays, and whatever has ``__cuda_array_interface__``, ``__array_interface__``
-    or ``__dlpack__``, in place. Everything else goes through ``numpy.asarray``, and its view is read-only.
+    NumPy, PyTorch, CuPy and JAX arrays, and objects with ``__cuda_array_interface__``, ``__array_interface__`` or
+    ``__dlpack__``, are read in place. Any other object is converted by NumPy, and its view is read-only.
 
     Raises:
-        DTypeError: WF105 for elements without a rule, WF114 for what is no dense array (sparse, masked, traced).
-        ArgumentError: WF106 when elements are not aligned, WF165 when gradients would be lost, WF166 when there is no
-            memory that holds the elements.
+        DTypeError: WF105 for an unsupported element type, WF114 for an array that is sparse, masked or traced.
+        ArgumentError: WF106 for unaligned elements, WF165 for gradients that would be lost, WF166 for an array without
+            memory.
     """
     v = library_of(x).read(x)
     if v.address <= 0 and 0 not in v.shape:
@@ -49,18 +49,19 @@ def view(x: object) -> View:
 def allocate(
     like: object, shape: tuple[int, ...], dtype: DType, order: tuple[int, ...] | None = None
 ) -> tuple[View, Callable[[], Any]]:
-    """Memory for a result in the library and on the device of ``like``; its axes lie in ``order``, outermost first.
+    """Memory for a result in the library and on the device of ``like``.
 
-    None is C order, which libraries without strides always have.
+    ``order`` lists the axes from the outermost in memory to the innermost; None is C order. Libraries without strides
+    always use C order.
 
     Returns:
-        The view that kernels write, and a function that gives the caller's object once the kernels are queued (and,
-        for host memory, finished).
+        The view that kernels write, and a function that returns the caller's object. Call it once the kernels are
+        queued or, for host memory, finished.
 
     Raises:
         DTypeError: WF115 when the library has no such element type.
-        ArgumentError: WF167 when there is no memory for the result. Of a GPU's the library says so itself, by an error
-            that programs catch.
+        ArgumentError: WF167 when there is no host memory for the result. If a GPU has none, the library's own exception
+            passes, since programs catch it.
     """
     order = tuple(range(len(shape))) if order is None else order
     try:
@@ -88,7 +89,7 @@ def from_numpy(like: object, a: np.ndarray[Any, Any]) -> Any:
 
 
 def to_numpy(x: object) -> np.ndarray[Any, Any]:
-    """The elements of ``x``, copied to a NumPy array; waits for the device that it lies on."""
+    """A copy of ``x`` as a NumPy array; waits for the device of ``x``."""
     v = view(x)
     if v.device.kind == "cpu":
         return as_array(v).copy()
@@ -98,7 +99,7 @@ def to_numpy(x: object) -> np.ndarray[Any, Any]:
 
 
 def stream_of(x: object) -> int:
-    """The CUDA stream on which the caller's library works with ``x``: 0, the default stream, where it names none."""
+    """The CUDA stream that the caller's library uses for ``x``; 0, the default stream, if it names none."""
     return library_of(x).stream(x)
 
 
@@ -106,7 +107,7 @@ def common_device(inputs: Sequence[View]) -> Device:
     """The device of all ``inputs``.
 
     Raises:
-        ArgumentError: WF107 when they lie on several.
+        ArgumentError: WF107 when they are on several devices.
     """
     device = inputs[0].device
     if any(v.device != device for v in inputs):
@@ -115,7 +116,7 @@ def common_device(inputs: Sequence[View]) -> Device:
 
 
 def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequence[View]) -> View:
-    """The view of ``out``, an array of the caller's that takes a result.
+    """The view of ``out``, the caller's array for a result.
 
     Raises:
         ArgumentError: WF108 for its shape, WF110 when its elements share memory, WF111 when it shares memory with an
@@ -140,7 +141,7 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType, inputs: Sequenc
 
 
 def check_apart(outputs: Sequence[View]) -> None:
-    """Several results must not overwrite each other.
+    """Checks that results do not overlap.
 
     Raises:
         ArgumentError: WF132.
@@ -163,11 +164,11 @@ def _why_read_only(out: object) -> str:
 
 
 def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
-    """Reads a ``.npy`` file of numbers; a large one is mapped into memory.
+    """Reads a ``.npy`` file of numbers; a large file is mapped into memory.
 
     Raises:
-        FileError: WF506 when it cannot be read, WF507 when it is cut short or damaged, WF508 when it holds pickled
-            objects, WF509 when it is no ``.npy`` file.
+        FileError: WF506 when the file cannot be read, WF507 when it is truncated or damaged, WF508 when it contains
+            pickled objects, WF509 when it is no ``.npy`` file.
     """
     try:
         with files.opened(path) as f:
@@ -181,18 +182,18 @@ def load_npy(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
     try:
         if _E5M2 in named:
             return _five_and_two(path)
-        # Mapping checks that the file is as long as its header says, before memory is asked for.
+        # Mapping checks the length of the file against its header before it allocates memory.
         return np.load(path, mmap_mode="r" if size > MAP_FROM_BYTES else None, allow_pickle=False)  # type: ignore[no-any-return]
     except OSError as e:
         raise error("WF506", path=path, reason=e.strerror or e) from e
-    except Exception as e:  # a header that lies ends in any kind: a size in MemoryError, its text in TokenError
+    except Exception as e:  # a damaged header raises anything: MemoryError for a size, TokenError for its text
         if "Object arrays" in str(e) or "Python objects" in str(e):
             raise error("WF508", path=path) from e
         raise error("WF507", path=path, reason=e) from e
 
 
 def _five_and_two(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
-    """An array of 8-bit floats, as ml_dtypes has NumPy write them: as a type that NumPy does not read again."""
+    """An array of 8-bit floats, which ml_dtypes writes with a type that NumPy cannot read."""
     import io
 
     with files.opened(path) as f:

@@ -1,7 +1,7 @@
 """DLPack: the struct that array libraries exchange, read through ctypes into a ``View``.
 
-Reads ``__dlpack__`` capsules, old (unversioned) and new, on CPU and CUDA; the capsule stays unconsumed and is the
-view's owner, so its own destructor lets go of the memory.
+Reads ``__dlpack__`` capsules, versioned or not, on CPU and CUDA. The capsule stays unconsumed and is the owner of the
+view, so its own destructor releases the memory.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctype
 
 
 def view(x: Any, *, read_only: bool = False) -> View:
-    """Reads a producer of ``__dlpack__``; on CUDA the producer makes the default stream wait for the data.
+    """The view of an object with ``__dlpack__``; on CUDA the object makes the default stream wait for its data.
 
     Raises:
-        DTypeError: WF114 when the producer refuses or lies on a device of another kind, WF105 for its element type.
+        DTypeError: WF114 when the export fails or the device is of another kind, WF105 for the element type.
     """
     capsule = _export(x)
     if not any(_is_valid(capsule, name) for name in (b"dltensor_versioned", b"dltensor")):
@@ -79,7 +79,7 @@ def _export(x: Any) -> Any:
         stream = {"stream": LEGACY_STREAM} if int(kind) in (CUDA, CUDA_MANAGED) else {}
         try:
             return x.__dlpack__(max_version=(1, 0), **stream)
-        except TypeError:  # a producer from before versions
+        except TypeError:  # an object from before versioned capsules
             return x.__dlpack__(**stream)
     except (BufferError, RuntimeError, TypeError, ValueError) as e:
         raise refusal(x, f"its DLPack export fails: {e}") from e
@@ -93,7 +93,7 @@ def refusal(
 
 
 def no_memory(x: object, reason: str, remedy: str = "pass an array whose elements are in memory") -> WarpfoldError:
-    """The error for an array with elements that has no memory for them."""
+    """The error for a non-empty array without memory."""
     return error("WF166", kind=_kind(x), reason=reason, remedy=remedy)
 
 

@@ -1,7 +1,7 @@
-"""What of an array decides how it is reduced, read as cheaply as its library allows.
+"""Fast readers of GPU arrays, for calls whose launches are repeated.
 
-Two arrays of one *kind* go the same way, from their views to the kernels: only their addresses differ, by multiples of
-16 bytes. Arrays of a CUDA library's own class have a kind; all others (host arrays, subclasses) go the long way.
+Arrays of one *kind* are reduced by the same launches: they differ only in their addresses, by multiples of 16 bytes.
+Arrays of PyTorch's and CuPy's own classes have a kind. All others, such as host arrays and subclasses, have none.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 from .pytorch import recorder
 
 Check = Callable[..., bool]
-"""Whether arrays are of the kinds that it was made for, but for their addresses."""
+"""A test whether arrays have the kinds that it was made for, up to their addresses."""
 
 
 class Reader(NamedTuple):
     """How arrays of one class are read.
 
     Attributes:
-        kind: what decides. Raises for an array without memory of its own, as a sparse one.
-        address: of the first element.
-        stream: for an array, what gives the caller's stream on its device; -1 where another device is the current one.
-        empty: for an array, what makes one like it.
-        check: for arrays of this class, a quick comparison of kinds; None where the library has none.
+        kind: the kind of an array, a hashable value; raises for one without memory of its own, such as a sparse array.
+        address: the address of the first element.
+        stream: for an array, a function that returns the caller's stream; -1 if another device is current.
+        empty: for an array, a function that makes an uninitialised array like it.
+        check: for arrays of this class, a fast test of their kinds; None if the library offers none.
     """
 
     kind: Callable[[Any], Hashable]
@@ -37,7 +37,7 @@ class Reader(NamedTuple):
 
 
 def reader_of(x: object) -> Reader | None:
-    """The reader for ``x``; None for an array of another class."""
+    """The reader for ``x``; None for a class without one."""
     kind = type(x)
     if kind not in _READERS:
         make = _MAKERS.get((kind.__module__.partition(".")[0], kind.__name__))
@@ -48,7 +48,7 @@ def reader_of(x: object) -> Reader | None:
 
 
 def kinds_of(xs: Sequence[object]) -> list[Hashable] | None:
-    """What decides how each array is reduced, the caller's stream left out; None where one has no kind."""
+    """The kind of each array, which leaves out the caller's stream; None if an array has no kind."""
     found = []
     for x in xs:
         reader = _READERS.get(type(x)) or reader_of(x)
@@ -78,7 +78,7 @@ def _torch_kind(x: Any) -> Hashable:
 
 
 def _torch_stream(x: Any) -> Callable[[], int]:
-    """PyTorch's own compiler uses the first; an object for the stream costs ten times as much."""
+    """The raw stream that PyTorch's compiler uses; a stream object costs ten times as much."""
     torch = sys.modules["torch"]
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     if raw is not None:
@@ -87,12 +87,12 @@ def _torch_stream(x: Any) -> Callable[[], int]:
 
 
 def _torch_empty(like: Any) -> Callable[[], Any]:
-    """``torch.empty`` costs twice as much as either of these: it reads its device again in each call."""
+    """Makes empty tensors like ``like``; ``torch.empty`` costs twice as much, since each call reads its device."""
     torch = sys.modules["torch"]
     shape, strides, dtype, device = tuple(like.shape), tuple(like.stride()), like.dtype, like.device
     public = partial(torch.empty_strided, shape, strides, dtype=dtype, device=device)
     number = like.get_device()
-    try:  # as the code that PyTorch's own compiler writes: on the current device, past all modes
+    try:  # as in code that PyTorch's compiler generates: on the current device, without modes
         allocate = torch._C._dynamo.guards._empty_strided_cuda
         current, modes = torch._C._cuda_getDevice, torch._C._len_torch_dispatch_stack
         overrides = torch._C._len_torch_function_stack
@@ -110,16 +110,16 @@ def _torch_empty(like: Any) -> Callable[[], Any]:
 
 
 def _torch_check(xs: Sequence[Any]) -> Check | None:
-    """The guard by which torch.compile knows tensors: class, dispatch keys, type, device, sizes, strides, gradient."""
+    """The guard of torch.compile: it compares class, dispatch keys, type, device, sizes, strides and gradient."""
     guards = _torch_guards()
     if guards is None:
         return None
     sizes, strides = [list(x.shape) for x in xs], [list(x.stride()) for x in xs]
     alike, tensor = guards(*xs, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides).check, type(xs[0])
     torch = sys.modules["torch"]
-    dual, modes = torch.autograd.forward_ad, torch._C._len_torch_dispatch_stack  # tangents; what may record operations
+    dual, modes = torch.autograd.forward_ad, torch._C._len_torch_dispatch_stack  # tangents; recording modes
 
-    # A nested tensor has no strides to compare, and the guard ends the process over that.
+    # A nested tensor has no strides; comparing them aborts the process.
     def one(x: Any) -> bool:
         return type(x) is tensor and not x.is_nested and alike(x) and dual._current_level < 0 and not modes()
 
@@ -138,7 +138,7 @@ def _torch_check(xs: Sequence[Any]) -> Check | None:
 
 @cache
 def _torch_guards() -> Any:
-    """The class of the guards; None where this PyTorch has none that does what is expected of it."""
+    """The class of the guards; None if this PyTorch lacks it or it behaves differently."""
     torch = sys.modules["torch"]
     try:
         guards = torch._C._dynamo.guards.TensorGuards
@@ -170,7 +170,7 @@ def _cupy_stream(x: Any) -> Callable[[], int]:
 
 
 def _cupy_empty(like: Any) -> Callable[[], Any]:
-    """``cupy.empty``, but for strides that it does not take: then those of ``like`` over as many bytes."""
+    """Makes empty arrays like ``like``; ``cupy.empty`` takes no strides, so others are laid over fresh bytes."""
     cupy = sys.modules["cupy"]
     shape, strides, dtype, nbytes = like.shape, like.strides, like.dtype, like.nbytes
     if like.flags.c_contiguous:

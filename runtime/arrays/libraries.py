@@ -1,6 +1,6 @@
-"""Array libraries: how an array of each becomes a ``View``, how a result of each is made, and which stream it uses.
+"""Array libraries: how arrays of each become views, how results are made, and which stream is used.
 
-No library is imported here but NumPy: an object that comes from another one shows that it is imported already.
+Only NumPy is imported here: an object of another library shows that the library is imported already.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Library(NamedTuple):
     """What warpfold knows of one array library.
 
     Attributes:
-        read: the view of one of its arrays.
-        allocate: an uninitialised array without gaps beside a given one, as its view and the function that, called
-            after the kernels were queued, gives what the caller gets. Its axes lie in memory in the order that is
-            asked for, outermost first, where the library's arrays have strides.
-        stream: the CUDA stream on which the caller works with an array; 0 is the default one.
+        read: returns the view of an array.
+        allocate: makes an uninitialised array without gaps on the device of a given one. Returns its view, and a
+            function that returns the caller's object once the kernels are queued. If the library has strides, the axes
+            have the requested order in memory, outermost first.
+        stream: returns the CUDA stream on which the caller uses an array; 0 is the default stream.
     """
 
     read: Callable[[Any], View]
@@ -44,23 +44,23 @@ class Library(NamedTuple):
 
 
 def library_of(x: object) -> Library:
-    """The library that ``x`` comes from; remembered by its class."""
+    """The library of ``x``, cached by class."""
     kind = type(x)
     found = _SEEN.get(kind)
     if found is None:
         keys = ((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
         found = next((_KNOWN[key] for key in keys if key in _KNOWN), None)
         if found is None:
-            return OTHER  # not remembered: protocols may belong to the object, not to its class
+            return OTHER  # not cached: protocols may belong to the object, not to its class
         _SEEN[kind] = found
     return found
 
 
 def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
-    """Byte strides as strides in elements; those of axes with fewer than two elements do not matter.
+    """Byte strides as strides in elements; strides of axes with fewer than two elements do not matter.
 
     Raises:
-        ArgumentError: WF106 when elements do not lie whole numbers of elements apart.
+        ArgumentError: WF106 for a stride that is no multiple of the element size.
     """
     if 0 in shape:
         return contiguous(shape)
@@ -72,7 +72,7 @@ def in_elements(strides: Shape, shape: Shape, t: DType) -> Shape:
 
 
 def _laid(empty: Callable[[Shape], Any], shape: Shape, order: Order) -> Any:
-    """An array of ``shape`` whose axes lie in ``order``, of a library whose ``empty`` makes arrays in C order."""
+    """An array of ``shape`` with its axes in ``order``, made by ``empty``, which makes arrays in C order."""
     places = tuple(range(len(order)))
     if order == places:
         return empty(shape)
@@ -80,7 +80,7 @@ def _laid(empty: Callable[[Shape], Any], shape: Shape, order: Order) -> Any:
 
 
 def no_stream(_: object) -> int:
-    """Host arrays belong to no stream: their work goes on the default one."""
+    """The default stream, which host arrays use."""
     return 0
 
 
@@ -89,7 +89,7 @@ _NUMPY_TYPES: dict[Any, DType] = {}
 
 
 def read_numpy(x: np.ndarray[Any, Any]) -> View:
-    """The view of a NumPy array; one in foreign byte order is copied, and its view is read-only."""
+    """The view of a NumPy array; an array in foreign byte order is copied, and its view is read-only."""
     t = _NUMPY_TYPES.get(x.dtype)
     if t is None:
         if not x.dtype.isnative:
@@ -104,13 +104,13 @@ def read_numpy(x: np.ndarray[Any, Any]) -> View:
 
 
 def allocate_numpy(_: object, shape: Shape, t: DType, order: Order) -> Allocation:
-    """A NumPy array; of rank 0 it becomes a NumPy scalar, as NumPy's own reductions give."""
+    """A NumPy array; one of rank 0 is returned as a scalar, as by NumPy's own reductions."""
     made: np.ndarray[Any, Any] = _laid(partial(np.empty, dtype=t.numpy), shape, order)
     return read_numpy(made), (lambda: made) if shape else (lambda: made[()])
 
 
 def _copied(x: np.ndarray[Any, Any]) -> View:
-    x.flags.writeable = False  # what is written to a copy is lost
+    x.flags.writeable = False  # writes to a copy would be lost
     return read_numpy(x)
 
 
@@ -144,17 +144,17 @@ def _read_jax(x: Any) -> View:
         how = "replicated" if x.is_fully_replicated else "sharded"
         remedy = "gather it first: jax.device_get(x), or reduce a part: x.addressable_shards[0].data"
         raise refusal(x, f"it is {how} over {len(x.devices())} devices", remedy)
-    t = dtype(x.dtype)  # first, since JAX's own message for foreign types does not name them
+    t = dtype(x.dtype)  # first: JAX's own message for unsupported types does not name them
     if x.__dlpack_device__()[0] == dlpack.CPU:
-        x.block_until_ready()  # on a GPU the export makes our stream wait instead
+        x.block_until_ready()  # on a GPU the export makes our stream wait
     v = dlpack.view(x, read_only=True)
     return View(v.address, v.shape, v.strides, t, v.device, True, v.owner)
 
 
 def _allocate_jax(like: Any, shape: Shape, t: DType, _: Order) -> Allocation:
-    """On the CPU a NumPy array that JAX takes in; on a GPU a fresh JAX array, written before anyone else sees it.
+    """On the CPU a NumPy array that JAX adopts; on a GPU a new JAX array, written before anyone else can see it.
 
-    JAX has no strides: its arrays are in C order.
+    JAX has no strides: arrays are in C order.
     """
     jax = sys.modules["jax"]
     place = next(iter(like.devices()))
@@ -175,7 +175,7 @@ def _to_jax(jax: Any, host: np.ndarray[Any, Any], place: Any, t: DType) -> Any:
 
 
 def _x64(jax: Any, t: DType) -> Any:
-    """Lets JAX hold 64-bit elements, which it would cut to 32 bits and so change results."""
+    """Enables 64-bit elements in JAX, which it would otherwise truncate to 32 bits."""
     if t.bits < 64 or jax.config.jax_enable_x64:
         return contextlib.nullcontext()
     if callable(getattr(jax, "enable_x64", None)):
@@ -186,7 +186,7 @@ def _x64(jax: Any, t: DType) -> Any:
 
 
 def _settled(device: Device, made: Any) -> Any:
-    """``made``, once the kernels have written it: JAX runs on streams of its own and would not wait for ours."""
+    """Waits for the kernels that write ``made``: JAX has streams of its own, which do not wait for ours."""
     from ..backends.cuda_backend import wait
 
     wait(device.number)
@@ -195,7 +195,7 @@ def _settled(device: Device, made: Any) -> Any:
 
 # --- Every other object ------------------------------------------------------------------------------------------
 def _read_other(x: Any) -> View:
-    from . import lossless  # which arrays of known libraries do not ask
+    from . import lossless  # not imported for arrays of known libraries
 
     if isinstance(x, np.generic):
         return _copied(np.array(x))
@@ -207,15 +207,15 @@ def _read_other(x: Any) -> View:
         reason = "it is a value of a program that is being traced"
         raise error("WF114", kind=type(x).__name__, reason=reason, remedy=remedy, where=caller())
     lossless.check(x)
-    if getattr(x, "__cuda_array_interface__", None) is not None:  # None says that there is none
+    if getattr(x, "__cuda_array_interface__", None) is not None:  # None means that there is none
         return _sound(_read_cuda_interface, x)
     if getattr(x, "__array_interface__", None) is not None:
         return _sound(_read_interface, x)
     if getattr(x, "__dlpack__", None) is not None and getattr(x, "__dlpack_device__", None) is not None:
         return dlpack.view(x)
     try:
-        converted = np.asanyarray(x)  # what a mask of an array that an object makes of itself would be lost in
-    except (RuntimeError, TypeError, ValueError) as e:  # the first for tensors of gradients in a list
+        converted = np.asanyarray(x)  # asarray would drop the mask of a masked array
+    except (RuntimeError, TypeError, ValueError) as e:  # RuntimeError for a list of tensors with gradients
         raise refusal(x, e) from e
     if converted.dtype.hasobject and not hasattr(x, "dtype"):
         raise error("WF105", dtype=lossless.odd(x), known="numbers and bools")
@@ -224,7 +224,7 @@ def _read_other(x: Any) -> View:
 
 
 def _sound(read: Callable[[Any], View], x: Any) -> View:
-    """The view that an array interface describes; WF114 where it is none."""
+    """The view that an array interface describes; WF114 for an invalid interface."""
     try:
         return read(x)
     except WarpfoldError:
@@ -258,7 +258,7 @@ def _read_cuda_interface(x: Any) -> View:
 
 
 def _interface_device(x: Any, address: int | None) -> Device:
-    """The interface names no device: asks DLPack, else the driver, which knows every address."""
+    """The device, which the interface does not name: from DLPack, else from the driver, by the address."""
     if hasattr(x, "__dlpack_device__"):
         return DEVICES[int(x.__dlpack_device__()[1])]
     if not address:

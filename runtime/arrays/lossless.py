@@ -1,7 +1,7 @@
-"""Objects whose values NumPy would change as it makes an array of them: missing ones, categories, large integers.
+"""Refuses objects that NumPy would convert with other values: missing values, categories, large integers.
 
-NumPy turns what is missing into NaN, takes what lies below a mask, and makes floats of integers that fit no type of its
-own. All that is refused, with what to do.
+NumPy turns missing values into NaN, ignores masks, and makes floats of integers that fit none of its types. Each case
+raises an error with a remedy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _FILLED = {
     "polars": "x.fill_null(0) or x.drop_nulls()",
     "cudf": "x.fillna(0) or x.dropna()",
 }
-"""Libraries of tables, and how each fills what is missing with 0, as for a sum, or leaves it out."""
+"""Libraries of tables, and how to fill missing values with 0, as for a sum, or to drop them."""
 
 
 def check(x: Any) -> None:
-    """Refuses ``x`` where not all its values are there, and numbers.
+    """Refuses ``x`` if a value is missing or is no number.
 
     Raises:
         DTypeError: WF114.
@@ -43,7 +43,7 @@ def check(x: Any) -> None:
 
 
 def check_digits(x: Any, converted: np.ndarray[Any, Any]) -> None:
-    """Refuses lists and tables of which NumPy made floats that are not the numbers in them, or are whole by name.
+    """Refuses lists and tables of integers that NumPy ``converted`` to floats that do not equal them.
 
     Raises:
         DTypeError: WF114.
@@ -58,13 +58,13 @@ def check_digits(x: Any, converted: np.ndarray[Any, Any]) -> None:
 
 
 def odd(x: Any) -> str:
-    """What in ``x`` makes an array of objects of it."""
+    """Names the part of ``x`` that makes NumPy build an array of objects."""
     found = next((type(m).__name__ for m in _strange(x)), None) if isinstance(x, list | tuple) else None
     return f"{type(x).__name__} (as an array: object)" if found is None else f"{found} (in a {type(x).__name__})"
 
 
 def _strange(x: Sequence[Any]) -> Iterator[Any]:
-    """The members of a list, and of the lists in it, that are no numbers of Python's."""
+    """The members of a nested list that are no Python numbers."""
     if not _PLAIN.issuperset(map(type, x)):
         for member in x:
             if isinstance(member, list | tuple):
@@ -74,7 +74,7 @@ def _strange(x: Sequence[Any]) -> Iterator[Any]:
 
 
 def _whole(x: Sequence[Any]) -> tuple[list[Any], bool]:
-    """The integers in a list, and the arrays of them, and whether there is something else."""
+    """The integers and integer arrays in a nested list, and whether it contains anything else."""
     if {float, complex}.issuperset(map(type, x)):
         return [], len(x) > 0
     found: list[Any] = []
@@ -91,15 +91,15 @@ def _whole(x: Sequence[Any]) -> tuple[list[Any], bool]:
 
 
 def _is_kept(whole: Any) -> bool:
-    """Whether an integer, or each of an array, is one of f64's."""
+    """Whether f64 represents an integer, or all integers of an array."""
     values = [whole] if isinstance(whole, int) else np.asarray(whole).ravel().tolist()
     return all(-(2**53) <= v <= 2**53 or int(float(v)) == v for v in values)
 
 
 def _columns(x: Any) -> Sequence[Any]:
-    """The columns of a table; anything else is one."""
+    """The columns of a table; any other object is a single column."""
     if hasattr(x, "iloc") and hasattr(x, "columns"):
-        return [x.iloc[:, i] for i in range(x.shape[1])]  # by number, since names may be repeated
+        return [x.iloc[:, i] for i in range(x.shape[1])]  # by index, since names may be repeated
     if hasattr(x, "get_columns"):
         return x.get_columns()  # type: ignore[no-any-return]
     columns = getattr(x, "columns", None)

@@ -1,6 +1,6 @@
 """Whether views share bytes of memory.
 
-Addresses of a device can be compared too: the arrays made for that are never read.
+Device addresses can be compared, too: the arrays made for the comparison are never read.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 from ..view import View, as_array, is_contiguous
 
 MAX_WORK = 1 << 16
-"""Steps of the search for a shared byte: milliseconds. Strides that need more are taken to meet."""
+"""Limit for the search for a shared byte, some milliseconds; beyond it, views count as overlapping."""
 
 
 def share(v: View, w: View) -> bool:
-    """Whether some byte belongs to an element of both; true, too, where that is too hard to find out."""
+    """Whether a byte belongs to elements of both; also true if the search takes too long."""
     (low, high), (first, last) = v.extent, w.extent
     if v.device != w.device or max(low, first) >= min(high, last):
         return False
@@ -24,9 +24,9 @@ def share(v: View, w: View) -> bool:
 
 
 def overlaps_itself(v: View) -> bool:
-    """Whether two elements of ``v`` share a byte, as those of a broadcast array do.
+    """Whether two elements of ``v`` share a byte, as in a broadcast array.
 
-    Two such elements differ along some axis, and by symmetry the first of them may be taken at the axis's start.
+    Two such elements differ along some axis; by symmetry one of them can be taken at the start of that axis.
     """
     if is_contiguous(v):
         return False

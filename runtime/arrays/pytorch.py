@@ -1,7 +1,7 @@
-"""PyTorch: how its tensors become views, and which of them have no elements that a kernel could read.
+"""PyTorch: how tensors become views, and which tensors have no elements that a kernel can read.
 
-A tensor may stand for elements that lie elsewhere, or nowhere, and its address is then 0 or that of other memory. So
-what a tensor is gets asked before its address is used.
+A tensor may represent elements that are elsewhere or nowhere; its address is then 0 or belongs to other memory. So all
+checks precede the use of the address.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ _REMEDIES = {
     "FakeTensor": _OUTSIDE,
     "FunctionalTensor": _OUTSIDE,
 }
-"""What to do with instances of some wrapper subclasses."""
+"""Remedies for instances of some wrapper subclasses."""
 
 
 def read(x: Any) -> View:
-    """The view of a tensor; of a lazily negated or conjugated one the view of a copy, which is read-only.
+    """The view of a tensor; a lazily negated or conjugated tensor is copied, and its view is read-only.
 
     Raises:
-        DTypeError: WF105 for its element type, WF114 for one that is no dense tensor in memory or that PyTorch records.
-        ArgumentError: WF165 for one that tracks gradients, WF166 for one without memory.
+        DTypeError: WF105 for the element type; WF114 for a tensor that is not dense or not in memory, or while PyTorch
+            records operations.
+        ArgumentError: WF165 for a tensor that tracks gradients, WF166 for one without memory.
     """
     torch = sys.modules["torch"]
     if type(x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
@@ -42,19 +43,19 @@ def read(x: Any) -> View:
     if t is None:
         t = _TYPES[x.dtype] = dtype(str(x.dtype).removeprefix("torch."))
     device = _device(x)
-    if getattr(x, "is_nested", False):  # its layout says strided, but it has no sizes
+    if getattr(x, "is_nested", False):  # its layout is strided, but it has no sizes
         raise refusal(x, "it is nested", "reduce its values by segments: wf.segment_reduce")
     if x.layout is not torch.strided:
         raise refusal(x, f"its layout is {x.layout}", "make it dense first: x.to_dense()")
     try:
         address = x.data_ptr()
-    except RuntimeError as e:  # a tensor that torch.func passes through a function
+    except RuntimeError as e:  # a tensor inside a torch.func transform
         raise refusal(x, str(e).partition("\n")[0], _OUTSIDE) from e
     except ValueError as e:
         raise refusal(x, "it is not initialised", "give it a shape and elements first") from e
     _check_gradients(torch, x)
     _check_recording(torch, x)
-    if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: what lies in memory is not its value
+    if x.is_neg() or (t.kind == "complex" and x.is_conj()):  # lazy: the memory does not contain its value
         return replace(read(x.detach().resolve_conj().resolve_neg()), read_only=True)
     v = View(address, tuple(x.shape), x.stride(), t, device, False, x)
     _check_memory(x, v)
@@ -71,7 +72,7 @@ def _device(x: Any) -> Device:
 
 
 def _check_gradients(torch: Any, x: Any) -> None:
-    """Refuses what would be lost: warpfold's results have no gradients."""
+    """Refuses a tensor with gradients, which warpfold's results do not have."""
     if x.requires_grad and torch.is_grad_enabled():
         raise error("WF165", reason="requires gradients", remedy="pass x.detach(), or call inside torch.no_grad()")
     forward = torch.autograd.forward_ad
@@ -81,7 +82,7 @@ def _check_gradients(torch: Any, x: Any) -> None:
 
 
 def _check_recording(torch: Any, x: Any) -> None:
-    """Refuses what PyTorch records to run it again: its record would have our results' memory, and not our kernels."""
+    """Refuses a tensor while PyTorch records operations: the record would lack our kernels."""
     name = recorder(torch)
     if name:
         reason = f"{name} records operations, and would not have warpfold's"
@@ -89,7 +90,7 @@ def _check_recording(torch: Any, x: Any) -> None:
 
 
 def recorder(torch: Any) -> str:
-    """What records PyTorch's operations now; nothing where they are only run."""
+    """The tool that records PyTorch's operations now; empty if none does."""
     if torch.jit.is_tracing():
         return "torch.jit.trace"
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
@@ -97,14 +98,14 @@ def recorder(torch: Any) -> str:
 
 
 def _check_memory(x: Any, v: View) -> None:
-    """Refuses a tensor whose elements do not lie in its storage: of a freed one the address alone may be left."""
+    """Refuses a tensor whose elements are outside its storage, as after the storage was freed."""
     low, high = v.extent
     if low == high:
         return
     try:
         storage = x.untyped_storage()
         first, nbytes = storage.data_ptr(), storage.nbytes()
-    except RuntimeError:  # it has none: a zero or a functional tensor
+    except RuntimeError:  # a zero or functional tensor has no storage
         raise no_memory(
             x, "it stands for elements that are nowhere", "make a copy with memory first: x.clone()"
         ) from None
@@ -114,7 +115,7 @@ def _check_memory(x: Any, v: View) -> None:
 
 
 def allocate(like: Any, shape: tuple[int, ...], t: DType, order: tuple[int, ...]) -> tuple[View, Any]:
-    """An uninitialised tensor beside ``like``; see ``libraries.Library``."""
+    """An uninitialised tensor on the device of ``like``; see ``libraries.Library``."""
     torch = sys.modules["torch"]
     kind = getattr(torch, t.numpy_name, None)
     if kind is None:
@@ -124,7 +125,7 @@ def allocate(like: Any, shape: tuple[int, ...], t: DType, order: tuple[int, ...]
 
 
 def stream(x: Any) -> int:
-    """The CUDA stream on which PyTorch works with ``x``."""
+    """The CUDA stream on which PyTorch uses ``x``."""
     if not x.is_cuda:
         return 0
     return int(sys.modules["torch"].cuda.current_stream(x.device).cuda_stream)

@@ -1,7 +1,7 @@
-"""Functions that ``torch.compile`` calls and does not look into: until there are custom ops, it breaks its graph there.
+"""Marks functions that ``torch.compile`` calls without tracing them; its graph breaks there, since no custom op exists.
 
-PyTorch is not imported for that. Its tracer reads the attributes of a function, and its hook on Python's frames reads
-a mark of their code, which is set as soon as the tracer is there.
+This does not import PyTorch. Its tracer reads attributes of a function; its frame hook reads a mark on the code object,
+which is set when the tracer is imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _codes: set[CodeType] = set()
 
 
 def opaque(function: F) -> F:
-    """``function``, for ``torch.compile`` to leave alone with all that it calls; it costs a call nothing."""
+    """``function`` itself, marked so that ``torch.compile`` does not trace it; calls cost no more."""
     function._torchdynamo_disable = True  # type: ignore[attr-defined]
     function._torchdynamo_disable_msg = _REASON  # type: ignore[attr-defined]
     _codes.add(function.__code__)
@@ -30,7 +30,7 @@ def opaque(function: F) -> F:
 
 
 class _Watch:
-    """Finds no module, and marks the code of our functions when the tracer is imported."""
+    """An import hook that finds no module; it marks the code of our functions when the tracer is imported."""
 
     def find_spec(self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None) -> None:
         if name == _TRACER:
@@ -44,5 +44,5 @@ def _mark() -> None:
         skip = hook._FrameExecStrategy(hook._FrameAction.SKIP, hook._FrameAction.SKIP)
         for code in _codes:
             hook.set_code_exec_strategy(code, skip)
-    except (AttributeError, KeyError):  # another PyTorch, in which the attributes must do
+    except (AttributeError, KeyError):  # in other versions of PyTorch the attributes must suffice
         return

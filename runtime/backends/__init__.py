@@ -1,1 +1,1 @@
-"""The machines that run kernels: a CUDA device, and the emulator."""
+"""The machines that run kernels: CUDA devices and the emulator."""

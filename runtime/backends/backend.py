@@ -1,4 +1,4 @@
-"""What a backend is: the seam between the launch recipe and the machine that runs it (CUDA device or emulator)."""
+"""The interface of a backend, a machine that runs kernel calls: a CUDA device or the emulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .launch_buffers import Packed
 
 closing: list[Callable[[], object]] = []
-"""Functions that a backend calls when it closes, so that nothing kept elsewhere names its kernels any longer."""
+"""Functions that a backend calls when it closes, to drop what others keep of its kernels."""
 
 
 class Backend(Protocol):
@@ -24,7 +24,7 @@ class Backend(Protocol):
         name: ``cuda`` or ``emulator``.
         target: the architecture to compile for.
         sms: multiprocessors to plan for.
-        device_name: what its driver calls it; nothing for the emulator.
+        device_name: the driver's name for the device; empty for the emulator.
     """
 
     name: str
@@ -33,23 +33,23 @@ class Backend(Protocol):
     device_name: str
 
     def reads(self, view: View) -> bool:
-        """Whether kernels can use the view's memory in place."""
+        """Whether kernels can access the memory of the view."""
         ...
 
     def bind(self, view: View, *, write: bool, stream: int) -> int:
-        """The address kernels use for the view's first element; host memory that they read is copied over first."""
+        """The address of the view's first element for kernels; a CUDA device gets a copy of host memory."""
         ...
 
     def finish(self, views: Sequence[View], stream: int) -> None:
-        """Brings what kernels wrote back into host memory, and lets go of what ``bind`` made; device views stay."""
+        """Copies results back into host memory, and releases the copies that ``bind`` made."""
         ...
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
-        """Scratch memory for one launch on ``stream``; kept and reused by later launches on the same stream."""
+        """Scratch memory for one launch on ``stream``; later launches on the stream reuse it."""
         ...
 
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed] | None:
-        """Queues the calls in order on ``stream``; gives what can repeat them, if anything can."""
+        """Queues the calls in order on ``stream``; returns packed launches if they can be repeated."""
         ...
 
     def synchronize(self, stream: int) -> None:

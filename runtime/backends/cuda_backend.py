@@ -1,7 +1,7 @@
 """The CUDA backend: runs artifacts on a device through the driver API.
 
-It works in the device's primary context, which other libraries use too, and on the caller's stream. It waits for the
-device only when results go to host memory.
+It uses the device's primary context, which other libraries share, and the caller's stream. It waits for the device only
+when results go to host memory.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .kernel_calls import Call
 from .launch_buffers import Function, Packed
 
 LOG_BYTES = 16 << 10
-FLUSH_BYTES = 1 << 30  # several times what the largest L2 cache holds, and a time in which a host queues some kernels
+FLUSH_BYTES = 1 << 30  # several times the largest L2 cache; meanwhile the host queues some kernels
 
 
 def find() -> list[Device]:
-    """The CUDA devices that are there; none, without an error, where the driver or cuda-python is missing."""
+    """The CUDA devices of this machine; none, without an error, if the driver or cuda-python is missing."""
     return [Device("cuda", number) for number in range(_found())]
 
 
 @lru_cache(maxsize=64)
 def backend(number: int = 0) -> CudaBackend:
-    """The backend of a device, made once.
+    """The backend of a device, created once.
 
     Raises:
         BackendError: WF604 no driver, WF605 no such device, WF602 a device that is too old.
@@ -49,7 +49,7 @@ def wait(number: int) -> None:
 
 
 def ordinal(address: int) -> int:
-    """The number of the device that the memory at ``address`` belongs to."""
+    """The number of the device that owns the memory at ``address``."""
     driver = cuda_driver.load()
     attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     return int(cuda_driver.checked(driver, "cuPointerGetAttribute", attribute, address))
@@ -57,7 +57,7 @@ def ordinal(address: int) -> int:
 
 @lru_cache(maxsize=1)
 def _found() -> int:
-    """How many devices there are; remembered, since looking for a driver that is missing takes milliseconds."""
+    """The number of devices; cached, since the search for a missing driver takes milliseconds."""
     try:
         return cuda_driver.count(cuda_driver.load())
     except WarpfoldError:
@@ -81,7 +81,7 @@ class CudaBackend(DeviceMemory):
         self._flushed = Buffer()
 
     def close(self) -> None:
-        """Frees what the backend holds; it cannot be used afterwards."""
+        """Frees all resources; the backend cannot be used afterwards."""
         if not self.context:
             return
         with contextlib.suppress(WarpfoldError), self._current():
@@ -96,7 +96,7 @@ class CudaBackend(DeviceMemory):
 
     # --- kernels -------------------------------------------------------------------------------------------------
     def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:
-        """Queues the calls on ``stream``; loads the artifact's code the first time."""
+        """Queues the calls on ``stream``; the first launch loads the artifact's code."""
         if not calls:
             return ()
         with self._current():
@@ -110,7 +110,7 @@ class CudaBackend(DeviceMemory):
         return launches
 
     def refused(self, kernel: str, status: int) -> WarpfoldError:
-        """The error for a launch that the driver refused."""
+        """The error for a launch that the driver rejected."""
         call = f"cuLaunchKernelEx of {kernel}"
         return cuda_driver.failure(self._d, call, self._d.CUresult(status), device=self.device)
 
@@ -126,14 +126,14 @@ class CudaBackend(DeviceMemory):
             return self._functions[key]
 
     def _module(self, artifact: Artifact) -> Any:
-        """Loads the machine code for this architecture, or the PTX, which the driver then compiles."""
+        """Loads the machine code for this architecture, or else the PTX, which the driver compiles."""
         image = artifact.cubins.get(self.target.arch) or artifact.ptx.encode() + b"\0"
         log = bytearray(LOG_BYTES)
         names = self._d.CUjit_option
         options = {
             names.CU_JIT_ERROR_LOG_BUFFER: log,
             names.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: len(log),
-            names.CU_JIT_GENERATE_LINE_INFO: 1,  # a table beside the code, for profilers and debuggers
+            names.CU_JIT_GENERATE_LINE_INFO: 1,  # line tables for profilers and debuggers
         }
         status, module = self._d.cuModuleLoadDataEx(image, len(options), list(options), list(options.values()))
         if not status:
@@ -148,11 +148,11 @@ class CudaBackend(DeviceMemory):
 
     # --- time ----------------------------------------------------------------------------------------------------
     def flush(self, stream: int = 0) -> int:
-        """Queues writes on ``stream`` that leave nothing else in the L2 cache; gives the address of what they write.
+        """Queues writes on ``stream`` that replace the contents of the L2 cache; returns their address.
 
-        What is queued meanwhile begins without waiting for the host, so that ``elapsed`` times the device alone. The
-        memory, of ``FLUSH_BYTES``, is kept: kernels are slower just after some was mapped or unmapped. The cache is
-        left full of dirty lines; ``measure.flush`` leaves clean ones.
+        Work queued meanwhile starts without waiting for the host, so that ``elapsed`` measures device time only. The
+        buffer of ``FLUSH_BYTES`` is kept, since kernels are slower just after memory was mapped or unmapped. All lines
+        in the cache are dirty afterwards; ``measure.flush`` leaves clean lines.
         """
         with self._current(), self._lock:
             self._grow(self._flushed, FLUSH_BYTES)
@@ -160,7 +160,7 @@ class CudaBackend(DeviceMemory):
         return self._flushed.address
 
     def elapsed(self, fn: Callable[[], object], stream: int = 0) -> float:
-        """Microseconds of device time that the work takes which ``fn`` queues on ``stream``."""
+        """Device time in microseconds of the work that ``fn`` queues on ``stream``."""
         with self._current():
             events = [self._call("cuEventCreate", 0) for _ in range(2)]
             try:

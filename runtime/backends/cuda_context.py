@@ -1,6 +1,6 @@
 """A CUDA device: its primary context, and the streams there.
 
-Other libraries use that context, too: it is made current for the length of a call, if it is not.
+Other libraries share that context. It is made current for the duration of a call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..view import Device
 from . import cuda_driver
 from .launch_buffers import Entries
 
-NO_STREAM_CAPTURES = (0, 1)  # the default stream, by its two names, cannot be captured into a graph
+NO_STREAM_CAPTURES = (0, 1)  # the two handles of the default stream, which no graph can capture
 _SAME: AbstractContextManager[None] = contextlib.nullcontext()
 
 
@@ -26,10 +26,10 @@ class Context:
 
     Attributes:
         device: the device.
-        device_name: what the driver calls it.
+        device_name: the driver's name for it.
         target, sms: see ``Backend``.
-        context: the context's handle, 0 once it is given back.
-        entries: the driver's functions that launches call by address.
+        context: the handle of the context; 0 after its release.
+        entries: driver functions that launches call by address.
     """
 
     def __init__(self, number: int = 0, driver: Any = None) -> None:
@@ -53,7 +53,7 @@ class Context:
         self._lock = threading.Lock()
 
     def _release(self) -> None:
-        """Gives the context back."""
+        """Releases the context."""
         self.context = 0
         self._d.cuDevicePrimaryCtxRelease(self._handle)
 
@@ -61,7 +61,7 @@ class Context:
         return cuda_driver.checked(self._d, call, *args, nbytes=nbytes, device=getattr(self, "device", ""))
 
     def _entry(self, name: bytes, since: int, flags: int) -> int:
-        """The address of a function of the driver."""
+        """The address of a driver function."""
         found, *_ = self._call("cuGetProcAddress", name, since, flags)
         if not int(found):
             raise error("WF604", reason=f"it is older than CUDA {since // 1000}: it has no {name.decode()}")
@@ -72,11 +72,11 @@ class Context:
         self._call("cuCtxPushCurrent", self._context)
 
     def leave(self) -> None:
-        """Brings back the context that was current before ``enter``."""
+        """Restores the context that was current before ``enter``."""
         self._d.cuCtxPopCurrent()
 
     def _current(self) -> AbstractContextManager[None]:
-        """The device's context as the current one; nothing to do where it is already, as under PyTorch."""
+        """Makes the device's context current inside a ``with``, unless it is already, as with PyTorch."""
         status, context = self._d.cuCtxGetCurrent()
         return _SAME if not status and int(context) == self.context else self._inside()
 
@@ -90,7 +90,7 @@ class Context:
 
     @property
     def cuda_version(self) -> str:
-        """The newest CUDA that the driver serves, ``13.0``."""
+        """The newest CUDA version that the driver supports, such as ``13.0``."""
         number = int(self._call("cuDriverGetVersion"))
         return f"{number // 1000}.{number % 1000 // 10}"
 
@@ -106,18 +106,18 @@ class Context:
             self._call("cuCtxSynchronize")
 
     def can_capture(self, stream: int) -> bool:
-        """Whether work on ``stream`` can be captured into a graph."""
+        """Whether a graph can capture work on ``stream``."""
         return stream not in NO_STREAM_CAPTURES
 
     def captures(self, stream: int) -> bool:
-        """Whether a graph is being captured on ``stream``."""
+        """Whether a graph is capturing ``stream``."""
         with self._current():
             return bool(self._capture(stream))
 
     def _capture(self, stream: int) -> int:
-        """The number of the graph that is being captured on ``stream``, 0 for none.
+        """The id of the graph that is capturing ``stream``; 0 for none.
 
-        A graph may be replayed on any stream beside other work of this one, so it must not share scratch memory.
+        A graph may be replayed on any stream beside other work on this one, so it must not share scratch memory.
         """
         if not self.can_capture(stream):
             return 0

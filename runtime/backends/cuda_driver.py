@@ -1,4 +1,4 @@
-"""The CUDA driver API: its loading, its calls, and what is said of one that fails; alone in importing cuda-python."""
+"""The CUDA driver API: loading, checked calls, and errors. Only this file imports cuda-python."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def load() -> Any:
 
 
 def count(driver: Any) -> int:
-    """How many devices there are."""
+    """The number of devices."""
     return int(checked(driver, "cuDeviceGetCount"))
 
 
 def checked(driver: Any, call: str, *args: Any, nbytes: int = 0, device: object = "the device") -> Any:
-    """Calls the driver; gives what it returns besides its status.
+    """Calls the driver; returns its values without the status.
 
     Raises:
         BackendError: WF603 out of memory, WF601 any other failure.

@@ -1,4 +1,4 @@
-"""Memory of a CUDA device: copies of host arrays for the length of a call, and scratch memory that is kept."""
+"""Memory of a CUDA device: copies of host arrays for the duration of a call, and reused scratch memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..view import View, as_array, is_contiguous
 from .cuda_context import Context
 from .kernel_calls import Workspace
 
-ALIGN = 256  # copies of host arrays keep their addresses modulo this, on which the choice of vectors rests
+ALIGN = 256  # copies of host arrays keep their addresses modulo this: vector widths depend on it
 SMALLEST = 64 << 10
 WORKSPACE, TICKETS = 1 << 20, 16 << 10
-"""Bytes of a stream's workspace, and how many of them are for counters. What the planner chooses needs no more."""
+"""Bytes of a stream's initial workspace, and of its counters: enough for every plan that the planner chooses."""
 
 
 class _Copies(threading.local):
@@ -45,22 +45,22 @@ class DeviceMemory(Context):
         """Opens device ``number``; see ``Context``."""
         super().__init__(number, driver)
         self._scratch: dict[tuple[int, int], tuple[Buffer, Buffer]] = {}
-        self._held: list[int] = []  # what was allocated, grown out of or not: queued kernels and graphs hold addresses
+        self._held: list[int] = []  # all allocations, also outgrown ones: queued kernels hold addresses
         self._copies = _Copies()
 
     def _free(self) -> None:
-        """Gives scratch memory back."""
+        """Frees scratch memory."""
         for address in self._held:
             self._d.cuMemFree(address)
         self._held.clear()
         self._scratch.clear()
 
     def reads(self, view: View) -> bool:
-        """Memory of this device."""
+        """Whether the view is in memory of this device."""
         return view.device == self.device
 
     def bind(self, view: View, *, write: bool, stream: int) -> int:
-        """The view's own address on this device; a copy's for host memory, made on ``stream``."""
+        """The view's own address on this device; for host memory the address of a copy, made on ``stream``."""
         if view.device == self.device:
             return view.address
         if view.device.kind != "cpu":
@@ -78,10 +78,9 @@ class DeviceMemory(Context):
         return base + view.address - low
 
     def finish(self, views: Sequence[View], stream: int) -> None:  # noqa: ARG002
-        """Copies back what kernels wrote, frees the copies, and waits for it; nothing to do for device arrays.
+        """Copies results back to host memory, frees the copies, and waits; does nothing for device arrays.
 
-        When nothing was launched, because of an error, host memory stays as it is. Which views were written, ``bind``
-        was told.
+        ``bind`` recorded which views kernels write. If an error prevented all launches, host memory stays unchanged.
         """
         copies = self._copies
         if not copies.made:
@@ -102,9 +101,9 @@ class DeviceMemory(Context):
                 as_array(view)[...] = elements
 
     def _download(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any] | None:
-        """Queues the copy of a host view's bytes from ``base``: in place where its elements fill them.
+        """Queues the copy from ``base`` to a host view without gaps.
 
-        Else gives the elements in memory of their own, since what lies between them in the caller's is not ours.
+        For a view with gaps, which are not ours to write, returns the elements in an array of their own.
         """
         low, high = view.extent
         if prod(view.shape) * view.dtype.itemsize == high - low:
@@ -113,7 +112,7 @@ class DeviceMemory(Context):
         return self._fetch(view, base, stream)
 
     def _fetch(self, view: View, base: int, stream: int) -> np.ndarray[Any, Any]:
-        """Queues the copy of the view's bytes, which begin at ``base``; gives the elements in the host's memory."""
+        """Queues the copy of the view's bytes, which begin at ``base``; returns the elements in host memory."""
         low, high = view.extent
         held = np.empty(high - low, np.uint8)
         if low < high:
@@ -129,7 +128,7 @@ class DeviceMemory(Context):
         return found.copy()
 
     def put(self, view: View, a: np.ndarray[Any, Any], stream: int) -> None:
-        """Fills a view of this device with ``a``, after everything queued on ``stream``; gaps in it stay."""
+        """Copies ``a`` to a view of this device, after everything queued on ``stream``; gaps stay unchanged."""
         low, high = view.extent
         if low == high:
             return
@@ -144,7 +143,7 @@ class DeviceMemory(Context):
             self._call("cuStreamSynchronize", stream)
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:
-        """Memory of this stream alone, so that two streams can run at once; a captured graph gets its own."""
+        """Scratch memory of this stream only, so that streams can run concurrently; a captured graph has its own."""
         if not partial_bytes and not counters:
             return Workspace(0, 0)
         with self._current(), self._lock:
@@ -157,13 +156,13 @@ class DeviceMemory(Context):
         return Workspace(pair[0].address, pair[1].address)
 
     def _workspace(self) -> tuple[Buffer, Buffer]:
-        """The partials and the counters of a stream, allocated once."""
+        """The buffers of a stream for partials and counters, allocated at once."""
         whole = Buffer()
         self._grow(whole, WORKSPACE)
         return Buffer(whole.address + TICKETS, WORKSPACE - TICKETS), Buffer(whole.address, TICKETS)
 
     def _grow(self, buffer: Buffer, nbytes: int) -> None:
-        """Makes the buffer large enough, and zero where it is new; works during a graph capture without joining it."""
+        """Grows the buffer and zeroes new memory; during a graph capture without being captured."""
         if nbytes <= buffer.size:
             return
         size = max(SMALLEST, buffer.size * 2, nbytes)
@@ -184,7 +183,7 @@ class DeviceMemory(Context):
 
     @contextmanager
     def memory(self, nbytes: int) -> Iterator[int]:
-        """The address of ``nbytes`` of memory of the device, until the ``with`` ends; it then waits for the device."""
+        """Allocates ``nbytes`` of device memory inside a ``with``, whose end waits for the device."""
         with self._current():
             address = int(self._call("cuMemAlloc", nbytes, nbytes=nbytes))
         try:
@@ -199,7 +198,7 @@ class DeviceMemory(Context):
             self._call("cuMemcpyDtoDAsync", target, source, nbytes, stream)
 
     def memory_free(self) -> tuple[int, int]:
-        """Bytes of the device's memory that nobody uses, and all of them."""
+        """Free and total bytes of the device's memory."""
         with self._current():
             free, total = self._call("cuMemGetInfo")
         return int(free), int(total)

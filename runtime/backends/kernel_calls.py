@@ -1,4 +1,4 @@
-"""The launch recipe: an artifact, a geometry and addresses become the kernel calls to make. Pure arithmetic."""
+"""From an artifact, a geometry and addresses to kernel calls and the scratch memory that they need."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Call(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scratch memory on a device: ``partials`` of the bytes asked for, and ``counters``, zero between launches."""
+    """Addresses of scratch memory: ``partials``, and ``counters``, which are zero between launches."""
 
     partials: int
     counters: int
 
 
 ALIGN = 256
-"""Bytes on whose multiples a GPU's allocations begin, and the partials of different values."""
+"""Alignment in bytes of a GPU's allocations, and of the partials of each value."""
 
 
 class Start(int):
-    """Where an array begins, or a number of bytes ``added`` after that: what changes when a launch is repeated.
+    """An address ``added`` bytes after the start of an array; a repeated launch replaces it.
 
-    ``array`` is the number of the array among those of the call: the inputs, then the results.
+    ``array`` is the index of the array among the operands of the call: inputs, then results.
     """
 
     array: int
@@ -44,7 +44,7 @@ class Start(int):
 
     @classmethod
     def of(cls, address: int, array: int, added: int) -> Start:
-        """An address with what it is made of."""
+        """An address with its array and the bytes added."""
         made = cls(address)
         made.array, made.added = array, added
         return made
@@ -54,13 +54,13 @@ class Start(int):
 
 
 class Scratch(NamedTuple):
-    """What a launch needs besides its arrays.
+    """The scratch memory that a launch needs.
 
     Attributes:
-        nbytes: bytes of partials, and of what the threads of CTAs exchange in global memory.
-        offsets: where in them each value's partials begin.
-        counters: tickets.
-        exchange: where in them begins what is exchanged of each value; one kernel after another uses it.
+        nbytes: bytes of partials, and of states that threads of a CTA exchange in global memory.
+        offsets: offset of the partials of each state value.
+        counters: number of counters.
+        exchange: offset of the exchanged values of each state value; all kernels use it in turn.
     """
 
     nbytes: int
@@ -80,7 +80,7 @@ def scratch(artifact: Artifact, geometry: Geometry, run: Launch) -> Scratch:
 
 
 def placed(cells: int, types: Sequence[DType], start: int = 0) -> tuple[tuple[int, ...], int]:
-    """Where arrays of ``cells`` elements of each type lie from ``start`` on, and where they end; none for no cells."""
+    """Offsets of arrays of ``cells`` elements of each type from ``start`` on, and their end; none without cells."""
     offsets = []
     for t in types if cells else ():
         offsets.append(start)
@@ -89,7 +89,7 @@ def placed(cells: int, types: Sequence[DType], start: int = 0) -> tuple[tuple[in
 
 
 def _exchanged(artifact: Artifact, geometry: Geometry, run: Launch) -> int:
-    """States in global memory that the CTAs of the largest kernel exchange: each has its own."""
+    """The number of states that the CTAs of the largest kernel exchange in global memory."""
     n_kept = (geometry.after or geometry).n_kept
     runs = [run if k.role == "main" else launch(k.plan, n_kept, 1) for k in artifact.kernels]
     pairs = zip(artifact.kernels, runs, strict=True)
@@ -108,13 +108,13 @@ def calls(
     """The kernel calls of one reduction, in order.
 
     Args:
-        artifact: what was compiled.
+        artifact: the compiled kernels.
         geometry: the collapsed geometry of this call.
         run: its grid and chunk.
-        pointers: address of each input's, then each output's first element.
+        pointers: addresses of the first element of each input, then of each output.
         space: scratch memory.
-        layout: where in it what lies, from ``scratch``.
-        rows: the addresses of what a kernel over ragged rows asks of each.
+        layout: the layout of the scratch memory, from ``scratch``.
+        rows: for kernels over ragged rows, the addresses of the row bounds and so on.
     """
     if geometry.n_kept == 0:
         return []
@@ -146,7 +146,7 @@ def calls(
 
 
 def _second(artifact: Artifact, geometry: Geometry, parts: int) -> Geometry:
-    """The geometry of the kernel that reads partials; the offsets of the first kernel are in its pointers already."""
+    """The geometry of the kernel that reads partials; the pointers already include the offsets."""
     inputs, states = len(artifact.inputs), len(artifact.state)
 
     def outputs(d: Dim) -> Dim:
@@ -162,7 +162,7 @@ def _second(artifact: Artifact, geometry: Geometry, parts: int) -> Geometry:
 
 
 def _cells(g: Geometry, states: int) -> Geometry:
-    """The same with the partials themselves as outputs, for the kernel that sets them to the identity."""
+    """``g`` with the partials as outputs, for the kernel that sets them to the identity."""
     kept = tuple(Dim(d.size, d.strides[:states] * 2) for d in g.kept)
     return Geometry(kept, (Dim(0, (0,) * 2 * states),), (0,) * 2 * states)
 

@@ -1,7 +1,7 @@
-"""Kernel launches that can be repeated: arguments packed once, and one call of the driver that converts nothing.
+"""Repeatable kernel launches: arguments are packed once, and a launch calls the driver without conversions.
 
-A call through cuda-python costs as much as the driver itself, since every argument is looked at. Here the driver's
-functions are called by address, as ``cuGetProcAddress`` gives it, with arguments that were converted before.
+A call through cuda-python converts every argument, which costs as much as the driver itself. Here driver functions are
+called by their address from ``cuGetProcAddress``, with arguments converted in advance.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from ...compiler.plan.abi import POINTERS
 from .kernel_calls import Call
 
 SINCE = 12000
-"""The CUDA version whose functions are asked for."""
+"""The CUDA version of the requested functions."""
 LEGACY_STREAM = 1
 """``CU_GET_PROC_ADDRESS_LEGACY_STREAM``: stream 0 is the default stream of all threads, as for cuda-python."""
 WORD = 8
 """Bytes of an address."""
 
 Argument = Any
-"""What ctypes hands on as it is: what ``from_param`` gives."""
+"""A value of ``from_param``, which ctypes passes on without conversion."""
 argument: Callable[[int | None], Argument] = ctypes.c_void_p.from_param
 
 
 class Entries:
-    """The driver's functions that a launch calls, by address; each returns a status.
+    """Driver functions for launches, called by address; each returns a status.
 
-    They let other Python threads run meanwhile: a launch waits while the GPU's queue is full, and what empties the
-    queue may be a callback in Python.
+    They release the interpreter lock: a launch waits while the GPU's queue is full, and only a callback in Python may
+    empty the queue.
 
     Attributes:
         launch: ``cuLaunchKernelEx(config, function, arguments, extra)``.
@@ -39,7 +39,7 @@ class Entries:
     """
 
     def __init__(self, address: Callable[[bytes, int, int], int]) -> None:
-        kind = ctypes.CFUNCTYPE(ctypes.c_int)  # more arguments than declared are taken as they are
+        kind = ctypes.CFUNCTYPE(ctypes.c_int)  # undeclared arguments are passed on as they are
         names = (b"cuLaunchKernelEx", b"cuStreamIsCapturing")
         self.launch, self.capturing = (kind(address(name, SINCE, LEGACY_STREAM)) for name in names)
 
@@ -54,9 +54,9 @@ class _Config(ctypes.Structure):
 
 
 class Function:
-    """A loaded kernel, and how its arguments are packed.
+    """A loaded kernel and the layout of its arguments.
 
-    Pointers take 8 bytes, sizes and strides as many as the kernel's offsets, each aligned to its size.
+    Pointers have 8 bytes; sizes and strides have the width of the kernel's offsets. Each is aligned to its size.
     """
 
     def __init__(self, handle: int, kernel: CompiledKernel) -> None:
@@ -72,11 +72,11 @@ class Function:
 
 
 class Packed:
-    """One launch: the driver reads what it holds during the call, and has copied it when the call returns.
+    """One launch with its argument memory, which the driver copies during the call.
 
     Attributes:
-        arguments: of ``Entries.launch``.
-        words: the arguments' memory, 8 bytes each: one address is one of them.
+        arguments: the arguments of ``Entries.launch``.
+        words: the memory of the kernel's arguments as 8-byte words; an address is one word.
     """
 
     def __init__(self, function: Function, call: Call, stream: int) -> None:
@@ -90,5 +90,5 @@ class Packed:
         self.arguments: tuple[Argument, ...] = tuple(map(argument, held))
 
     def copy(self) -> Packed:
-        """The same launch in memory of its own."""
+        """This launch with argument memory of its own."""
         return Packed(self.function, self.call, self.stream)

@@ -1,4 +1,4 @@
-"""The backend of a call: the one that ``device=`` names, and that reaches the arrays."""
+"""Selects the backend of a call by ``device=`` and the arrays."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .backend import Backend
 
 
 def backend_for(views: Sequence[View], device: str) -> Backend:
-    """The backend that ``device`` names and that reaches the views.
+    """The backend that ``device`` names.
 
     Raises:
-        ArgumentError: WF121 no such device, WF122 memory out of the backend's reach.
-        BackendError: WF604 or WF605 when CUDA is asked for and is not there.
+        ArgumentError: WF121 for an unknown device, WF122 for memory that the backend cannot access.
+        BackendError: WF604 or WF605 when CUDA is requested but missing.
     """
     if device not in ("auto", "cuda", "emulator"):
         raise error("WF121", device=device)
@@ -31,7 +31,7 @@ def backend_for(views: Sequence[View], device: str) -> Backend:
 
 
 def _default() -> Backend:
-    """CUDA where a driver and a device are, else the emulator."""
+    """CUDA if a driver and a device are found, else the emulator."""
     from .cuda_backend import backend, find
 
     return backend(0) if find() else _emulator()
