@@ -19,7 +19,7 @@ from ..compiler.target import DEFAULT, target
 from . import tuned_plans
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
-from .calls.recall import Memo, arrays_of, asked, named
+from .calls.recall import Memo, arrays_of, call_key, named
 from .execute import prepared, run
 from .prepare import Request, artifact, prepare, traced
 from .resolve import params_of
@@ -100,9 +100,9 @@ def reduce(
     how = {"keepdims": keepdims, "nan": nan, "determinism": determinism, "device": device, "plan": plan, **params}
     usual = not params and all(map(is_, how.values(), _DEFAULTS.values()))
     try:
-        ask = asked(axis, out, where, {} if usual else how, named(what), len(xs))
+        key = call_key(axis, out, where, {} if usual else how, named(what), len(xs))
         given = arrays_of(tuple(xs), out, where)
-        return _reductions(ask, what, given, lambda: reduced(xs, what, axis, out, where, how))
+        return _reductions(key, what, given, lambda: reduced(xs, what, axis, out, where, how))
     except Exception as e:
         raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 

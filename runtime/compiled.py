@@ -1,4 +1,4 @@
-"""A compiled reduction as users hold it: looks at itself, saves itself, runs on arrays."""
+"""``Compiled``: a compiled reduction, which can be inspected, saved and called."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
 from .arrays.torch_compile import opaque
 from .calls.operands import Operands
-from .calls.recall import Memo, arrays_of, asked
+from .calls.recall import Memo, arrays_of, call_key
 from .calls.recipe import MISS
 from .execute import run
 from .tuned_plans import words as plan_words
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 class Compiled:
-    """What ``wf.compile`` and ``wf.load`` return.
+    """A compiled reduction, from ``wf.compile`` or ``wf.load``.
 
-    Calling it reduces an array of the kind that it was compiled for, over the axes that it was compiled for.
+    Calling it reduces arrays of the types and over the axes that it was compiled for.
     """
 
     def __init__(self, artifact: Artifact) -> None:
@@ -59,12 +59,12 @@ class Compiled:
         )
 
     def __reduce__(self) -> tuple[type[Compiled], tuple[Artifact]]:
-        """Pickles as its artifact: what it remembers of calls is of this process."""
+        """Pickles the artifact only: remembered calls belong to this process."""
         return Compiled, (self._artifact,)
 
     @property
     def artifact(self) -> Artifact:
-        """What was compiled."""
+        """The compiled kernels with all that is known of them."""
         return self._artifact
 
     @property
@@ -79,7 +79,7 @@ class Compiled:
 
     @property
     def stages(self) -> list[Stage]:
-        """The IR after every pass, the tensor program first (imports MLIR)."""
+        """The tensor program and the IR after every pass; imports MLIR."""
         from ..compiler.driver.compile import stages
         from ..passes import steps
 
@@ -90,12 +90,12 @@ class Compiled:
         """Writes one file that ``wf.load`` runs without MLIR.
 
         Args:
-            path: where to; written whole or not at all.
-            cubins: architectures (``sm_90a``) to add machine code for; the PTX must be for the same or an older one.
+            path: the file, written whole or not at all.
+            cubins: architectures (``sm_90a``) to add machine code for; the PTX must target the same or an older one.
 
         Raises:
-            FileError: WF505.
-            BackendError: WF606 or WF607 when cubins are asked for and ptxas is missing or refuses.
+            FileError: WF505 when the file cannot be written.
+            BackendError: WF606 or WF607 when ptxas, which makes cubins, is missing or fails.
         """
         made = dict(self.artifact.cubins)
         for arch in cubins:
@@ -109,24 +109,24 @@ class Compiled:
         self, *xs: object, out: Any = None, keepdims: bool = False, where: Any = None, device: str = "auto"
     ) -> Any:
         """Reduces ``xs``; see ``wf.reduce``."""
-        ask: Hashable = None
+        key: Hashable = None
         if where is None and keepdims is False and device == "auto":
-            ask = len(xs) if out is None else -len(xs)
-            recipe = self._last.get(ask)
-            if recipe is not None:  # what most calls come down to, without a call of our own
-                found = recipe(xs[0], out) if ask == -1 else recipe(*arrays_of(xs, out, None))
+            key = len(xs) if out is None else -len(xs)
+            recipe = self._last.get(key)
+            if recipe is not None:  # the path of most calls, inlined
+                found = recipe(xs[0], out) if key == -1 else recipe(*arrays_of(xs, out, None))
                 if found is not MISS:
                     return found
-        if ask is None or type(out) is tuple:
-            ask = asked(None, out, where, {"keepdims": keepdims, "device": device}, len(xs))
+        if key is None or type(out) is tuple:
+            key = call_key(None, out, where, {"keepdims": keepdims, "device": device}, len(xs))
         arrays = arrays_of(xs, out, where)
         try:
-            return self._memo.missed(ask, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
+            return self._memo.missed(key, None, arrays, lambda: self._run(xs, out, keepdims, where, device))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
     def _run(self, xs: tuple[object, ...], out: Any, keepdims: bool, where: Any, device: str) -> Any:
-        """A call from its arguments to the launch, whatever was seen before."""
+        """A call in full, without a look at earlier calls."""
         a = self.artifact
         if self.artifact.masked != (where is not None):
             raise self._mismatch(*(f"calls {'with' if m else 'without'} where=" for m in (a.masked, where is not None)))
@@ -140,7 +140,7 @@ class Compiled:
         return run(arrays, a, *self._fit(arrays, axes), a.structure, a.checks)
 
     def _fit(self, arrays: Operands, axes: tuple[int, ...]) -> tuple[Geometry, Launch]:
-        """Geometry and launch for these arrays, which must be such as the kernel serves."""
+        """Geometry and launch for these arrays; WF123 if the kernels do not serve them."""
         a = self.artifact
         inputs, outputs = arrays.shapes(axes)
         geometry = collapse(
@@ -166,7 +166,7 @@ class Compiled:
         geometry = task.geometry
         needed = planner.facts(task, plan)
         needed = replace(needed, kept_rank=max(1, len(geometry.kept)), reduced_rank=max(1, len(geometry.reduced)))
-        places = a.main.facts.places and geometry.count <= planner.NUMBERS  # the stand-in numbers no elements
+        places = a.main.facts.places and geometry.count <= planner.NUMBERS  # the stand-in program uses no index
         needed = replace(needed, places=places)
         if geometry.n_reduced == 0:  # nothing is read
             needed = replace(needed, access=a.main.facts.access)
@@ -199,11 +199,11 @@ def _words(f: Facts) -> str:
 
 
 _AS_WELL = (("shifted", "aligned"), ("tile_strided", "tile"))
-"""Accesses of a kernel that are right for arrays which allow another."""
+"""Pairs (a, b) of accesses: a kernel with access a also serves arrays that allow access b."""
 
 
 def _serves(own: Facts, needed: Facts) -> bool:
-    """Whether a kernel compiled for ``own`` is right for arrays of ``needed``."""
+    """Whether a kernel compiled for the facts ``own`` serves arrays with the facts ``needed``."""
     access = zip(own.access, needed.access, strict=True)
     return (
         own.kept_rank >= needed.kept_rank
@@ -223,10 +223,10 @@ def _serves(own: Facts, needed: Facts) -> bool:
 @opaque
 @outermost
 def load(path: str | os.PathLike[str]) -> Compiled:
-    """A compiled reduction from a file that ``save`` wrote. Imports no MLIR.
+    """Reads a compiled reduction that ``save`` wrote; imports no MLIR.
 
     Raises:
-        FileError: WF501 unreadable, WF502 not an artifact, WF503 cut short or altered, WF510 one whose parts do not
-            fit together.
+        FileError: WF501 for an unreadable file, WF502 for one that is no artifact, WF503 for one that is truncated or
+            altered, WF510 for one with inconsistent parts.
     """
     return Compiled(artifact_file.load(path))

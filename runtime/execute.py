@@ -1,4 +1,4 @@
-"""Runs an artifact on arrays: finds the backend, makes the results, binds memory, launches."""
+"""Runs an artifact on operands: allocates results, binds memory, launches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .prepare import Prepared, Request, prepare, traced
 
 
 def prepared(request: Request, arrays: Operands, out: Any = None, keepdims: bool = False) -> Prepared:
-    """Program, geometry and plan for the arrays and their backend, with memory for the results, or checked ``out``."""
+    """Prepares a request for the operands, and allocates their results or checks ``out``."""
     found, _ = traced(request, arrays.types, arrays.shape)
     arrays.allocate(request.axes, found.results, out, keepdims, len(found.checks))
     inputs, outputs = arrays.shapes(request.axes)
@@ -28,7 +28,7 @@ def prepared(request: Request, arrays: Operands, out: Any = None, keepdims: bool
 
 
 def side_by_side(ready: Prepared) -> Structure:
-    """The results one after another, however the program nests them."""
+    """The structure of a flat tuple of all results."""
     return "results", (), tuple(range(len(ready.traced.results)))
 
 
@@ -43,7 +43,7 @@ def run(
     """Launches the kernels and returns the results in the caller's library, nested as ``structure`` says.
 
     Raises:
-        ArgumentError: the code of a check that came out true; the results were written by then.
+        ArgumentError: a check failed, with its code; the results were written nevertheless.
     """
     backend, stream = arrays.backend, arrays.stream
     with bound(arrays) as pointers:
@@ -52,13 +52,16 @@ def run(
         launches = backend.launch(artifact, calls(artifact, geometry, launch, pointers, space, layout), stream)
     found = collect(arrays, artifact.name, structure, checks)
     if launches is not None and not checks:
-        recall.heard(arrays, launches, structure, shared=bool(layout.nbytes or layout.counters))
+        recall.record(arrays, launches, structure, shared=bool(layout.nbytes or layout.counters))
     return found
 
 
 @contextmanager
 def bound(arrays: Operands) -> Iterator[list[int]]:
-    """The addresses of the parts of all inputs, then of all outputs; afterwards results are in the caller's memory."""
+    """Binds all operands inside a ``with``, and yields the addresses of the parts of inputs, then outputs.
+
+    At the end results are in the caller's memory.
+    """
     backend, stream = arrays.backend, arrays.stream
     try:
         pointers: list[int] = []
@@ -72,10 +75,10 @@ def bound(arrays: Operands) -> Iterator[list[int]]:
 
 
 def collect(arrays: Operands, name: str, structure: Structure, checks: Sequence[str]) -> Any:
-    """What the caller gets, once the kernels are queued.
+    """The caller's results, nested as ``structure`` says; call it once the kernels are queued.
 
     Raises:
-        ArgumentError: the code of a check that came out true.
+        ArgumentError: a check failed, with its code.
     """
     found = [finish() for finish in arrays.results]
     results = len(found) - len(checks)

@@ -15,7 +15,7 @@ from ..compiler.program.library import reductions
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
 from .arrays.torch_compile import opaque
-from .calls.recall import Memo, arrays_of, asked
+from .calls.recall import Memo, arrays_of, call_key
 from .calls.recipe import MISS
 
 _OF_REDUCE = inspect.signature(reduce).parameters
@@ -24,14 +24,14 @@ _SHARED = [p for name, p in _OF_REDUCE.items() if name not in ("xs", "what", "ax
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """That of the public function: the arrays, ``axis``, its own parameters, those of ``reduce``."""
+    """The signature of the public function: arrays, ``axis``, its own parameters, then the options of ``reduce``."""
     own = list(inspect.signature(function).parameters.values())
     arrays = [p for p in own if p.kind is not p.KEYWORD_ONLY]
     return inspect.Signature([*arrays, _AXIS, *own[len(arrays) :], *_SHARED])
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function of a built-in reduction: its arrays, ``axis``, its own parameters and those of ``reduce``."""
+    """The public function of a built-in reduction."""
     signature = _signature(function)
     call = (_of_one if list(signature.parameters).index("axis") == 1 else _of_two)(name, Memo())
     call.__name__ = call.__qualname__ = name
@@ -48,14 +48,14 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
         if rest:
             raise error("WF176", name=name, expected="the array, axis", found=2 + len(rest), where=caller())
         if where is None and type(out) is not tuple and (axis is None or type(axis) is int):
-            # What most calls come down to, without a call of our own: the question as ``asked`` puts it.
-            ask: Hashable = axis
+            # The path of most calls, with ``call_key`` inlined.
+            key: Hashable = axis
             if how:
-                ask = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
+                key = (axis, "" if out is None else "out", *map(type, how.values()), *how.items())
             elif out is not None:
-                ask = (axis, "out")
+                key = (axis, "out")
             try:
-                recipe = last.get(ask)
+                recipe = last.get(key)
             except TypeError:  # a parameter without a hash
                 recipe = None
             if recipe is not None:
@@ -64,7 +64,7 @@ def _of_one(name: str, memo: Memo) -> Callable[..., Any]:
                     return found
         try:
             return memo.missed(
-                asked(axis, out, where, how), name, arrays_of((x,), out, where),
+                call_key(axis, out, where, how), name, arrays_of((x,), out, where),
                 lambda: reduced((x,), name, axis, out, where, how),
             )  # fmt: skip
         except Exception as e:
@@ -80,8 +80,8 @@ def _of_two(name: str, memo: Memo) -> Callable[..., Any]:
         if rest:
             raise error("WF176", name=name, expected="two arrays, axis", found=3 + len(rest), where=caller())
         try:
-            ask, given = asked(axis, out, where, how), arrays_of((x, y), out, where)
-            return memo(ask, name, given, lambda: reduced((x, y), name, axis, out, where, how))
+            key, given = call_key(axis, out, where, how), arrays_of((x, y), out, where)
+            return memo(key, name, given, lambda: reduced((x, y), name, axis, out, where, how))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 
@@ -100,12 +100,12 @@ def __getattr__(name: str) -> Any:
 
 @opaque
 def vecdot(x: Any, y: Any, axis: int = -1, **how: Any) -> Any:
-    """The sum over one axis of the products of two arrays, the first's elements conjugated where they are complex."""
+    """The sum over one axis of the products of two arrays; complex elements of the first are conjugated."""
     return reduce(x, y, what="vecdot", axis=axis, **how)
 
 
 def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
-    """``slow``, a function of two arrays that looks at their shapes, with its calls remembered."""
+    """A function that remembers its calls of ``slow``, which takes two arrays and compares their shapes."""
     memo, name = Memo(), slow.__name__
 
     @opaque
@@ -114,8 +114,8 @@ def _compared(slow: Callable[..., Any]) -> Callable[..., Any]:
         if rest:
             raise error("WF176", name=name, expected="two arrays", found=2 + len(rest), where=caller())
         try:
-            ask, given = asked(None, out, where, how), arrays_of((x, y), out, where)
-            return memo(ask, name, given, lambda: slow(x, y, out=out, where=where, **how))
+            key, given = call_key(None, out, where, how), arrays_of((x, y), out, where)
+            return memo(key, name, given, lambda: slow(x, y, out=out, where=where, **how))
         except Exception as e:
             raise shown(e)  # noqa: B904  # WARPFOLD_TRACEBACK=full shows the frames between
 

@@ -1,7 +1,7 @@
-"""From a request (what to reduce, over which axes of which arrays) to everything a launch needs.
+"""From a request (a reduction over axes of arrays) to everything that a launch needs.
 
-Request -> traced program -> geometry -> choice -> artifact; each step is pure but the last, which asks the cache and
-compiles when nothing is there. MLIR is imported only then.
+Request -> traced program -> geometry -> choice -> artifact. All steps but the last are pure. The last step asks the
+cache and compiles on a miss; only then is MLIR imported.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from .resolve import Params, What, function_of, given, hashable
 from .view import ArraySpec
 
 MANY = 2**31
-"""Reduced elements that need numbers of 64 bits."""
+"""From this number of reduced elements on, an element's index needs 64 bits."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to do.
+    """A reduction, without its arrays.
 
     Attributes:
         what: a name, a monoid, a function, or a tuple of them.
         axes: the reduced axes, normalised.
-        params: keyword parameters, baked into the program.
-        options: of the plan, ``key=value,...``.
+        params: keyword parameters of the program.
+        options: fields of the plan to set, ``key=value,...``.
         masked: whether a last array says which elements take part.
         nan, determinism: the arguments of ``reduce``.
     """
@@ -60,7 +60,7 @@ class Request:
     nan: Nan = "propagate"
     determinism: Determinism = "run"
     outside: tuple[object, ...] = field(init=False, repr=False)
-    """What the functions of ``what`` read from outside when the request was made."""
+    """The values of outer variables that the functions of ``what`` read, when the request was made."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outside", outside(self.what))
@@ -68,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request resolved for arrays of one kind on one machine."""
+    """A request with its program and plan for arrays of one kind on one machine."""
 
     traced: Traced
     task: Task
@@ -87,16 +87,16 @@ class Prepared:
 
     @property
     def program(self) -> Program:
-        """What the kernels compute."""
+        """The program that the kernels compute."""
         return self.traced.program
 
     @lazy
     def key(self) -> str:
-        """The name of its artifact in the cache."""
+        """The key of its artifact in the cache."""
         return cache.key(self.program, self.choice.facts, self.choice.plan, self.target)
 
     def with_lines(self, found: Artifact) -> Artifact:
-        """``found`` with the lines of this request's functions in its PTX; the same one for the same one."""
+        """``found`` with source lines of this request's functions in its PTX; cached for one artifact."""
         known = self._lined
         if known is None or known[0] is not found:
             ptx = with_lines(found.ptx, self.program, self.choice.facts, self.choice.plan)
@@ -110,13 +110,13 @@ def _trace(
     what: What, arrays: tuple[DType, ...], params: Params, masked: bool, nan: Nan, wide: bool, huge: bool,
     _outside: tuple[object, ...],
 ) -> tuple[Traced, Traced]:  # fmt: skip
-    """What a function traces to, and the same with a narrow state, for so few elements a result as that serves."""
+    """The program of a function, and a variant with a narrower state for at most ``most`` elements a result."""
     function = function_of(what)
     bound = given(function, params, len(arrays) - masked)
     found = trace_function(function, arrays, bound, masked=masked, nan=nan, wide=wide, huge=huge)
     theirs = [(m, types) for m, types in found.used if not is_own(getattr(m.function, "function", m.function))]
     if theirs:
-        from ..compiler.laws.check import warn_once  # which searches, and is not needed for a first call of ours
+        from ..compiler.laws.check import warn_once  # not imported for built-in monoids
 
         for m, types in theirs:
             warn_once(m, types)
@@ -125,10 +125,10 @@ def _trace(
 
 
 def traced(request: Request, arrays: tuple[DType, ...], shape: tuple[int, ...]) -> tuple[Traced, tuple[int, ...]]:
-    """The program of a request on arrays of these types and one shape, and the shape of its results without axes.
+    """The program of a request on arrays of these types and this shape, and the shape of its results.
 
     Raises:
-        ArgumentError: WF104 when an empty reduction has no value.
+        ArgumentError: WF104 for an empty reduction without an identity.
     """
     if not hashable(request.what):
         raise irreducible(request.what)
@@ -155,13 +155,13 @@ def prepare(
     """Geometry and plan for a request.
 
     Args:
-        request: what to do.
+        request: the reduction.
         arrays: the element types of the arrays.
-        inputs: the parts of the arrays, all of one shape.
+        inputs: the parts of the arrays, which have one shape.
         outputs: the parts of the results and checks, without the reduced axes.
         target: the architecture to compile for.
-        sms: the machine's multiprocessors.
-        device: what the driver calls it; nothing for a plan of the planner's own, whatever the autotuner found.
+        sms: the number of multiprocessors.
+        device: the driver's name for the device; empty to ignore plans that the autotuner found.
     """
     shape = inputs[0].shape
     found, _ = traced(request, arrays, shape)
@@ -178,27 +178,27 @@ def prepare(
 
 
 def _only_breaks_ties(program: Program, count: int) -> bool:
-    from ..compiler.program.rewrites.ties import only_breaks_ties  # which programs that number no elements do not ask
+    from ..compiler.program.rewrites.ties import only_breaks_ties  # not imported for programs without an index
 
     return only_breaks_ties(program, count)
 
 
 def forget() -> None:
-    """Forgets which plans were chosen in this process: what the autotuner found, or gave up, counts from now on."""
+    """Forgets the plans chosen in this process, after the autotuner found or deleted plans."""
     prepare.cache_clear()
     recall.forget()
 
 
 def artifact(prepared: Prepared) -> Artifact:
-    """The compiled kernels, with the lines of this request: from memory, from disk, or made now and kept."""
+    """The compiled kernels with this request's source lines: from memory, from disk, or compiled now."""
     found = cached(prepared)
     return prepared.with_lines(_compiled(prepared) if found is None else found)
 
 
 def _compiled(prepared: Prepared) -> Artifact:
-    """What one thread compiles and keeps, while others wait for it."""
+    """Compiles and keeps the kernels; one thread at a time."""
     with exclusive.lock:
-        found = cached(prepared)  # another thread may have compiled it meanwhile
+        found = cached(prepared)  # another thread may have compiled them meanwhile
         if found is None:
             from ..compiler.driver.compile import compile_program
             from ..passes import steps
@@ -210,6 +210,6 @@ def _compiled(prepared: Prepared) -> Artifact:
 
 
 def cached(prepared: Prepared) -> Artifact | None:
-    """The compiled kernels, without lines, if they are in memory or on disk."""
+    """The compiled kernels without source lines, if they are in memory or on disk."""
     choice, key = prepared.choice, prepared.key
     return cache.get(key, lambda: without_code(prepared.program, choice.facts, choice.plan, prepared.target, key))

@@ -1,4 +1,4 @@
-"""ptxas and the disassemblers: PTX to machine code and its report, machine code to SASS. Needs no GPU."""
+"""Runs ptxas and the disassemblers: from PTX to machine code with a report, and to SASS. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..compiler.errors import error
 
-_WHEELS = ("cuda_nvcc", "cuda_nvdisasm", "cuda_cuobjdump")  # folders of the packages for CUDA 12; newer share cu13
+_WHEELS = ("cuda_nvcc", "cuda_nvdisasm", "cuda_cuobjdump")  # folders of the CUDA 12 packages; newer packages share cu13
 _ENTRY = re.compile(r"Compiling entry function '([^']+)' for")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -23,7 +23,7 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 @dataclass(frozen=True)
 class Usage:
-    """What one kernel takes: registers a thread, bytes spilled (stored and loaded), static shared bytes a CTA."""
+    """Resources of a kernel: registers per thread, spilled bytes (stored and loaded), static shared bytes per CTA."""
 
     registers: int
     spills: int
@@ -32,11 +32,11 @@ class Usage:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What ``ptxas`` made of a PTX text.
+    """The output of ``ptxas`` for a PTX text.
 
     Attributes:
         cubin: the machine code.
-        kernels: the report, by kernel.
+        kernels: the resources by kernel.
     """
 
     cubin: bytes
@@ -44,17 +44,17 @@ class Assembly:
 
     @property
     def registers(self) -> int:
-        """The most registers a thread of any kernel takes."""
+        """The greatest number of registers per thread of any kernel."""
         return max((k.registers for k in self.kernels.values()), default=0)
 
     @property
     def spills(self) -> int:
-        """Bytes that all kernels spill."""
+        """The spilled bytes of all kernels."""
         return sum(k.spills for k in self.kernels.values())
 
     @property
     def shared(self) -> int:
-        """The most static shared bytes of any kernel."""
+        """The greatest static shared memory of any kernel, in bytes."""
         return max((k.shared for k in self.kernels.values()), default=0)
 
 
@@ -67,7 +67,7 @@ def find_ptxas() -> Path | None:
 
 
 def version(tool: Path) -> str:
-    """The release that a CUDA tool says it is, ``13.1``."""
+    """The release of a CUDA tool, such as ``13.1``."""
     return _version(str(tool), tool.stat().st_mtime_ns)
 
 
@@ -75,7 +75,7 @@ def assemble(ptx: str, arch: str) -> Assembly:
     """Machine code for ``arch`` (``sm_90a``) from PTX text, with ptxas' report.
 
     Raises:
-        BackendError: WF606 when ptxas is not there, WF607 when it refuses the PTX.
+        BackendError: WF606 when ptxas is missing, WF607 when it rejects the PTX.
     """
     tool = find_ptxas()
     if tool is None:
@@ -91,7 +91,7 @@ def assemble(ptx: str, arch: str) -> Assembly:
 
 
 def report(text: str) -> dict[str, Usage]:
-    """What ``ptxas -v`` says of each kernel."""
+    """The resources of each kernel, from the output of ``ptxas -v``."""
     found = {}
     for part in re.split(r"(?=ptxas info\s*: Compiling entry)", text):
         entry = _ENTRY.search(part)
@@ -102,10 +102,10 @@ def report(text: str) -> dict[str, Usage]:
 
 
 def disassemble(cubin: bytes) -> str:
-    """The SASS text of machine code, by nvdisasm or, where only that is there, cuobjdump.
+    """The SASS text of machine code, from nvdisasm or else cuobjdump.
 
     Raises:
-        BackendError: WF608 when neither is there, WF610 when it fails.
+        BackendError: WF608 when both are missing, WF610 when the tool fails.
     """
     command = next(
         ([str(tool), *flags] for name, *flags in (("nvdisasm", "-c"), ("cuobjdump", "-sass")) if (tool := _find(name))),
@@ -157,7 +157,7 @@ def _version(tool: str, _changed: int) -> str:
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as e:  # a program for another machine, or one that vanished
+    except OSError as e:  # built for another machine, or deleted
         return subprocess.CompletedProcess(command, 1, "", f"fatal: {command[0]} does not start: {e.strerror or e}")
 
 

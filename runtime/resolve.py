@@ -1,4 +1,4 @@
-"""What a caller may name as a reduction (a built-in's name, a monoid, a function, or several) as one tensor program."""
+"""Resolves a reduction (a built-in's name, a monoid, a function, or several of these) to one tensor program."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from .arrays.conversion import view
 
 What = Union[str, Monoid, Callable[..., Any], tuple["What", ...]]  # noqa: UP007 - a quoted name has no |
 Params = tuple[tuple[str, Any, str], ...]
-"""(name, value, the value's text): 1, 1.0 and True are equal and hash alike, but are different programs."""
+"""(name, value, text of the value): 1, 1.0 and True are equal and hash alike, but give different programs."""
 
 
 def params_of(what: What, params: Mapping[str, Any]) -> Params:
-    """Keyword parameters as a hashable value; a dtype left at None keeps its default.
+    """Keyword parameters as a hashable value; a dtype of None keeps its default.
 
     Raises:
-        ArgumentError: WF128 for a value that cannot be baked in.
-        ArgumentError: WF153 for what nothing can be added up in.
-        DTypeError: WF105 for what is no element type.
+        ArgumentError: WF128 for an unhashable value, WF153 for a wrong ``accumulate``.
+        DTypeError: WF105 for a ``dtype`` that is no element type.
     """
     found = []
     for name, value in sorted(params.items()):
@@ -48,19 +47,19 @@ def params_of(what: What, params: Mapping[str, Any]) -> Params:
 
 
 def number_of(value: Any) -> Any:
-    """``value`` with each array of rank 0 in it as the number that it holds, which NumPy's keep with its type."""
+    """``value`` with arrays of rank 0 replaced by their numbers; those of NumPy keep their type."""
     if isinstance(value, tuple | list):
         return type(value)(map(number_of, value)) if type(value) in (tuple, list) else value
     if getattr(value, "shape", None) != () or isinstance(value, np.generic):
         return value
     if isinstance(value, np.ndarray) or not hasattr(value, "item"):
         return value[()] if isinstance(value, np.ndarray) else value
-    view(value)  # gradients that would be lost, tracers and tensors without memory are refused as among the inputs
+    view(value)  # raises for gradients, tracers and tensors without memory, as for inputs
     return value.item()
 
 
 def _accumulated_in(value: Any) -> Any:
-    """The type that ``accumulate=`` names, or the word for compensation."""
+    """The element type that ``accumulate=`` names, or ``compensated``."""
     if value in (None, "compensated"):
         return value
     try:
@@ -72,7 +71,7 @@ def _accumulated_in(value: Any) -> Any:
 
 
 def hashable(value: object) -> bool:
-    """Whether ``value`` has a hash: a tuple has one only when all that it holds do."""
+    """Whether ``value`` can be hashed; a tuple only if all its members can."""
     try:
         hash(value)
     except TypeError:
@@ -81,7 +80,7 @@ def hashable(value: object) -> bool:
 
 
 def label(what: What) -> str:
-    """What messages call it."""
+    """The name of a reduction in messages."""
     if isinstance(what, tuple):
         return "_".join(label(w) for w in what)
     return what if isinstance(what, str) else str(getattr(what, "__name__", getattr(what, "name", "the reduction")))
@@ -89,10 +88,10 @@ def label(what: What) -> str:
 
 @lru_cache(maxsize=1024)
 def function_of(what: What) -> Callable[..., Any]:
-    """The tensor program that ``what`` names: a library function, a user's one, a fold with a monoid, or several.
+    """The tensor program of ``what``: a library function, a user's function, a fold with a monoid, or several.
 
     Raises:
-        ArgumentError: WF120 no such name, WF130 nothing that reduces.
+        ArgumentError: WF120 for an unknown name, WF130 for an object that is no reduction.
     """
     if isinstance(what, tuple) and what:
         return _several(what)
@@ -111,7 +110,7 @@ def function_of(what: What) -> Callable[..., Any]:
 
 
 def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
-    """The program that computes several of the same arrays; parameters go to those that take them.
+    """The program that computes several reductions of the same arrays; each gets the parameters that it takes.
 
     Raises:
         ArgumentError: WF124 when they take different numbers of arrays.
@@ -135,17 +134,17 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
 
 
 def _named(function: Callable[..., Any], got: Any) -> Any:
-    """Named results under the name of their own function."""
+    """Named results as a named tuple with the name of their function."""
     return named(function.__name__, tuple(got))(*got.values()) if isinstance(got, Mapping) else got
 
 
 def _folding(m: Monoid) -> Callable[..., Any]:
     """The program that lifts, folds with ``m`` and finishes.
 
-    Without a lift the elements are the state: in the types in which they accumulate if the combine computes, else
-    mapped to the width of registers and back at the end.
+    Without a lift the elements are the state. They are converted to accumulation types if the combine computes; else
+    they are widened to registers and converted back at the end.
     """
-    from ..compiler.program.accumulation import contributions, registers  # which the built-in reductions do not ask
+    from ..compiler.program.accumulation import contributions, registers  # not imported for built-in reductions
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)
@@ -155,7 +154,7 @@ def _folding(m: Monoid) -> Callable[..., Any]:
         if selects and bound.finish is None:
             within(bound, initial, *(x.dtype for x in xs))
         taken = registers(bound, xs) if selects else values
-        got = folded(bound, taken, initial, m.location)  # not at the line of one call: others get the same kernel
+        got = folded(bound, taken, initial, m.location)  # not at the line of a call: other calls share the kernel
         state = got if isinstance(got, tuple) else (got,)
         if bound.finish:
             takes = _arrays(bound.finish)
@@ -173,14 +172,14 @@ def _folding(m: Monoid) -> Callable[..., Any]:
 
 
 def _arrays(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
-    """The parameters that stand for arrays; None for any number of them."""
+    """The parameters that take arrays; None for any number of them."""
     return None if variadic(function) else positional(function)
 
 
 def _described(
     function: Callable[..., Any], name: str, arrays: list[inspect.Parameter] | None, named: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """``function`` with a name and a signature that says what it takes."""
+    """Sets the name and the signature of ``function``, and returns it."""
     if arrays is None:
         arrays = [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
     else:
@@ -192,16 +191,16 @@ def _described(
 
 
 def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str, Any]:
-    """The keyword parameters of one call, checked against what ``function`` takes.
+    """The keyword parameters of one call, checked against the signature of ``function``.
 
     Raises:
-        ArgumentError: WF124 for a wrong number of arrays, WF127 for an unknown parameter, WF130 for what is no Python
-            function, WF148 for a value of another type than the default's, WF151 for a missing one.
+        ArgumentError: WF124 for a wrong number of arrays, WF127 for an unknown parameter, WF130 for a function without
+            a signature, WF148 for a value of another type than the default's, WF151 for a missing parameter.
     """
     name = getattr(function, "__name__", type(function).__name__)
     try:
         accepted = inspect.signature(function).parameters.values()
-    except ValueError:  # a built-in type or function that does not tell
+    except ValueError:  # a built-in without a signature
         raise irreducible(function) from None
     named = {p.name: p.default for p in accepted if p.kind is p.KEYWORD_ONLY}
     found: dict[str, Any] = {}
@@ -219,11 +218,11 @@ def given(function: Callable[..., Any], params: Params, arrays: int) -> dict[str
 
 
 def _like_default(name: str, key: str, value: Any, default: Any) -> Any:
-    """``value`` in the type of its default: a whole number may stand for a float, nothing else changes."""
+    """``value`` in the type of its default: an integer is converted to a float; other types must match."""
     if not isinstance(default, bool | int | float) or type(value) is type(default):
         return value
     number = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    if type(default) is float and type(number) is int and abs(number) < 2**1000:  # what has a float
+    if type(default) is float and type(number) is int and abs(number) < 2**1000:  # within the range of a float
         return float(number)
     if type(number) is type(default):
         return number

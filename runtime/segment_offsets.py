@@ -1,4 +1,4 @@
-"""Where segments begin and end, as the caller gave it: as offsets, or as the segment's number for each element."""
+"""The bounds of segments, from offsets or from a segment id for each element."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Bounds = np.ndarray[Any, Any]
 
 
 def bounds(offsets: Any, ids: Any, num_segments: Any, size: int) -> Bounds:
-    """The offsets on the host, checked, of segments on an axis of ``size`` elements.
+    """Checked offsets, on the host, of segments on an axis of ``size`` elements.
 
     Raises:
-        DTypeError: WF140 or WF154 for what is no integers.
-        ArgumentError: WF177 unless one of ``offsets`` and ``ids`` is given, and what each of them may be.
+        DTypeError: WF140 or WF154 for offsets or ids that are no integers.
+        ArgumentError: WF177 unless exactly one of ``offsets`` and ``ids`` is given; WF141 to WF143 for wrong offsets,
+            WF179 to WF182 for wrong ids.
     """
     if (offsets is None) == (ids is None) or (ids is None and num_segments is not None):
         given = {"offsets": offsets, "ids": ids, "num_segments": num_segments}
@@ -51,7 +52,7 @@ def _of_offsets(offsets: Any, size: int) -> Bounds:
 
 
 def _of_ids(ids: Any, num_segments: Any, size: int) -> Bounds:
-    """The offsets of segments whose numbers the elements have, in rising order."""
+    """The offsets of segments whose ids are given for each element, in rising order."""
     found = _integers(ids, "ids")
     if found.shape != (size,):
         raise error("WF179", shape=found.shape, size=size)
@@ -77,18 +78,18 @@ def _count(number: Any) -> int:
 
 
 def _integers(given: Any, name: str) -> Bounds:
-    """``given`` on the host; a GPU is waited for."""
+    """``given`` as integers on the host; waits for a GPU."""
     if isinstance(given, Monoid | str) or callable(given):
         raise error("WF154", kind=type(given).__name__, name=name)
     v = view(given)
-    empty = v.shape == (0,) and isinstance(given, list | tuple)  # of which NumPy makes floats
+    empty = v.shape == (0,) and isinstance(given, list | tuple)  # NumPy would make floats
     if not empty and (v.dtype == BOOL or not v.dtype.is_integer):
         raise error("WF140", name=name, dtype=v.dtype)
     return np.asarray(to_numpy(given)).astype(np.int64) if empty else np.asarray(to_numpy(given))
 
 
 def _warn(code: str, **facts: object) -> None:
-    """Warns at the user's line."""
+    """Issues a warning at the user's line."""
     place = caller()
     text = error(code, where=place, **facts).render()
     if place is None:

@@ -1,4 +1,4 @@
-"""The kernels of one call over ragged rows: pieces of long rows first, then whole rows made of the pieces' states."""
+"""The kernels of one segmented reduction: first over parts of long segments, last over whole segments."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Level:
     """One kernel of the pipeline.
 
     Attributes:
-        program, rows, plan: what it computes, of which rows, and how.
-        inputs: the arrays that it reads, with the axis once.
+        program, rows, plan: the program, the rows that it reduces, and the plan.
+        inputs: the arrays that it reads, without the axis of segments.
     """
 
     program: Program
@@ -44,7 +44,7 @@ class Level:
 
 
 class Pipeline:
-    """The kernels of one call: pieces first, while there are any, each of whose states the next one reads."""
+    """The kernels of one call: each but the last reduces parts of segments to states for the next."""
 
     def __init__(self, arrays: Operands, axis: int, options: str) -> None:
         self.arrays, self.axis, self.options = arrays, axis, options
@@ -52,10 +52,10 @@ class Pipeline:
         full = arrays.shape
         self.before, self.after = full[:axis], full[axis + 2 :]
         self.others = prod((*self.before, *self.after))
-        self.held: list[np.ndarray[Any, Any]] = []  # host memory must outlive the copies that are queued
+        self.held: list[np.ndarray[Any, Any]] = []  # host memory must outlive the queued copies
 
     def run(self, program: Program, rows: RaggedRows, pointers: Sequence[int]) -> None:
-        """Queues all kernels; ``pointers`` are those of the inputs' parts, then the results'."""
+        """Queues all kernels; ``pointers`` are the addresses of the parts of inputs, then of results."""
         inputs, outputs = self.arrays.shapes((self.axis + 1,))
         levels = self.levels(program, rows, tuple(self.once(s) for s in inputs))
         own, results = list(pointers[: len(inputs)]), list(pointers[len(inputs) :])
@@ -67,7 +67,7 @@ class Pipeline:
             own = written
 
     def levels(self, program: Program, rows: RaggedRows, inputs: tuple[ArraySpec, ...]) -> list[Level]:
-        """The kernels to run: the last reads whole segments, those before it pieces."""
+        """The kernels to run: the last reads whole segments, all others read parts."""
         sms, target = self.backend.sms, self.backend.target
         room = sms * target.threads_per_sm
         found: list[Level] = []
@@ -82,17 +82,17 @@ class Pipeline:
             inputs = self.states(found[-1])
 
     def once(self, s: ArraySpec) -> ArraySpec:
-        """A shape without the axis of segments."""
+        """An array without the axis of segments."""
         a = self.axis
         return replace(s, shape=s.shape[:a] + s.shape[a + 1 :], strides=s.strides[:a] + s.strides[a + 1 :])
 
     def states(self, level: Level) -> tuple[ArraySpec, ...]:
-        """The arrays of states that a level of pieces leaves: like the input, with the pieces along the axis."""
+        """The arrays of states that a level leaves: like the input, with one state per part along the axis."""
         shape = (*self.before, len(level.rows), *self.after)
         return tuple(ArraySpec(shape, contiguous(shape), 0, t) for t in level.program.monoid.state)
 
     def scratch(self, levels: Sequence[Level]) -> tuple[list[list[int]], int]:
-        """The addresses of each level's states, none of the last's; and of what the CTAs of one level exchange."""
+        """The addresses of the states of all levels but the last, and of the exchange buffer that all levels share."""
         places, nbytes = [], 0
         for level in levels[:-1]:
             place, nbytes = placed(len(level.rows) * self.others, level.program.monoid.state, nbytes)
@@ -102,11 +102,11 @@ class Pipeline:
         return [*([address + o for o in place] for place in places), []], address + nbytes
 
     def exchanged(self, level: Level) -> int:
-        """States that all CTAs of a level exchange in global memory."""
+        """The number of states that the CTAs of a level exchange in global memory."""
         return level.plan.global_states * launch(level.plan, len(level.rows) * self.others, 1).tiles
 
     def queue(self, level: Level, outputs: tuple[ArraySpec, ...], pointers: Sequence[int], free: int) -> None:
-        """Compiles and launches one kernel; what its CTAs exchange lies from the address ``free`` on."""
+        """Compiles and launches one kernel; ``free`` is the address of the exchange buffer."""
         rows, target = level.rows, self.backend.target
         wide = ragged.is_wide(rows)
         ready = _prepare(level.program, level.inputs, outputs, len(rows), self.axis, level.plan, wide, target)
@@ -117,14 +117,14 @@ class Pipeline:
         self.backend.launch(made, queued, self.stream)
 
     def on_device(self, rows: RaggedRows, kernel: CompiledKernel) -> dict[Role, int]:
-        """The addresses of what ``kernel`` asks of each row, copied to where it runs; ``bound`` lets go of them."""
+        """The addresses of the row arrays that ``kernel`` reads, copied to the device; ``bound`` releases them."""
         t = np.dtype(f"i{kernel.facts.index_bits // 8}")
-        asked = {p.role for p in kernel.params}
+        roles = {p.role for p in kernel.params}
         bounds = self.bind(rows.bounds.astype(t))
         found: dict[Role, int] = {"row_begin": bounds, "row_end": bounds + t.itemsize}
-        if "row_origin" in asked:
+        if "row_origin" in roles:
             found["row_origin"] = self.bind(rows.origin.astype(t))
-        if "row_count" in asked:
+        if "row_count" in roles:
             found["row_count"] = self.bind(rows.count.astype(t))
         return found
 
@@ -136,7 +136,7 @@ class Pipeline:
 def _geometry(
     program: Program, inputs: Sequence[ArraySpec], outputs: Sequence[ArraySpec], segments: int, axis: int
 ) -> Geometry:
-    """The geometry of inputs that have the axis once, seen with the segments before it."""
+    """The geometry of inputs with an axis of segments inserted before the reduced axis."""
     shape = inputs[0].shape
     return collapse(
         (*shape[:axis], segments, *shape[axis:]),
@@ -153,7 +153,7 @@ def _geometry(
 def _plan(
     program: Program, inputs: tuple[ArraySpec, ...], axis: int, threads: Threads, options: str, target: Target, sms: int
 ) -> Plan:
-    """The plan for rows of which each wants so many threads."""
+    """The plan for rows that each want ``threads``."""
     geometry = _geometry(program, inputs, (), 1, axis)
     return ragged.plan(Task(program, geometry, tuple(s.address for s in inputs), target, sms), threads, options)
 
@@ -164,7 +164,7 @@ def _prepare(
     Plan,
     wide: bool, target: Target,
 ) -> Prepared:  # fmt: skip
-    """A level with what it is compiled for."""
+    """A level, prepared for compilation."""
     geometry = _geometry(program, inputs, outputs, segments, axis)
     task = Task(program, geometry, tuple(s.address for s in (*inputs, *outputs)), target, target.sms)
     run = launch(plan, geometry.n_kept, geometry.n_reduced)

@@ -1,6 +1,6 @@
-"""Ragged rows: every segment of an axis reduced in one call, however uneven they are.
+"""``wf.segment_reduce``: reduces every segment of an axis in one call, however uneven they are.
 
-The arrays go the way of every reduction, seen with the axis twice: once as the segments, once as their elements.
+The arrays are viewed with the axis twice: once for the segments, once for their elements.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def segment_reduce(
     plan: str = "",
     **params: Any,
 ) -> Any:
-    """Reduces each segment ``x[offsets[k]:offsets[k + 1]]`` of an axis; or all elements of each id.
+    """Reduces each segment ``x[offsets[k]:offsets[k + 1]]`` of an axis, or the elements of each id.
 
     >>> import warpfold as wf
     >>> wf.segment_reduce([1, 2, 3, 4], [0, 3, 3, 4], "sum")
@@ -52,36 +52,36 @@ def segment_reduce(
     >>> wf.segment_reduce([1, 2, 3, 4], "sum", ids=[0, 0, 0, 2])
     array([6, 0, 4])
 
-    Short and long segments may be mixed: long ones are cut into pieces that fill the machine. Positions (as of an
-    argmax) count from the segment's start, and a mean divides by the segment's length.
+    Short and long segments may be mixed: long segments are divided into parts that fill the machine. Positions, as of
+    an argmax, count from the start of the segment; a mean divides by its length.
 
     Args:
         x: an array of any library.
-        offsets: integers that rise from 0 at least to the axis' size at most, one more than there are segments: an
-            array of any library, or a list. Offsets on a GPU are waited for and copied, since they decide what is run.
-        what: as in ``reduce``; with ``ids`` it may come right after ``x``.
-        ids: in place of offsets the number of its segment for each element along the axis, in rising order.
-        num_segments: with ``ids``: how many segments there are; one more than the last id without it.
-        axis: the axis that the segments lie along.
+        offsets: non-decreasing integers from at least 0 to at most the size of the axis, one more than segments: an
+            array of any library or a list. Offsets on a GPU are copied to the host first, since the launches depend on
+            them.
+        what: as in ``reduce``; with ``ids`` it may follow ``x`` directly.
+        ids: in place of offsets, the segment of each element along the axis, in non-decreasing order.
+        num_segments: with ``ids``, the number of segments; by default one more than the last id.
+        axis: the axis that is divided into segments.
         out: an array (or one per result) to write into.
         where: as in ``reduce``, for the elements of ``x``.
         nan: as in ``reduce``.
         device: as in ``reduce``.
-        plan: ``key=value,...`` in place of the planner's own choices; without ``vector`` and ``finish``.
-        params: passed to the tensor program and baked in.
+        plan: fields of the plan to set, as ``key=value,...``, except ``vector`` and ``finish``.
+        params: keyword parameters of the tensor program, compiled into the kernels.
 
     Returns:
-        An array in x's library and on its device, with the segments in the place of the axis; or a tuple of them.
+        An array in the library and on the device of ``x``, with the segments in place of the axis; or a tuple of them.
 
     Raises:
         DTypeError: WF140 or WF154 for offsets or ids that are no integers.
-        ArgumentError: WF141 to WF143 for other offsets that cut no axis, WF177 and WF179 to WF182 for other ids that
-            number no segments, WF144 for an empty segment without a value, WF145 for an axis that is not one, WF146 for
-            a plan that segments cannot have.
+        ArgumentError: WF141 to WF143 for wrong offsets, WF177 and WF179 to WF182 for wrong ids, WF144 for an empty
+            segment without an identity, WF145 for several axes, WF146 for a plan that segments cannot have.
+        TraceError, PlanError, CompileError, BackendError: as in ``reduce``.
 
     Warns:
         WarpfoldWarning: WF178 for as many offsets as elements, which may be ids.
-        TraceError, PlanError, CompileError, BackendError: as ``reduce``.
     """
     check_options(nan=nan)
     if ids is not None and what is None:
@@ -89,7 +89,7 @@ def segment_reduce(
     arrays = Operands.of((x,), device, where)
     own = _axis(axis, len(arrays.shape))
     rows = RaggedRows.of(bounds(offsets, ids, num_segments, arrays.shape[own]))
-    order = arrays.order  # in memory, too, the segments take the place of their axis
+    order = arrays.order  # the segments take the place of their axis in memory, too
     arrays.inputs = tuple(_twice(v, own, len(rows)) for v in arrays.inputs)
     how = {"masked": arrays.masked, "nan": nan}
     request = Request(what, (own + 1,), params_of(what, params), plan_text(plan), **how)  # type: ignore[arg-type]
@@ -109,13 +109,13 @@ def _axis(axis: Any, rank: int) -> int:
 
 
 def _twice(v: View, axis: int, segments: int) -> View:
-    """``v`` with an axis of segments before ``axis``, along which no element moves."""
+    """``v`` with an axis of segments before ``axis``, of stride 0."""
     shape = (*v.shape[:axis], segments, *v.shape[axis:])
     return replace(v, shape=shape, strides=(*v.strides[:axis], 0, *v.strides[axis:]))
 
 
 def _traced(request: Request, arrays: Operands, rows: RaggedRows) -> Traced:
-    """The program of a request on whole segments; WF144 when one of them has no value."""
+    """The program of a request on whole segments; WF144 for an empty segment without an identity."""
     axis = request.axes[0]
     full = (*arrays.shape[:axis], max(1, arrays.shape[axis]), *arrays.shape[axis + 1 :])
     found, kept = traced(request, arrays.types, full)

@@ -1,8 +1,8 @@
-"""Plans that the autotuner found faster than the planner's own: in the cache directory, one file for each reduction.
+"""Plans that the autotuner found faster than the planner's own: one file each in the cache directory.
 
-A find is for exactly one program, geometry, alignment, machine, determinism and version of the sources. It
-never changes an answer: what is read is used only where it is whole, where the planner can serve it, and where it gives
-the planner's own bits. Anything else counts as not there.
+A find belongs to one program, geometry, alignment, machine, determinism and version of the sources. It never changes a
+result: a find is used only if its file is intact, the planner accepts it, and it gives the bits of the planner's own
+plan. Any other find counts as missing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ENDING = ".json"
 
 @dataclass(frozen=True)
 class Find:
-    """A plan and what it was found with.
+    """A plan that the autotuner found.
 
     Attributes:
-        key: what it is for, see ``key``.
+        key: the digest of what it is for; see ``key``.
         plan: the fields of the plan, as ``plan=`` takes them.
-        provenance: for people: what was reduced, when, times in microseconds, versions.
+        provenance: for readers: the reduction, the date, times in microseconds, versions.
     """
 
     key: str
@@ -45,21 +45,21 @@ def words(plan: Plan) -> str:
 
 
 def folder() -> Path:
-    """Where finds are kept."""
+    """The folder of all finds."""
     return cache.folder() / "finds"
 
 
 def key(task: Task, device: str) -> str:
-    """The digest of everything that a find depends on; ``device`` is what the driver calls it."""
+    """The digest of everything that a find depends on; ``device`` is the driver's name for the device."""
     program = (task.program.name, task.program.digest)
     parts = (*program, task.geometry, task.addresses, task.target, task.sms, task.determinism, device)
     return hashlib.sha256("|".join((*map(repr, parts), cache.versions())).encode()).hexdigest()
 
 
 def better(task: Task, own: Choice, device: str) -> Choice:
-    """What was found for ``task`` on ``device``; where nothing was, the planner's ``own`` choice.
+    """The choice found for ``task`` on ``device``, else the planner's ``own``.
 
-    Nothing is ever found for a device without a name, the emulator.
+    The emulator has no device name and no finds.
     """
     if not device or not folder().is_dir() or not cache.trusted():
         return own
@@ -75,26 +75,27 @@ def better(task: Task, own: Choice, device: str) -> Choice:
 
 
 def for_any_size(task: Task, own: Choice) -> Choice:
-    """The same for a kernel that also serves arrays of other sizes, whose trees may differ: only where no order shows.
+    """The choice found for kernels that also serve other sizes, else the planner's ``own``.
 
-    No driver is asked for this machine's name unless there are finds.
+    Other sizes may combine in another order, so a find is used only if no order changes the result. The driver is
+    asked for the device's name only if there are finds.
     """
     if not folder().is_dir():
         return own
-    from ..compiler.planner.tree import unordered  # which a call without finds does not ask
+    from ..compiler.planner.tree import unordered  # not imported without finds
 
     return better(task, own, machine()) if unordered(task.program) else own
 
 
 def allowed(task: Task, own: Choice, other: Choice) -> bool:
-    """Whether ``other`` may take the place of the planner's ``own`` choice: with its bits, if any are asked for."""
+    """Whether ``other`` may replace the planner's ``own`` choice: it gives the same bits, or none are promised."""
     from ..compiler.planner.tree import same_bits
 
     return task.determinism == "none" or same_bits(task.program, task.geometry.n_reduced, own, other)
 
 
 def keep(find: Find) -> Path:
-    """Writes a find, whole or not at all; gives its path.
+    """Writes a find, whole or not at all; returns its path.
 
     Raises:
         FileError: WF505.
@@ -111,7 +112,7 @@ def keep(find: Find) -> Path:
 
 
 def read(path: Path) -> Find | None:
-    """The find in a file; None where there is none, or not a whole one."""
+    """The find in a file; None for a missing or damaged file."""
     try:
         head, _, body = files.read_text(path, "WF501").partition("\n")
         body = body.removesuffix("\n")
@@ -124,13 +125,13 @@ def read(path: Path) -> Find | None:
 
 
 def all_kept() -> list[Find]:
-    """Every find that can be read, the oldest first."""
+    """All readable finds, the oldest first."""
     found = [f for path in sorted(folder().glob(f"*{ENDING}")) if (f := read(path)) is not None]
     return sorted(found, key=lambda f: str(f.provenance.get("made", "")))
 
 
 def forget() -> int:
-    """Removes all finds, damaged ones too; says how many files went.
+    """Removes all finds, also damaged ones; returns the number of removed files.
 
     Raises:
         FileError: WF505.
@@ -146,7 +147,7 @@ def forget() -> int:
 
 @lru_cache(maxsize=1)
 def machine() -> str:
-    """What the driver calls this machine's first device; nothing where there is none."""
+    """The driver's name for this machine's first device; empty if there is none."""
     from .backends import cuda_backend
 
     return cuda_backend.backend(0).device_name if cuda_backend.find() else ""

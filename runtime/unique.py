@@ -19,7 +19,7 @@ from .arrays.conversion import from_numpy, to_numpy, view
 from .arrays.torch_compile import opaque
 
 WORDS = 8
-"""32-bit words of a state: sets of 256 codes."""
+"""32-bit words of a state, which is a set of 256 codes."""
 
 
 @opaque
@@ -27,7 +27,7 @@ WORDS = 8
 def unique(x: Any, *, device: str = "auto") -> Any:
     """The distinct elements, in ascending order; waits for the device, since their number depends on the data.
 
-    8-bit elements are read once. 16-bit ones are a row of 256 sets, one for each upper byte.
+    8-bit elements are read once; 16-bit elements are reduced to 256 sets, one for each upper byte.
 
     Args:
         x: an array of bool or of 8- or 16-bit integers, of any shape.
@@ -54,7 +54,7 @@ def unique(x: Any, *, device: str = "auto") -> Any:
 
 
 def _codes(x: Sym) -> tuple[Sym, ...]:
-    """The set of the elements' codes: their bits as an unsigned number."""
+    """The set of the codes of all elements; a code is an element read as an unsigned number."""
     return _set(_code(x), True)
 
 
@@ -70,7 +70,7 @@ def _code(x: Sym) -> Sym:
 
 
 def _set(code: Sym, member: Any) -> tuple[Sym, ...]:
-    """The words of the set of ``code``, an element where ``member`` holds."""
+    """The words of the set with only ``code``, or of the empty set unless ``member`` holds."""
     bit = cast(1, U32) << (code & 31)
     return tuple(fold(monoids.UNION, where(member & (code >> 5 == k), bit, cast(0, U32))) for k in range(WORDS))
 

@@ -16,7 +16,7 @@ Kind = Literal["cpu", "cuda"]
 
 
 class Device(NamedTuple):
-    """Where memory lies: ``cpu``, or ``cuda`` with a device number."""
+    """The owner of memory: ``cpu``, or ``cuda`` with a device number."""
 
     kind: Kind
     number: int = 0
@@ -27,21 +27,21 @@ class Device(NamedTuple):
 
 CPU = Device("cpu")
 DEVICES = tuple(Device("cuda", number) for number in range(64))
-"""The CUDA devices by their numbers."""
+"""CUDA devices by number."""
 
 
 @dataclass(frozen=True)
 class View:
-    """An array of any library, reduced to what a kernel needs.
+    """An array of any library, as kernels need it.
 
     Attributes:
         address: byte address of the first element (index 0 on every axis).
         shape: elements along each axis.
         strides: distance between neighbours along each axis, in elements.
         dtype: element type.
-        device: where the memory lies.
-        read_only: the library says that it must not be written.
-        owner: what keeps the memory alive.
+        device: the device that owns the memory.
+        read_only: whether the library forbids writes.
+        owner: an object that keeps the memory alive.
     """
 
     address: int
@@ -54,7 +54,7 @@ class View:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The bytes the elements occupy, as (first address, one past the last); empty arrays occupy none."""
+        """The byte range of the elements, as (first address, one past the last); empty for empty arrays."""
         if 0 in self.shape:
             return self.address, self.address
         reach = [s * (n - 1) for n, s in zip(self.shape, self.strides, strict=True)]
@@ -63,18 +63,18 @@ class View:
         return self.address + low * item, self.address + (high + 1) * item
 
     def parts(self) -> tuple[View, ...]:
-        """The views of what kernels see in its place: a complex array is two of floats, 8-bit floats are bytes."""
+        """The views that kernels get: two of floats for a complex array, bytes for 8-bit floats."""
         types = parts(self.dtype)
         if types == (self.dtype,):
             return (self,)
         strides = tuple(s * len(types) for s in self.strides)
-        places = [(self.address + i * t.itemsize, t) for i, t in enumerate(types)]
-        return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in places)
+        starts = [(self.address + i * t.itemsize, t) for i, t in enumerate(types)]
+        return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in starts)
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An array as far as planning goes: shape, strides in elements, and the byte address modulo 16 of its start."""
+    """An array as the planner needs it: shape, strides in elements, and its byte address modulo 16."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -82,7 +82,7 @@ class ArraySpec:
     dtype: DType
 
     def parts(self) -> tuple[ArraySpec, ...]:
-        """The arrays that a kernel sees in its place."""
+        """The arrays that kernels get; see ``View.parts``."""
         types = parts(self.dtype)
         strides = tuple(s * len(types) for s in self.strides)
         starts = [(self.address + i * t.itemsize) % 16 for i, t in enumerate(types)]
@@ -100,7 +100,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of an array without gaps whose axes lie in ``order``, outermost first."""
+    """The strides, in elements, of an array without gaps; ``order`` lists its axes, outermost first."""
     strides, step = [0] * len(shape), 1
     for axis in reversed(order):
         strides[axis] = step
@@ -109,7 +109,7 @@ def dense(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """The memory of ``v`` as an array of its type, or of ``dtype``; it does not keep the memory alive."""
+    """The memory of ``v`` as a NumPy array of its type, or of ``dtype``, which does not keep the memory alive."""
     if 0 in v.shape:
         return np.empty(v.shape, dtype or v.dtype.numpy)  # an empty array may have no address
     low, high = v.extent
@@ -119,7 +119,7 @@ def as_array(v: View, dtype: Any = None) -> np.ndarray[Any, Any]:
 
 
 def is_contiguous(v: View) -> bool:
-    """Whether the elements lie side by side in C order; axes of size 1 have no stride."""
+    """Whether the elements are contiguous in C order; strides of axes of size 1 do not matter."""
     if 0 in v.shape:
         return True
     pairs = zip(v.strides, contiguous(v.shape), v.shape, strict=True)

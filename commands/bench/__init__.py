@@ -1,1 +1,1 @@
-"""What ``warpfold bench`` and the grid of shapes measure, with what, and how it is kept and shown."""
+"""The measurements of ``warpfold bench`` and ``warpfold grid``, their files, tables and pictures."""

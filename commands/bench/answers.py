@@ -1,10 +1,9 @@
-"""Whether an answer is right: the float64 answer of a case, and how far another may lie from it.
+"""The float64 reference of a benchmark case, and the error allowed to a result.
 
-Answers that no rounding can touch (integers, truth values, the greatest element) must be equal. A sum of ``n`` random
-elements of unit variance may be off by ``SLACK`` roundings of its own magnitude, ``sqrt(n)``, in the type that sums are
-made in, by those of ``CHAIN`` additions one after another, and by one rounding to the type of the result: so a lost
-element shows, and the order of adding does not. Variances, norms and logarithms may be off by ``SLACK`` roundings of
-themselves.
+Results without rounding (integers, bools, the greatest element) must be equal. A sum of ``n`` random elements of unit
+variance has the magnitude ``sqrt(n)``. It may have the error of ``SLACK`` roundings of that magnitude in the
+accumulation type, of ``CHAIN`` sequential additions, and of one rounding to the type of the result: this exposes a lost
+element, and allows any order of additions. Variances, norms and logarithms may have the error of ``SLACK`` roundings.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a case comes to.
+    """The reference result of a case.
 
     Attributes:
-        values: in float64; of an argmax the greatest elements themselves.
-        allowed: by how much another answer may differ, everywhere.
+        values: the results in float64; for an argmax the greatest elements.
+        allowed: the allowed error of every element.
     """
 
     values: Array
@@ -39,15 +38,15 @@ class Answer:
 
 
 def answer(case: Case, x: Any) -> Answer:
-    """The answer of a case for ``x``, a PyTorch or a NumPy array."""
+    """The reference result of a case for ``x``, a PyTorch or a NumPy array."""
     values = (_numpy if isinstance(x, np.ndarray) else _torch)(case, x)
     return Answer(values, _allowed(case, values))
 
 
 def error_of(case: Case, expected: Answer, found: Array, x: Any) -> tuple[float, bool]:
-    """The greatest difference of ``found`` from the answer, and whether all differences are allowed.
+    """The greatest error of ``found``, and whether all errors are allowed.
 
-    Of an argmax ``found`` are positions in ``x``, and what lies there is compared.
+    For an argmax ``found`` holds positions, and the elements of ``x`` there are compared.
     """
     if found.size != expected.values.size:
         return math.inf, False
@@ -76,7 +75,7 @@ def unit(t: DType) -> float:
 
 
 def _torch(case: Case, x: Any) -> Array:
-    """On the device, with accumulators of float64; no copy of the array where PyTorch needs none."""
+    """The reference result on the device, accumulated in float64; copies the array only if PyTorch must."""
     import torch
 
     wide, axis = torch.float64, case.axis
@@ -120,7 +119,7 @@ def _numpy(case: Case, x: Array) -> Array:
 
 
 def _at(case: Case, x: Any, found: Array) -> Array:
-    """The elements of ``x`` at the positions that an argmax found; NaN where there is no such position."""
+    """The elements of ``x`` at the positions of an argmax; NaN for an invalid position."""
     at = found.astype(np.int64).reshape(case.kept)
     inside = (at >= 0) & (at < case.n_reduced)
     at = np.where(inside, at, 0)
@@ -137,5 +136,5 @@ def _at(case: Case, x: Any, found: Array) -> Array:
 
 
 def _host(x: Any) -> Array:
-    """An array or an element of one in the host's memory, in float64."""
+    """An array or a scalar as float64 in host memory."""
     return np.asarray(x.double().cpu().numpy() if hasattr(x, "cpu") else x, np.float64)

@@ -17,18 +17,18 @@ from .results import FORMAT, Results, Row
 
 
 class Run:
-    """One run: what it was asked for is checked when it is made, before anything is measured.
+    """One run of the benchmark. The constructor checks all options before anything is measured.
 
     Args:
-        cases: as ``--cases`` says.
-        names: as ``--peers`` says.
-        out: where the results go, after every case.
-        plot: where the picture goes.
+        cases: the value of ``--cases``.
+        names: the value of ``--peers``.
+        out: the file of results, written after every case.
+        plot: the file of the picture.
 
     Raises:
         ArgumentError: WF740, WF741.
         FileError: WF505 for files that cannot be written, WF830 and WF831 for a picture that cannot be drawn.
-        BackendError: WF742 where there is no GPU.
+        BackendError: WF742 without a GPU.
     """
 
     def __init__(self, cases: str, names: str, out: str | None, plot: str | None) -> None:
@@ -42,7 +42,7 @@ class Run:
         self.results: Results | None = None
 
     def measure(self) -> Results:
-        """Measures all cases; what was measured so far is in ``results`` and, after every case, in the file."""
+        """Measures all cases; ``results`` and, after every case, the file contain the measurements so far."""
         early = provenance.busy(self.backend)
         for warning in early:
             print(f"warning: {warning}", file=sys.stderr)
@@ -63,7 +63,7 @@ class Run:
         return found
 
     def _host(self, found: Results) -> None:
-        """What calls cost the host; why not, where it cannot be measured."""
+        """The host time of calls, or the reason why it cannot be measured."""
         try:
             found.host = host(self.backend)
         except Exception as e:
@@ -71,25 +71,25 @@ class Run:
 
     def _keep(self, row: Row) -> None:
         assert self.results is not None
-        self.backend.wait()  # a kernel that broke the device must not spoil the cases before, nor fail the next ones
+        self.backend.wait()  # a kernel that breaks the device must not affect other cases
         self.results.rows.append(row)
         self.write()
 
     def write(self) -> None:
-        """Puts what was measured so far into the file."""
+        """Writes the measurements so far to the file."""
         if self.output and self.results:
             self.results.write(self.output)
 
     def draw(self) -> None:
-        """Draws what was measured."""
+        """Draws the measurements."""
         if self.picture and self.results:
             self.picture.write(self.results)
 
 
 def bench(cases: str, names: str, out: str | None, plot: str | None) -> bool:
-    """Measures, prints, writes and draws; gives whether it came to the end.
+    """Measures, prints, writes and draws; returns whether all cases were measured.
 
-    Interrupted, it shows what it has, and says where that is kept.
+    After an interruption it shows the measurements so far, and the file that keeps them.
     """
     run = Run(cases, names, out, plot)
     ended = True
@@ -113,7 +113,7 @@ def _show(run: Run) -> None:
 
 
 def _broken_off(run: Run, why: str, out: str | None) -> str:
-    """What was measured until then, and where it is."""
+    """The message after an interruption."""
     done = len(run.results.rows) if run.results else 0
     kept = f", kept in {out}" if out and done else ""
     return f"{why}: {done} of {len(run.cases)} cases were measured{kept}"

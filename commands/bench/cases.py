@@ -1,8 +1,8 @@
-"""The cases of the benchmark: plain reductions, each of which its name describes whole.
+"""The cases of the benchmark: plain reductions, each fully described by its name.
 
-``row.sum.f32.1Mx64`` is group, reduction, element type and shape. ``full`` reduces all axes, ``row`` the last, ``col``
-the first, ``mid`` the middle one, or those that letters say: ``mid.sum.f32.NCHW.64x256x56x56`` reduces N, H and W,
-``HW`` in that place H and W alone. K and M are 2^10 and 2^20.
+``row.sum.f32.1Mx64`` gives group, reduction, element type and shape. ``full`` reduces all axes, ``row`` the last,
+``col`` the first, and ``mid`` the middle axis or named axes: ``mid.sum.f32.NCHW.64x256x56x56`` reduces N, H and W, and
+with ``HW`` in place of ``NCHW`` only H and W. K and M are 2^10 and 2^20.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DTYPES = {
 }
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "mean", "var", "norm", "logsumexp", "any", "count_nonzero")
 FLOATS = ("prod", "mean", "var", "norm", "logsumexp")
-"""Reductions that cases have of floats alone."""
+"""Reductions with cases of float types only."""
 _ALIASES = {"norm2": "norm"}
 _LETTERS = {"NCHW": (0, 2, 3), "HW": (2, 3)}
 _SIZE = re.compile(r"(\d+)(\^\d+|[KM])?")
@@ -40,11 +40,11 @@ class Case:
     """One reduction of one array.
 
     Attributes:
-        name: as above.
+        name: the name, as described above.
         group: full, row, col or mid.
-        what: the reduction, by warpfold's name.
+        what: warpfold's name of the reduction.
         dtype: element type of the array.
-        shape, axis: of the array, and its reduced axes.
+        shape, axis: the shape of the array, and its reduced axes.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Case:
 
     @property
     def n_reduced(self) -> int:
-        """Elements of the array a result is made of."""
+        """Number of elements reduced to one result."""
         return prod(self.shape[a] for a in self.axis)
 
     @property
@@ -75,12 +75,12 @@ class Case:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that must move: the array is read once, the result written once."""
+        """Bytes that must move: the array is read once, and the result is written once."""
         return prod(self.shape) * self.dtype.itemsize + prod(self.kept) * self.result.itemsize
 
 
 def parse(name: str) -> Case | None:
-    """The case that ``name`` describes; None when it describes none."""
+    """The case that ``name`` describes; None for a malformed name."""
     group, *rest = name.split(".")
     if group not in GROUPS or len(rest) not in (3, 4):
         return None
@@ -97,7 +97,7 @@ def parse(name: str) -> Case | None:
 
 
 def _shape(text: str) -> tuple[int, ...]:
-    """The sizes of ``8192x1M`` or ``2^28``; none when it is no shape."""
+    """The sizes of ``8192x1M`` or ``2^28``; empty for a malformed shape."""
     found = [_SIZE.fullmatch(part) for part in text.split("x")]
     sizes = tuple(_size(m[1], m[2] or "") for m in found if m)
     return sizes if len(sizes) == len(found) and 0 not in sizes else ()
@@ -111,7 +111,7 @@ def _size(digits: str, suffix: str) -> int:
 
 
 def _axis(group: str, letters: Sequence[str], rank: int) -> tuple[int, ...] | None:
-    """The reduced axes of an array of ``rank`` dims; None where the group reduces no such array."""
+    """The reduced axes of an array of rank ``rank``; None if the group has no such arrays."""
     if letters:
         return _LETTERS.get(letters[0]) if (group, rank) == ("mid", 4) else None
     if group == "full":
@@ -135,7 +135,7 @@ PLAIN = _all("""
     col.sum.f32.8192x8192 col.sum.f32.1Mx64 col.sum.f32.64x1M col.max.bf16.32768x1024 col.var.f32.65536x512
     mid.sum.f32.64x1024x1024 mid.sum.f32.NCHW.64x256x56x56
 """)
-"""The cases whose geometric mean is the benchmark's one number."""
+"""The cases whose geometric mean summarises the benchmark."""
 MORE = _all("""
     full.sum.f32.2^22 full.max.f16.2^28 full.var.f32.2^26 full.logsumexp.f32.2^26
     row.sum.f32.4096x1024 row.sum.f32.16384x1024 row.sum.f32.65536x4096 row.sum.f32.8191x8191 row.sum.f32.10000000x4
@@ -150,9 +150,9 @@ CASES = PLAIN | MORE
 
 
 def select(text: str) -> list[Case]:
-    """The cases that ``text`` names: groups, ``plain``, names, globs of names, or further shapes, with commas between.
+    """The cases that a comma-separated list names: groups, ``plain``, names, globs, or names with other shapes.
 
-    Nothing is all of them.
+    An empty text means all cases.
 
     Raises:
         ArgumentError: WF740.
@@ -164,7 +164,7 @@ def select(text: str) -> list[Case]:
 
 
 def _named(word: str) -> dict[str, Case]:
-    """The cases of one word."""
+    """The cases of one item of the list."""
     if word == "plain":
         return PLAIN
     if word in GROUPS:
@@ -177,7 +177,7 @@ def _named(word: str) -> dict[str, Case]:
 
 
 def _slip(word: str) -> str:
-    """What is wrong with a name: the first part of it that no case has, or that it is nearly that of a case."""
+    """The message for an unknown name: its first unknown part, or a case with a similar name."""
     parts = word.split(".")
     known = (GROUPS, (*REDUCTIONS, *_ALIASES), tuple(DTYPES))
     if len(parts) > len(known):

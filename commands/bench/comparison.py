@@ -1,4 +1,4 @@
-"""One case: its arrays, its answer, warpfold's time and its peers', each checked before it is timed."""
+"""Measures one case by warpfold and its peers; each result is checked before it is timed."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 Call = Callable[[], Any]
 Timer = Callable[..., Timing]
 RUNS, SECONDS = 20, 1.0
-"""Timed calls, and seconds after which a slow contestant begins no further one."""
+"""Number of timed calls, and the time in seconds after which no further call begins."""
 
 
 @dataclass
 class Contest:
-    """What cases are measured with.
+    """The means to measure cases.
 
     Attributes:
         backend: the device.
-        arrays: who makes inputs.
-        peers: the peers, or why one is missing.
-        timer: ``measure.timed``, or a test's.
+        arrays: makes the inputs.
+        peers: the peers, or the reason why one is missing.
+        timer: ``measure.timed``, or a substitute in tests.
     """
 
     backend: CudaBackend
@@ -50,7 +50,7 @@ class Contest:
     timer: Timer = timed
 
     def row(self, case: Case) -> Row:
-        """Measures one case; whoever fails says why in its entry."""
+        """Measures one case; the entry of a contestant that fails contains the reason."""
         row = Row(case.name, case.group, case.nbytes, case.name in PLAIN, Entry(), {})
         try:
             xs = [self.arrays.random(case, i) for i in range(SETS)]
@@ -71,7 +71,7 @@ class Contest:
         return replace(row, ours=entries.pop(""), peers=entries, plan=plan, reasons=reasons)
 
     def _entry(self, case: Case, x: Any, expected: Answer, calls: Callable[[], Sequence[Call]] | str) -> Entry:
-        """Checks the answer for the first array, then times; nothing that fails stops the others."""
+        """Checks the result for the first array, then times the calls; a failure does not stop other contestants."""
         if isinstance(calls, str):
             return Entry(word="missing", reason=calls)
         try:

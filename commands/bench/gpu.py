@@ -1,4 +1,4 @@
-"""The GPU that is measured."""
+"""The GPU to measure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def gpu(command: str, instead: str) -> CudaBackend:
     """The first GPU.
 
     Args:
-        command: who asks for it.
-        instead: what can be done without one.
+        command: the command that needs it, for the error.
+        instead: what works without a GPU, for the error.
 
     Raises:
-        BackendError: WF742 where there is none.
+        BackendError: WF742 without a GPU.
     """
     from ...runtime.backends.cuda_backend import backend
 

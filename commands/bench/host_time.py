@@ -1,4 +1,4 @@
-"""What a call costs the host: microseconds until it returns, what it allocates, what it makes the device do."""
+"""The cost of a call on the host: its time, its allocations, and the work that it queues."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 ELEMENTS = 4096
 CALLS, BATCH = 10_000, 200
-"""Calls in all, and how many are made before the device is waited for: a full queue would make the host wait."""
+"""Number of calls, and of calls between waits for the device: a full queue would block the host."""
 FEW = 20
-"""Calls that are counted, or made while the device is busy."""
+"""Number of calls that are counted, or made while the device is busy."""
 TIMES, BUSY = "us of the host", "us of the host while the device is busy"
 ALLOCATIONS, KERNELS, COPIES = "allocations", "kernels", "copies and fills"
 
@@ -27,9 +27,9 @@ Costs = dict[str, dict[str, float]]
 
 
 def host(backend: CudaBackend) -> Costs:
-    """Each cost of a call, by what is called: a sum of 4,096 f32. Nothing without PyTorch.
+    """Each cost by call; all calls sum 4,096 f32 elements. Empty without PyTorch.
 
-    A call that takes no longer while the device is busy waits for nothing there.
+    A call that takes no longer while the device is busy does not wait for it.
     """
     try:
         import torch
@@ -46,7 +46,7 @@ def host(backend: CudaBackend) -> Costs:
 
 
 def calls(torch: Any, backend: CudaBackend) -> dict[str, Call]:
-    """What is called, by name."""
+    """The calls by name."""
     x, out = torch.ones(ELEMENTS, device="cuda"), torch.empty((), device="cuda")
     k = api.compile("sum", (ELEMENTS,), "f32", arch=backend.target.arch)
     return {
@@ -58,7 +58,7 @@ def calls(torch: Any, backend: CudaBackend) -> dict[str, Call]:
 
 
 def apart(number: int) -> Costs:
-    """What ``counted`` finds, in a process of its own: a profiler can end one on its way out. Nothing if it did."""
+    """``counted`` in a process of its own, since a profiler can crash at exit; empty if it does."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         try:
             return pool.submit(counted, number).result()
@@ -67,7 +67,7 @@ def apart(number: int) -> Costs:
 
 
 def counted(number: int) -> Costs:
-    """The kernels, and the copies and fills, of each call on a device."""
+    """The numbers of kernels, and of copies and fills, that each call queues."""
     import torch
 
     from ...runtime.backends.cuda_backend import backend
@@ -80,7 +80,7 @@ def counted(number: int) -> Costs:
 
 
 def microseconds(backend: CudaBackend, call: Call) -> float:
-    """The median over batches of the time of a call."""
+    """The median over batches of the time of a call, in microseconds."""
     found = []
     for _ in range(BATCH):
         call()
@@ -95,7 +95,7 @@ def microseconds(backend: CudaBackend, call: Call) -> float:
 
 
 def while_busy(backend: CudaBackend, call: Call) -> float:
-    """The median time of a call behind work that takes the device hundreds of microseconds."""
+    """The median time of a call in microseconds, behind work that takes the device hundreds of microseconds."""
     found = []
     for _ in range(FEW):
         backend.wait()
@@ -108,7 +108,7 @@ def while_busy(backend: CudaBackend, call: Call) -> float:
 
 
 def allocations(torch: Any, call: Call) -> float:
-    """Blocks that a call asks PyTorch's allocator for."""
+    """The number of blocks that a call requests from PyTorch's allocator."""
     before = torch.cuda.memory_stats()["allocation.all.allocated"]
     for _ in range(FEW):
         call()
@@ -116,7 +116,7 @@ def allocations(torch: Any, call: Call) -> float:
 
 
 def activities(torch: Any, backend: CudaBackend, call: Call) -> tuple[float, float]:
-    """Kernels, and copies and fills of memory, that a call makes the device do, as PyTorch's profiler sees them."""
+    """The numbers of kernels, and of copies and fills, of a call, by PyTorch's profiler."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
         for _ in range(FEW):
             call()

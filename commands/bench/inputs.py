@@ -1,4 +1,4 @@
-"""Arrays on the device for a case: made there by PyTorch where it is, else by NumPy and copied over."""
+"""Arrays on the device for a case: made by PyTorch if it is installed, else by NumPy and copied."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from ...runtime.backends.cuda_backend import CudaBackend
 
 SETS = 2
-"""Sets of buffers that take turns, so that no call finds what the last one read."""
+"""Number of buffer sets that take turns, so that no call finds its input in a cache."""
 NEAR_ONE = 1e-4
-"""Factors of a product are so near to 1 that a billion of them stay within a float's range."""
+"""Distance from 1 of the factors of a product: a billion of them stay within a float's range."""
 APART = 999_983
-"""Distance of truth values that are true, counted from the end; of all of an array only the last is, so that nobody
-who looks for one may stop early."""
+"""Distance between true bools, counted from the end; in a full reduction only the last is true, which prevents an early
+exit."""
 
 
 class Arrays(Protocol):
-    """Who makes arrays on the device."""
+    """Makes arrays on the device."""
 
     def random(self, case: Case, index: int) -> Any:
         """The array of a case: the same for the same name and index."""
@@ -37,7 +37,7 @@ class Arrays(Protocol):
 
 
 class TorchArrays:
-    """Arrays that are PyTorch's."""
+    """Arrays of PyTorch."""
 
     def __init__(self) -> None:
         import torch
@@ -66,7 +66,7 @@ class TorchArrays:
 
 
 class Owned:
-    """Memory of the device as every library with the CUDA array interface reads it."""
+    """Device memory with the CUDA array interface, which other libraries read."""
 
     def __init__(self, view: View, memory: Any) -> None:
         self.view, self.memory = view, memory
@@ -79,7 +79,7 @@ class Owned:
 
 
 class OwnArrays:
-    """Arrays in memory of warpfold's own, where PyTorch is missing."""
+    """Arrays in memory that warpfold allocates, without PyTorch."""
 
     def __init__(self, backend: CudaBackend) -> None:
         self.backend = backend
@@ -103,7 +103,7 @@ class OwnArrays:
 
 
 def arrays(backend: CudaBackend) -> Arrays:
-    """PyTorch's arrays where it is there and has CUDA, else our own."""
+    """PyTorch's arrays if it is installed with CUDA, else our own."""
     try:
         made = TorchArrays()
     except ImportError:
@@ -112,7 +112,7 @@ def arrays(backend: CudaBackend) -> Arrays:
 
 
 def drawn(case: Case, index: int) -> np.ndarray[Any, Any]:
-    """The array of a case in the host's memory."""
+    """The array of a case in host memory."""
     rng = np.random.default_rng(seed(case, index))
     if case.dtype.kind == "bool":
         truth = np.zeros(case.shape, np.bool_)
@@ -125,7 +125,7 @@ def drawn(case: Case, index: int) -> np.ndarray[Any, Any]:
 
 
 def _true(case: Case) -> slice:
-    """Which elements of an array of truth values are true."""
+    """The indices of the true elements of a bool array."""
     n = prod(case.shape)
     return slice((n - 1) if case.group == "full" else (n - 1) % APART, None, APART)
 

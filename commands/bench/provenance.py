@@ -1,4 +1,4 @@
-"""Where and with what numbers were measured: GPU, driver, versions, commit, date; and whether the GPU was busy."""
+"""The provenance of measurements: GPU, driver, versions, commit, date, and whether the GPU was busy."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 DRIVER = Path("/proc/driver/nvidia/version")
 TAKEN = 2 << 30
-"""Bytes of a GPU's memory that may be in use before anything is measured: our own context takes some."""
+"""Bytes of GPU memory that may be in use before a measurement; our own context uses some."""
 SPREAD = 0.10
-"""How far the quartiles of a quiet GPU lie apart, as a fraction of the median, at most."""
+"""Greatest interquartile range on an idle GPU, as a fraction of the median."""
 LONG = 20.0
-"""Microseconds from which that is asked of: shorter times vary by what the clock resolves."""
+"""Microseconds from which the range is checked: shorter times vary with the clock's resolution."""
 
 
 def machine(backend: CudaBackend) -> dict[str, Any]:
-    """Facts that a reader of the numbers asks for."""
+    """Facts that a reader of the numbers needs."""
     commit, dirty = revision(ROOT)
     return {
         "gpu": backend.device_name, "sms": backend.sms, "arch": backend.target.arch, "driver": driver(),
@@ -41,7 +41,7 @@ def machine(backend: CudaBackend) -> dict[str, Any]:
 
 
 def driver() -> str:
-    """The version of the kernel driver, 580.159.04; nothing where nobody says."""
+    """The version of the kernel driver, such as 580.159.04; empty if unknown."""
     try:
         text = DRIVER.read_text()
     except OSError:
@@ -53,8 +53,7 @@ def driver() -> str:
 def revision(root: Path) -> tuple[str, bool]:
     """The commit of the source tree, and whether tracked files differ from it.
 
-    ``WARPFOLD_COMMIT`` says it where the tree was copied without its repository: the commit, and ``+`` behind it when
-    files differ.
+    For a tree without its repository, ``WARPFOLD_COMMIT`` gives the commit, with ``+`` appended if files differ.
     """
     said = os.environ.get("WARPFOLD_COMMIT", "")
     if said:
@@ -68,7 +67,7 @@ def revision(root: Path) -> tuple[str, bool]:
 
 
 def _output(*command: str) -> str:
-    """What a program prints; nothing where it is missing or fails."""
+    """The output of a program; empty if it is missing or fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
@@ -83,18 +82,18 @@ def _version(name: str) -> str:
 
 
 def committed(folder: Path = ROOT / "benchmarks" / "results") -> list[str]:
-    """The GPUs that results in the source tree are of."""
+    """The GPUs of the results in the source tree."""
     found = set()
     for path in sorted(folder.glob("*.json")):
         try:
             found.add(json.loads(path.read_text(encoding="utf-8"))["machine"]["gpu"])
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # not a file of the benchmark's
+            continue  # not a file of the benchmark
     return sorted(found)
 
 
 def busy(backend: CudaBackend) -> list[str]:
-    """What says, before anything is measured, that others use the GPU."""
+    """Signs, before a measurement, that others use the GPU."""
     free, total = backend.memory_free()
     if total - free <= TAKEN:
         return []
@@ -103,6 +102,6 @@ def busy(backend: CudaBackend) -> list[str]:
 
 
 def unsteady(rows: Iterable[Row]) -> list[str]:
-    """Cases of warpfold's whose times lie so far apart that somebody else was at work."""
+    """Cases whose times vary so much that others probably used the GPU."""
     found = [r for r in rows if r.ours.timing and r.ours.timing.median > LONG and r.ours.timing.spread > SPREAD]
     return [f"{r.name}: the quartiles lie {r.ours.timing.spread:.0%} apart" for r in found if r.ours.timing]

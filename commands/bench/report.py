@@ -1,4 +1,4 @@
-"""What the benchmark prints: a table of the cases, and what follows from it."""
+"""The printed report of the benchmark: a table of the cases and a summary."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from . import provenance
 from .results import HIGH, LARGE, LEVEL, Entry, Results, Row
 
 REASONS = 40
-"""Lines of reasons at most: one for each peer and each text."""
+"""Greatest number of reasons, one for each peer and text."""
 
 
 def show(results: Results) -> None:
-    """Prints all of it."""
+    """Prints the report."""
     top, where = results.ceilings, results.machine
     terminal.show(f"{where['gpu']}, driver {where['driver'] or 'unknown'}, CUDA {where['cuda']}, {where['date']}")
     terminal.show(f"ceilings: read {top.read:.0f} GB/s, copy {top.copy:.0f} GB/s, empty kernel {top.empty:.2f} us")
@@ -33,7 +33,7 @@ def show(results: Results) -> None:
 
 
 def table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Titles and cells: times in microseconds, of warpfold with the distance of the quartiles."""
+    """Titles and cells: times in microseconds; warpfold's with the interquartile range."""
     names = list(results.peers)
     columns = ["case", "MB", "warpfold us", *names, "best peer", "times", "% of read", "% of its size"]
     return columns, [_line(results, row, names) for row in results.rows]
@@ -50,7 +50,7 @@ def _line(results: Results, row: Row, names: Sequence[str]) -> list[str]:
 
 
 def cell(entry: Entry) -> str:
-    """A time in microseconds, or why there is none, in a word."""
+    """A time in microseconds, or one word for why there is none."""
     return entry.word if entry.us is None else f"{entry.us:.1f}" if entry.us < 1000 else f"{entry.us:.0f}"
 
 
@@ -60,7 +60,7 @@ def megabytes(nbytes: int) -> str:
 
 
 def summary(results: Results) -> list[str]:
-    """The geometric means, and the cases that fall short."""
+    """The geometric means, and the cases below their targets."""
     lines = []
     for plain, label in ((True, "plain cases"), (False, "cases in all")):
         mean, count = results.mean(plain=plain)
@@ -76,12 +76,12 @@ def summary(results: Results) -> list[str]:
 
 
 def _host(results: Results) -> list[str]:
-    """What calls cost the host, a line for each cost."""
+    """The host costs of calls, one line for each cost."""
     return [f"{cost}: " + "; ".join(f"{k} {v:.3g}" for k, v in by.items()) for cost, by in results.host.items()]
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Why contestants failed or were wrong, each reason once with how many cases it is of."""
+    """The reasons why contestants failed or were wrong, each with its number of cases."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         for name, entry in {"warpfold": row.ours, **row.peers}.items():

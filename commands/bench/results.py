@@ -1,4 +1,4 @@
-"""The results of the benchmark: what is measured of a case, and the file that keeps it all."""
+"""The results of the benchmark: the measurements of each case, and their file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from . import versioned_file
 FORMAT = "warpfold bench"
 VERSION = 1
 LARGE = 256_000_000
-"""Bytes from which a case is to reach ``HIGH`` of the ceiling."""
+"""Bytes from which a case should reach ``HIGH`` of the ceiling."""
 HIGH, LEVEL = 0.95, 0.98
-"""That fraction, and the least speed relative to the best peer that is no loss but noise."""
+"""The fraction of the ceiling, and the speed relative to the best peer below which a case is lost."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What became of one contestant in one case.
+    """The result of one contestant in one case.
 
     Attributes:
-        timing: device time, where the answer is right.
-        error: the greatest difference from the float64 answer, where there is an answer.
-        word: why there is no timing: ``missing``, ``none`` (it has no such function), ``failed`` or ``wrong``.
-        reason: the same in more words.
+        timing: the device time, if the result is right.
+        error: the greatest error against float64, if there is a result.
+        word: why there is no timing: ``missing``, ``none`` (unsupported), ``failed`` or ``wrong``.
+        reason: the details of ``word``.
     """
 
     timing: Timing | None = None
@@ -48,13 +48,13 @@ class Row:
     """One case, measured.
 
     Attributes:
-        name, group: of the case.
+        name, group: name and group of the case.
         nbytes: bytes that must move.
         plain: whether it counts in the geometric mean of the plain cases.
-        ours: warpfold.
-        peers: the others, by name.
+        ours: the entry of warpfold.
+        peers: the entries of the peers, by name.
         plan: warpfold's plan.
-        reasons: why the plan is so.
+        reasons: the planner's reasons.
     """
 
     name: str
@@ -74,11 +74,11 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast as the best peer warpfold is."""
+        """Warpfold's speed relative to the best peer."""
         return self.best[1] / self.ours.us if self.best and self.ours.us else None
 
     def of_ceiling(self, top: Ceilings) -> tuple[float, float] | None:
-        """Warpfold's speed as fractions: of the read of 1 GiB, and of a plain read of as many bytes."""
+        """Warpfold's speed as a fraction of the read of 1 GiB, and of a plain read of the same size."""
         if not self.ours.us:
             return None
         return self.nbytes / self.ours.us / 1e3 / top.read, top.read_at(self.nbytes) / self.ours.us
@@ -91,10 +91,10 @@ class Results:
     Attributes:
         machine: GPU, driver, versions, commit, date: labelled texts.
         ceilings: the device's.
-        peers: each peer's version, or why it is missing.
+        peers: each peer's version, or the reason why it is missing.
         rows: the cases, in order.
-        host: what a call costs: microseconds and counts, by cost, then by what is called.
-        warnings: what makes the numbers doubtful.
+        host: host costs in microseconds and counts, by cost, then by call.
+        warnings: reasons to doubt the numbers.
     """
 
     machine: dict[str, Any]
@@ -111,23 +111,23 @@ class Results:
 
     @property
     def low(self) -> list[Row]:
-        """Large cases that fall short of the ceiling."""
+        """Large cases below their fraction of the ceiling."""
         found = [(r, r.of_ceiling(self.ceilings)) for r in self.rows if r.nbytes >= LARGE]
         return [r for r, of in found if of and of[0] < HIGH]
 
     def mean(self, *, plain: bool = False) -> tuple[float, int]:
-        """The geometric mean of how many times as fast as the best peer of each case, and of how many cases."""
+        """The geometric mean of the speeds relative to the best peer, and the number of cases."""
         ratios = [r.ratio for r in self.rows if r.ratio and (r.plain or not plain)]
         return (geometric_mean(ratios) if ratios else 0.0), len(ratios)
 
     def read_mean(self, *, plain: bool = False) -> float:
-        """The same of a plain read of as many bytes, which a reduction hardly beats: what is left, with ``mean``."""
+        """The geometric mean of the best peer's time over that of a plain read: the ratio that ``mean`` could reach."""
         rows = [r for r in self.rows if r.ratio and (r.plain or not plain)]
         times = [r.best[1] / self.ceilings.read_at(r.nbytes) for r in rows if r.best]
         return geometric_mean(times) if times else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """What the file says."""
+        """The contents of the file."""
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     def write(self, output: Output) -> None:
@@ -137,10 +137,10 @@ class Results:
 
 
 def load(path: str | Path) -> Results:
-    """The results that a file keeps.
+    """Reads the results from a file.
 
     Raises:
-        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
+        FileError: WF501 for an unreadable file, WF743 for another version, WF744 for a damaged file.
     """
     return versioned_file.load(path, FORMAT, VERSION, _read)
 

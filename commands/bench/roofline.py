@@ -1,6 +1,6 @@
-"""The picture of ``warpfold bench --plot``: how near to the ceilings each case comes.
+"""The picture of ``warpfold bench --plot``: the speed of each case beside the ceilings.
 
-On the left all cases by the bytes that they move, both axes logarithmic; on the right the large ones by name.
+The left panel shows all cases by bytes moved, on logarithmic axes; the right panel shows the large cases by name.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ OURS, PEER = "#1971c2", "#e8590c"
 MARKS = {"full": "o", "row": "s", "col": "^", "mid": "D"}
 GROUPS = {"full": "everything", "row": "rows", "col": "columns", "mid": "middle axes"}
 CURVE = 200
-"""Points of a curve."""
+"""Number of points of a curve."""
 NAMED = 16_000_000
-"""Bytes from which a case is on the right, too: below, time is not a matter of bandwidth."""
+"""Bytes from which a case is in the right panel, too: below, bandwidth does not determine time."""
 WIDTH, TALL, LINE_HEIGHT, ABOVE, BELOW = 13.5, 5.0, 0.2, 0.95, 1.05
-"""Inches: of the figure, of the left side, of a case on the right, and above and below all that."""
+"""In inches: width of the figure and of the left panel, height of a case, and vertical margins."""
 
 
 class Roofline(Picture):
-    """The picture's file."""
+    """The picture file."""
 
     def figure(self, report: Results) -> Any:
         """The figure of some results."""
@@ -49,12 +49,12 @@ def draw(results: Results) -> Any:
 
 
 def _speed(row: Row) -> float:
-    """Warpfold's GB/s."""
+    """Warpfold's speed in GB/s."""
     return row.nbytes / (row.ours.us or 1.0) / 1e3
 
 
 def _theirs(row: Row) -> float | None:
-    """The best peer's GB/s."""
+    """The best peer's speed in GB/s."""
     return row.nbytes / row.best[1] / 1e3 if row.best else None
 
 
@@ -73,7 +73,7 @@ def _roof(ax: Any, top: Ceilings, rows: Sequence[Row]) -> None:
 
 
 def _ceilings(ax: Any, top: Ceilings, low: float, high: float) -> None:
-    """The two flat ceilings, what the time of an empty kernel leaves of any speed, and plain reads of each size."""
+    """Draws the ceilings: read, copy, the limit by an empty launch, and plain reads of each size."""
     for value, words, style in ((top.read, "read of 1 GiB", "-"), (top.copy, "copy of 1 GiB", "--")):
         ax.axhline(value, color=LINE, linewidth=1.1, linestyle=style, zorder=2)
         above = value == max(top.read, top.copy)
@@ -91,7 +91,7 @@ def _ceilings(ax: Any, top: Ceilings, low: float, high: float) -> None:
 
 
 def _axes(ax: Any, top: Ceilings, low: float, high: float) -> None:
-    """Logarithms both ways: small cases are slow by their nature."""
+    """Sets up logarithmic axes, since small cases are slow inherently."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     ax.set_xscale("log", base=2)
@@ -116,7 +116,7 @@ def _size(nbytes: float) -> str:
 
 
 def _plain(ax: Any) -> None:
-    """No more lines than help."""
+    """Removes lines that do not help."""
     ax.grid(color=GRID, zorder=0, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelcolor=INK, labelsize=9)
@@ -128,7 +128,7 @@ def _plain(ax: Any) -> None:
 
 # --- large cases, by name ------------------------------------------------------------------------------------------
 def _names(ax: Any, top: Ceilings, rows: Sequence[Row]) -> None:
-    """A line a case: warpfold, the best peer, a bar between them, and the speed of a plain read of as many bytes."""
+    """Draws each case: warpfold, the best peer, a bar between them, and a plain read of the same size."""
     for place, row in enumerate(rows):
         theirs = _theirs(row)
         if theirs:
@@ -146,7 +146,7 @@ def _names(ax: Any, top: Ceilings, rows: Sequence[Row]) -> None:
 
 
 def _words(figure: Any, results: Results, rows: Sequence[Row], height: float) -> None:
-    """What was measured and where, and what colours and marks mean."""
+    """The captions: what was measured and where, and the meaning of colours and marks."""
     from matplotlib.lines import Line2D
 
     def key(mark: str, face: str, edge: str, label: str) -> Any:

@@ -1,4 +1,4 @@
-"""A file of results: told from other files, and from those of other versions."""
+"""Reads files of results, and detects other files and other versions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def load(path: str | Path, command: str, version: int, read: Callable[[dict[str, Any]], T]) -> T:
-    """What ``read`` makes of the file that ``command`` wrote; of a damaged one it may raise what Python raises.
+    """Reads a file that ``command`` wrote, with ``read``, which may raise any exception for a damaged file.
 
     Raises:
-        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged or foreign one.
+        FileError: WF501 for an unreadable file, WF743 for another version, WF744 for a damaged or foreign file.
     """
     try:
         text = files.read_text(path, "WF501")

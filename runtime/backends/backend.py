@@ -11,7 +11,7 @@ from ..view import View
 
 if TYPE_CHECKING:
     from .kernel_calls import Call, Workspace
-    from .launch_buffers import Packed
+    from .launch_buffers import PackedLaunch
 
 closing: list[Callable[[], object]] = []
 """Functions that a backend calls when it closes, to drop what others keep of its kernels."""
@@ -48,7 +48,7 @@ class Backend(Protocol):
         """Scratch memory for one launch on ``stream``; later launches on the stream reuse it."""
         ...
 
-    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed] | None:
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[PackedLaunch] | None:
         """Queues the calls in order on ``stream``; returns packed launches if they can be repeated."""
         ...
 

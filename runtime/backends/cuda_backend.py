@@ -20,7 +20,7 @@ from . import cuda_driver
 from .backend import closing
 from .cuda_memory import Buffer, DeviceMemory
 from .kernel_calls import Call
-from .launch_buffers import Function, Packed
+from .launch_buffers import Function, PackedLaunch
 
 LOG_BYTES = 16 << 10
 FLUSH_BYTES = 1 << 30  # several times the largest L2 cache; meanwhile the host queues some kernels
@@ -95,13 +95,13 @@ class CudaBackend(DeviceMemory):
         self._release()
 
     # --- kernels -------------------------------------------------------------------------------------------------
-    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[Packed]:
+    def launch(self, artifact: Artifact, calls: Sequence[Call], stream: int) -> Sequence[PackedLaunch]:
         """Queues the calls on ``stream``; the first launch loads the artifact's code."""
         if not calls:
             return ()
         with self._current():
             functions = self._functions.get(artifact.key) or self._load(artifact)
-            launches = [Packed(functions[call.name], call, stream) for call in calls]
+            launches = [PackedLaunch(functions[call.name], call, stream) for call in calls]
             for packed in launches:
                 status = self.entries.launch(*packed.arguments)
                 if status:

@@ -71,7 +71,7 @@ class Function:
         self.layout = struct.Struct(layout)
 
 
-class Packed:
+class PackedLaunch:
     """One launch with its argument memory, which the driver copies during the call.
 
     Attributes:
@@ -89,6 +89,6 @@ class Packed:
         held = (ctypes.addressof(self.config), function.handle, ctypes.addressof(self.pointers), None)
         self.arguments: tuple[Argument, ...] = tuple(map(argument, held))
 
-    def copy(self) -> Packed:
+    def copy(self) -> PackedLaunch:
         """This launch with argument memory of its own."""
-        return Packed(self.function, self.call, self.stream)
+        return PackedLaunch(self.function, self.call, self.stream)

@@ -1,1 +1,1 @@
-"""Calls of a kind seen before: recognised, and repeated at the least cost."""
+"""One call: its operands, and recipes that repeat the launches of earlier calls."""

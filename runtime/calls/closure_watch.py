@@ -1,8 +1,7 @@
-"""Whether what functions read from outside themselves is still what it was, at the cost of a look at each variable.
+"""Watches the variables that traced functions read, to tell cheaply whether a trace is still valid.
 
-``compiler/program/closures.py`` says which values a trace bakes in. Here the variables that hold them are remembered
-with the values themselves: as long as each holds the same object, and none of these can change, a trace would find the
-same.
+``compiler/program/closures.py`` says which values a trace depends on. A watch remembers the variables and their values.
+While each variable holds the same object, and none of the objects can change, a new trace would be the same.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _CONTENTS = attrgetter("cell_contents")
 
 
 class ChangeableError(Exception):
-    """What is read can change where it stands, so a look at the variables says nothing."""
+    """A value can change in place, so comparing objects is not enough."""
 
 
 def watch_of(what: object) -> Watch | None:
-    """The variables that the functions of ``what`` read; None where a look at them says nothing."""
+    """A watch on the functions of ``what``; None if they read a value that can change in place."""
     try:
         return Watch(what)
     except ChangeableError:
@@ -38,7 +37,7 @@ class Watch(Walk):
     """The variables that the functions of ``what`` read.
 
     Raises:
-        ChangeableError: what they hold is no number, string, tuple, function, class, module or frozen object of these.
+        ChangeableError: a value is no number, string, tuple, function, class, module or frozen object of these.
     """
 
     def __init__(self, what: object) -> None:
@@ -52,14 +51,14 @@ class Watch(Walk):
         self.empty = not (self._held or self._cells or self._rest)
 
     def same(self) -> bool:
-        """Whether every variable holds the object that it held."""
+        """Whether every variable still holds the same object."""
         try:
             return (
                 all(map(is_, map(_CONTENTS, self._cells), self._contents))
                 and all(map(is_, map(dict.get, self._held, self._names_held, repeat(_ABSENT)), self._values))
                 and (not self._rest or all(read() is value for read, value in self._rest))
             )
-        except ValueError:  # a cell that was emptied
+        except ValueError:  # a cell was emptied
             return False
 
     def held(self, cell: CellType) -> None:
@@ -79,7 +78,7 @@ class Watch(Walk):
             self._held.append(place)
             self._names_held.append(name)
             self._values.append(found)
-        else:  # a class, whose dict is not to be had itself
+        else:  # a class, whose dict is not accessible
             self._rest.append((partial(place.get, name, _ABSENT), found))
 
     def plain(self, value: Any) -> None:

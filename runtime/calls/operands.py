@@ -23,12 +23,12 @@ class Operands:
     """The arrays of one call.
 
     Attributes:
-        first: the first input as the caller gave it; results come in its library.
-        inputs: views of the input arrays, broadcast to one shape; a mask is the last.
+        first: the first input as the caller passed it; results are arrays of its library.
+        inputs: views of the input arrays, broadcast to one shape; a mask comes last.
         backend: the machine that will run.
         stream: the caller's stream.
         outputs: views of the result arrays, then of the checks.
-        results: what to hand to the caller, made when called; then the checks.
+        results: functions that return the caller's result arrays, then the checks.
         masked: whether the last input is a mask.
     """
 
@@ -42,12 +42,13 @@ class Operands:
 
     @classmethod
     def of(cls, xs: Sequence[object], device: str, mask: object = None) -> Operands:
-        """Views of the inputs and of the mask, if there is one, and the backend that reaches them.
+        """The inputs and the mask as views, with the backend and the stream that serve them.
 
         None and True are no mask: all elements take part.
 
         Raises:
-            ArgumentError: WF126 when shapes do not broadcast, WF139 when the mask is none of the inputs' elements.
+            ArgumentError: WF124 without inputs, WF126 when shapes do not broadcast, WF139 for a mask of a wrong shape
+                or type.
         """
         views = tuple(conversion.view(x) for x in xs)
         if not views:
@@ -69,7 +70,7 @@ class Operands:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The axes as they lie in memory, outermost first."""
+        """The axes in memory order, outermost first."""
         return memory_order(self.shape, [v.strides for v in self.inputs])
 
     @property
@@ -81,9 +82,9 @@ class Operands:
         self, axes: tuple[int, ...], types: Sequence[DType], out: Any = None, keepdims: bool = False, checks: int = 0,
         order: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
-        """Makes the result arrays, or checks those of ``out``; then one array of bools per check.
+        """Makes the result arrays, or checks ``out``; then makes one bool array per check.
 
-        What is made lies in memory as the inputs do, or in ``order``: the results' axes, outermost first.
+        New arrays have the memory order of the inputs, or ``order``: the axes of the results, outermost first.
         """
         if not isinstance(keepdims, bool | int | np.bool_):
             raise error("WF138", option="keepdims", value=keepdims, expected="True or False", default=False)
@@ -105,7 +106,7 @@ class Operands:
             self.results.append(finish)
 
     def shapes(self, axes: tuple[int, ...]) -> tuple[tuple[ArraySpec, ...], tuple[ArraySpec, ...]]:
-        """Inputs and outputs as the planner sees them: parts; outputs without the axes that ``keepdims`` left in."""
+        """The parts of inputs and outputs for the planner; outputs without the axes that ``keepdims`` keeps."""
         rank = len(self.shape)
         inputs = [ArraySpec(v.shape, v.strides, v.address % 16, v.dtype) for v in self.inputs]
         outputs = []
@@ -120,14 +121,14 @@ class Operands:
 def _results(
     shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], axes: tuple[int, ...], keepdims: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of the results of inputs with such ``strides``, and their axes as they lie in memory."""
+    """The shape of the results, and their axes in the memory order of the inputs."""
     kept = [a for a in range(len(shape)) if keepdims or a not in axes]
     order = tuple(kept.index(a) for a in memory_order(shape, strides) if a in kept)
     return tuple(1 if a in axes else shape[a] for a in kept), order
 
 
 def _common_shape(views: Sequence[View]) -> tuple[int, ...]:
-    """The shape that the views broadcast to; WF126 when there is none."""
+    """The shape that the views broadcast to; WF126 if they do not."""
     try:
         return np.broadcast_shapes(*(v.shape for v in views))
     except ValueError:
@@ -135,7 +136,7 @@ def _common_shape(views: Sequence[View]) -> tuple[int, ...]:
 
 
 def _broadcast(v: View, shape: tuple[int, ...]) -> View:
-    """``v`` seen as an array of ``shape``, to which it broadcasts: repeated dims have stride 0."""
+    """``v`` broadcast to ``shape``: repeated dims have stride 0."""
     missing = len(shape) - len(v.shape)
     own = zip(v.shape, v.strides, shape[missing:], strict=True)
     strides = (0,) * missing + tuple(0 if size == 1 and n != 1 else stride for size, stride, n in own)
@@ -143,7 +144,7 @@ def _broadcast(v: View, shape: tuple[int, ...]) -> View:
 
 
 def _mask(mask: object, shape: tuple[int, ...]) -> View:
-    """The view of a mask of elements of ``shape``; WF139 when it is none."""
+    """The view of a mask, broadcast to ``shape``; WF139 for another shape or type."""
     v = conversion.view(mask)
     fits = len(v.shape) <= len(shape) and all(
         m in (1, n) for m, n in zip(v.shape[::-1], shape[::-1], strict=False)

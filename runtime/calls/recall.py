@@ -1,9 +1,9 @@
-"""Calls of a kind seen before: one look in a table, then addresses into packed buffers and the launches.
+"""Repeats the launches of earlier calls: one look-up in a table, then a recipe writes addresses and launches.
 
-Everything between a call and its kernels follows from what is asked and from the kinds of the arrays
-(``arrays/fast_readers.py``). So the long way is gone once for each kind and stream, and what it queued is kept as a
-recipe (``recipe.py``). What a user's functions read from outside is looked at in each call (``closure_watch.py``). Only
-calls whose results stay on the device, and that wait for nothing, have recipes.
+The launches of a call follow from its key (the reduction and all options) and from the kinds of its arrays
+(``arrays/fast_readers.py``). The first call of each kind on a stream runs in full, and its launches are kept as a
+recipe (``recipe.py``). Each call compares the variables that a user's functions read (``closure_watch.py``). Only calls
+whose results stay on the device, and that wait for nothing, have recipes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .closure_watch import Watch, watch_of
 from .recipe import MISS, Guard, QueuedCall, Recipe, recipe_of
 
 if TYPE_CHECKING:
-    from ..backends.launch_buffers import Packed
+    from ..backends.launch_buffers import PackedLaunch
     from .operands import Operands
 
 KEPT = 1024
-"""Kinds of calls that one function remembers; the oldest goes first."""
+"""Greatest number of kinds of calls that one function remembers; the oldest is dropped first."""
 STREAMS = 64
-"""Streams for which a kind has recipes."""
+"""Greatest number of streams for which a kind of call has recipes."""
 
 
 @dataclass(slots=True)
@@ -39,11 +39,11 @@ class Entry:
     """One kind of call.
 
     Attributes:
-        check: whether arrays are of this kind, but for their addresses; None where that takes as long as the kinds.
-        stream: the stream that a call would use now.
-        what: the functions of the call; kept, since their ids stand in the question.
-        watch: what they read.
-        recipes: by stream.
+        check: tests whether arrays are of this kind; None if that is not faster than reading their kinds.
+        stream: returns the stream that a call would use now.
+        what: the functions of the call, kept alive since their ids are in the key.
+        watch: the variables that they read.
+        recipes: the recipes by stream.
     """
 
     check: Check | None
@@ -53,16 +53,16 @@ class Entry:
     recipes: dict[int, Recipe] = field(default_factory=dict)
 
     def recipe(self) -> Recipe | None:
-        """The one for the caller's stream; None where the long way must be gone."""
+        """The recipe for the caller's stream; None if there is none, or a variable changed."""
         return self.recipes.get(self.stream()) if self.watch.empty or self.watch.same() else None
 
     def again(self, *arrays: Any) -> Any:
-        """What the call gives for arrays of this kind; ``MISS`` where the long way must be gone."""
+        """Repeats the call on arrays of this kind; ``MISS`` if that is impossible."""
         recipe = self.recipe()
         return MISS if recipe is None else recipe(*arrays, known=True)
 
     def guard(self, stream: int) -> Guard:
-        """What the recipe for ``stream`` asks first; nothing where it is only found by the kinds."""
+        """The tests that the recipe for ``stream`` starts with; none if it is only found by kinds."""
         if self.check is None:
             return {}
         own = {"check": self.check, "stream": self.stream, "number": stream, "elsewhere": self.again}
@@ -70,10 +70,10 @@ class Entry:
 
 
 class Memo:
-    """What one function remembers of its calls.
+    """The calls that one function remembers.
 
     Attributes:
-        last: the latest recipe for each question, where it asks first whether it is for the arrays.
+        last: the latest recipe for each key, if it can test whether arrays are of its kinds.
     """
 
     def __init__(self) -> None:
@@ -82,55 +82,55 @@ class Memo:
         self._lock = threading.Lock()
         _memos.add(self)
 
-    def __call__(self, ask: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
-        """What ``slow`` gives, from a recipe where there is one.
+    def __call__(self, key: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
+        """The result of ``slow``, or of a recipe that repeats it.
 
         Args:
-            ask: all that decides besides ``arrays`` and ``what``; ``UNASKED`` where that cannot be said.
+            key: everything besides ``arrays`` and ``what`` that the launches depend on, or ``NO_KEY``.
             what: the functions that are traced.
-            arrays: the inputs, the mask, then what takes the results.
-            slow: goes the long way.
+            arrays: the inputs, the mask, then the arrays for results.
+            slow: runs the call in full.
         """
-        recipe = self.last.get(ask)
+        recipe = self.last.get(key)
         if recipe is not None:
             found = recipe(*arrays)
             if found is not MISS:
                 return found
-        return self.missed(ask, what, arrays, slow)
+        return self.missed(key, what, arrays, slow)
 
-    def missed(self, ask: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
-        """The same where the latest recipe was not for these arrays."""
-        if ask is UNASKED:
+    def missed(self, key: Hashable, what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
+        """The result of a call for which the latest recipe does not apply; takes the arguments of ``__call__``."""
+        if key is NO_KEY:
             return slow()
         kinds = kinds_of(arrays)
         if kinds is None:
-            return slow()  # not inside an except, which would stand before the user's own errors
-        key = (ask, *kinds)
-        entry = self._table.get(key)
+            return slow()  # not inside an except, which would chain to the user's own errors
+        full = (key, *kinds)
+        entry = self._table.get(full)
         if entry is not None and (recipe := entry.recipe()) is not None:
             found = recipe(*arrays, known=True)
             if found is not MISS:
-                self._latest(ask, entry, recipe)
+                self._latest(key, entry, recipe)
                 return found
-        return self._learn(key, what, arrays, slow)
+        return self._learn(full, what, arrays, slow)
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Forgets all calls."""
         with self._lock:
             self.last.clear()
             self._table.clear()
 
     def _learn(self, key: tuple[Hashable, ...], what: Any, arrays: tuple[Any, ...], slow: Callable[[], Any]) -> Any:
-        """Goes the long way and keeps what it queued."""
+        """Runs the call in full and keeps its launches."""
         watch = watch_of(what)
         if watch is None:
             return slow()
-        outer, _ear.heard = _ear.heard, []
+        outer, _recording.calls = _recording.calls, []
         try:
             found = slow()
-            calls = _ear.heard
+            calls = _recording.calls
         finally:
-            _ear.heard = outer
+            _recording.calls = outer
         if len(calls) == 1 and watch.same():
             self._keep(key, what, watch, arrays, calls[0])
         return found
@@ -154,16 +154,16 @@ class Memo:
                 if len(kept) > KEPT:
                     kept.pop(next(iter(tuple(kept))), None)  # in one step: a call may add to it meanwhile
 
-    def _latest(self, ask: Hashable, entry: Entry, recipe: Recipe) -> None:
+    def _latest(self, key: Hashable, entry: Entry, recipe: Recipe) -> None:
         if entry.check is not None:
-            self.last[ask] = recipe
+            self.last[key] = recipe
 
 
 _memos: WeakSet[Memo] = WeakSet()
 
 
 def forget() -> None:
-    """Forgets all calls, as when other plans are to be chosen from now on."""
+    """Forgets the calls of all functions, as when plans may change."""
     for memo in list(_memos):
         memo.clear()
 
@@ -172,36 +172,35 @@ closing.append(forget)
 
 
 def _checks(arrays: Sequence[Any]) -> tuple[Check | None, Callable[[], int]]:
-    """The quick comparison with the kinds of ``arrays``, and what gives the stream of the first one's library."""
+    """The fast test for the kinds of ``arrays``, and the function that returns the stream of the first."""
     readers = [reader_of(x) for x in arrays]
     first = readers[0]
     assert first is not None
     return first.check(arrays) if all(r is first for r in readers) else None, first.stream(arrays[0])
 
 
-# --- questions -----------------------------------------------------------------------------------------------------
-UNASKED: Hashable = object()
-"""In place of a question that may change its meaning."""
+# --- keys -----------------------------------------------------------------------------------------------------
+NO_KEY: Hashable = object()
+"""In place of a key whose meaning could change."""
 _FIXED = (bool, int, float, complex, str, type(None), type, DType, np.dtype)
-"""Types of which equal values of one type mean the same, but for floats; PyTorch's element types are another."""
+"""Types with equal values that mean the same, apart from zeros of floats; ``torch.dtype`` is another."""
 _AXES = {int, type(None)}
 
 
-def asked(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashable) -> Hashable:
-    """A question: all that decides besides the arrays; the axis alone where nothing else is given.
+def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashable) -> Hashable:
+    """The key of a call: everything that its launches depend on besides the arrays; often the axis alone.
 
-    The types of values belong to it, since 1, 1.0 and True are equal, and the text of floats, since 0.0 and -0.0 are.
-
-    ``axis``, ``out``, ``where`` and ``how`` are the arguments of a call, and ``more`` is what else decides.
+    The key contains the types of values, since 1, 1.0 and True are equal, and the text of floats, since 0.0 == -0.0.
+    ``axis``, ``out``, ``where`` and ``how`` are the arguments of the call; ``more`` is added to the key.
     """
     if axis is not None and type(axis) is not int and not _are_axes(axis):
-        return UNASKED
+        return NO_KEY
     given: tuple[Any, ...] = ()
     if how:
         types = tuple(map(type, how.values()))
         fixed, spelled = _are_fixed(types)
         if not fixed:
-            return UNASKED
+            return NO_KEY
         given = *types, *(((name, repr(value)) for name, value in how.items()) if spelled else how.items())
     if type(out) is tuple or where is not None:
         more += (len(out) if type(out) is tuple else None, where is None, where is True)
@@ -212,7 +211,7 @@ def asked(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Hashab
 
 @lru_cache(maxsize=256)
 def _are_fixed(types: tuple[type, ...]) -> tuple[bool, bool]:
-    """Whether equal values of these types mean the same, and whether their text must be compared."""
+    """Whether equal values of these types mean the same, and whether the key needs their text."""
     exact = all(
         t in _FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
     )
@@ -224,14 +223,14 @@ def _are_axes(axis: Any) -> bool:
 
 
 def named(what: Any) -> Hashable:
-    """``what`` in a question: its name, or which object it is."""
+    """``what`` in a key: its name, or its identity."""
     if type(what) is str:
         return what
     return tuple(map(named, what)) if type(what) is tuple else id(what)
 
 
 def arrays_of(xs: tuple[Any, ...], out: Any, where: Any) -> tuple[Any, ...]:
-    """The arrays of a call: the inputs, a mask if there is one, and what takes the results."""
+    """The arrays of a call: the inputs, the mask if there is one, and those of ``out``."""
     if where is None and type(out) is not tuple:
         return xs if out is None else (*xs, out)
     mask = () if where is None or where is True else (where,)
@@ -239,18 +238,18 @@ def arrays_of(xs: tuple[Any, ...], out: Any, where: Any) -> tuple[Any, ...]:
     return (*xs, *mask, *outs)
 
 
-# --- what the long way did -----------------------------------------------------------------------------------------
-class _Ear(threading.local):
-    """The calls heard in this thread since one of them began to be learnt."""
+# --- recording -----------------------------------------------------------------------------------------
+class _Recording(threading.local):
+    """The calls recorded in this thread while one of them is being learnt."""
 
     def __init__(self) -> None:
-        self.heard: list[QueuedCall] | None = None
+        self.calls: list[QueuedCall] | None = None
 
 
-_ear = _Ear()
+_recording = _Recording()
 
 
-def heard(arrays: Operands, launches: Sequence[Packed], structure: Structure, *, shared: bool) -> None:
-    """Says that a call queued ``launches``, and waits for nothing."""
-    if _ear.heard is not None:
-        _ear.heard.append(QueuedCall(arrays, launches, structure, shared))
+def record(arrays: Operands, launches: Sequence[PackedLaunch], structure: Structure, *, shared: bool) -> None:
+    """Records that a call queued ``launches`` and did not wait."""
+    if _recording.calls is not None:
+        _recording.calls.append(QueuedCall(arrays, launches, structure, shared))

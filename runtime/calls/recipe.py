@@ -1,6 +1,6 @@
-"""The recipe of a call: what repeats it on other arrays of the same kinds, from what the long way queued.
+"""Recipes: generated functions that repeat the launches of a call on other arrays of the same kinds.
 
-Its source is written for the number of arrays and kernels: a loop over two arrays would cost as much as all the rest.
+The source is straight-line code for the given arrays and kernels: a loop over two arrays would double the cost.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from ..backends.kernel_calls import Start
 from ..backends.launch_buffers import WORD, argument
 
 if TYPE_CHECKING:
-    from ..backends.launch_buffers import Packed
+    from ..backends.launch_buffers import PackedLaunch
     from ..view import View
     from .operands import Operands
 
 MISS: Any = object()
-"""What a recipe gives when it does not apply: addresses of another alignment, or that overlap, or a captured graph."""
+"""The result of a recipe that does not apply: another alignment, overlapping arrays, or a captured graph."""
 WRONG_CONTEXT = (201, 400)
-"""``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: a launch in a thread without a context, or in another one."""
+"""``CUDA_ERROR_INVALID_CONTEXT`` and ``_INVALID_HANDLE``: the thread has no context, or another one."""
 LOW = 1 << 32
-"""No device has memory below: there lie the addresses of arrays that have none, which the long way tells apart."""
+"""Device memory is above this address; lower ones belong to arrays without memory, which a full call reports."""
 Recipe = Callable[..., Any]
-Places = list[tuple[int, int, int]]
+AddressWords = list[tuple[int, int, int]]
 
 
 class QueuedCall(NamedTuple):
-    """What one call queued.
+    """A call and the launches that it queued.
 
     Attributes:
-        arrays: its arrays.
-        launches: its kernels.
-        structure: how its results nest.
+        arrays: its operands.
+        launches: its launches, in order.
+        structure: the nesting of its results.
         shared: whether its kernels use the workspace of the stream.
     """
 
     arrays: Operands
-    launches: Sequence[Packed]
+    launches: Sequence[PackedLaunch]
     structure: Structure
     shared: bool
 
 
 Guard = Mapping[str, Any]
-"""What a recipe asks unless the arrays are known to be of its kinds, so that it can be tried on any; by name.
+"""Functions and values, by name, with which a recipe tests whether it applies to arrays of unknown kinds.
 
-- ``check``: whether they are of these kinds.
-- ``same``, where functions read from outside: whether that is what it was.
-- ``stream`` and ``number``: what the caller's must be.
-- ``elsewhere``: what gives the result on another stream.
+- ``check``: tests the kinds of the arrays.
+- ``same``: tests the variables that functions read, if there are any.
+- ``stream`` and ``number``: ``stream()`` must equal ``number``.
+- ``elsewhere``: repeats the call on another stream.
 """
 
 
 def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe | None:
-    """What repeats ``call`` on other arrays of the kinds of ``arrays``; None where something else would be needed."""
+    """The recipe that repeats ``call`` on arrays of the kinds of ``arrays``; None if launches alone do not suffice."""
     views = (*call.arrays.inputs, *call.arrays.outputs)
     backend: Any = call.arrays.backend
     made = [v.owner for v in views[len(arrays) :]]
@@ -75,23 +75,23 @@ def recipe_of(call: QueuedCall, arrays: tuple[Any, ...], guard: Guard) -> Recipe
         values[f"empty{i}"] = readers[i].empty(x)  # type: ignore[union-attr]
     for o, low, high, i in spans:
         values[f"low{o}_{i}"], values[f"high{o}_{i}"] = low, high
-    places = [_places(p) for p in call.launches]
-    for k, found in enumerate(places):
+    words_of = [_address_words(p) for p in call.launches]
+    for k, found in enumerate(words_of):
         values |= {f"added{k}_{word}": added for word, _, added in found if added}
     captures = call.shared and backend.can_capture(call.arrays.stream)
     values |= _Spare(backend, call.launches, captures).values()
     values |= guard
-    shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in places)
+    shape = tuple(tuple((word, array, added != 0) for word, array, added in found) for found in words_of)
     pairs = tuple((o, i) for o, _, _, i in spans)
     aligned = tuple(v.address % 16 == 0 for v in views)
     held = tuple(0 not in v.shape for v in views[: len(arrays)])
-    asks = tuple(question for question in ("check", "same") if question in guard)
-    text = _text(held, aligned, pairs, shape, captures, result, asks)
+    tests = tuple(test for test in ("check", "same") if test in guard)
+    text = _text(held, aligned, pairs, shape, captures, result, tests)
     return _compiled(text, tuple(values))(**values)
 
 
 def _nested(structure: Structure, first: int, values: dict[str, Any]) -> str:
-    """The text of what the caller gets; the arrays that hold results are numbered from ``first`` on."""
+    """The source of the returned value; result arrays are numbered from ``first`` on."""
     if isinstance(structure, int):
         return f"x{first + structure}"
     name, fields, members = structure
@@ -104,34 +104,34 @@ def _nested(structure: Structure, first: int, values: dict[str, Any]) -> str:
 
 
 def _apart(v: View, w: View) -> tuple[int, int]:
-    """Bounds of w's address less v's between which, both exclusive, the bytes that they span meet."""
+    """Exclusive bounds of w's address minus v's between which their byte ranges overlap."""
     (low, high), (first, last) = v.extent, w.extent
     return (low - v.address) - (last - w.address), (high - v.address) - (first - w.address)
 
 
-def _places(launch: Packed) -> Places:
-    """The arguments that are addresses of arrays, as (number of the word, array, bytes added)."""
+def _address_words(launch: PackedLaunch) -> AddressWords:
+    """The arguments that are addresses of arrays, as (index of the word, array, bytes added)."""
     offsets = zip(launch.call.args, launch.function.offsets, strict=True)
     return [(offset // WORD, a.array, a.added) for a, offset in offsets if isinstance(a, Start)]
 
 
 class _Spare:
-    """The launches of a recipe in memory that nobody else uses: one set for each call under way at the same time."""
+    """A pool of argument buffers for the launches of a recipe: concurrent calls need separate ones."""
 
-    def __init__(self, backend: Any, launches: Sequence[Packed], captures: bool) -> None:
+    def __init__(self, backend: Any, launches: Sequence[PackedLaunch], captures: bool) -> None:
         self.backend, self.launches, self.captures = backend, launches, captures
         self.free: list[tuple[Any, ...]] = []
-        self.made: list[Packed] = []  # whose memory the driver is given
+        self.made: list[PackedLaunch] = []  # keeps the memory alive that the driver reads
 
     def values(self) -> dict[str, Any]:
-        """What the source of a recipe names."""
+        """The names that the source of a recipe uses."""
         return {
             "pop": self.free.pop, "push": self.free.append, "spare": self.make, "again": self.again,
             "launch": self.backend.entries.launch, "capturing": self.backend.entries.capturing,
         }  # fmt: skip
 
     def make(self) -> tuple[Any, ...]:
-        """What ``_text`` unpacks."""
+        """A new set of buffers, in the order in which the recipe unpacks it."""
         found: list[Any] = []
         if self.captures:
             flag = ctypes.c_int()
@@ -142,7 +142,7 @@ class _Spare:
         return tuple(found)
 
     def again(self, number: int, arguments: tuple[Any, ...], status: int) -> None:
-        """Launches once more, in the device's context, where the driver refused because of another one or none."""
+        """Launches again in the device's context, if another context or none was current; else raises the error."""
         if status in WRONG_CONTEXT:
             self.backend.enter()
             try:
@@ -159,22 +159,22 @@ Writes = tuple[tuple[int, int, bool], ...]
 @lru_cache(maxsize=256)
 def _text(
     held: tuple[bool, ...], aligned: tuple[bool, ...], spans: tuple[tuple[int, int], ...], kernels: tuple[Writes, ...],
-    captures: bool, result: str, asks: tuple[str, ...] = (),
+    captures: bool, result: str, tests: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
-    """The source of a recipe: straight code, since a loop over two arrays costs as much as the rest.
+    """The source of a recipe.
 
     Args:
-        held: whether each array of the call has elements, and so an address that is not near 0.
-        aligned: whether each of them, and of the results that the call allocates, begins at a multiple of 16 bytes.
-        spans: pairs of an array that takes a result and one that it must not meet.
-        kernels: for each, the words of its arguments that are addresses: which, of what array, whether bytes are added.
-        captures: whether the stream may be captured into a graph, which has a workspace of its own.
-        result: what the caller gets.
-        asks: the questions that come first, ``check`` and ``same``; none without a guard.
+        held: whether each array of the call has elements, and so must have an address above ``LOW``.
+        aligned: whether each array, also of the results that the call allocates, begins at a multiple of 16 bytes.
+        spans: pairs of a result array and an array that it must not overlap.
+        kernels: for each kernel its address arguments: index of the word, array, and whether bytes are added.
+        captures: whether a graph may capture the stream; a graph has a workspace of its own.
+        result: the source of the returned value.
+        tests: the tests of the guard, of ``check`` and ``same``; none without a guard.
     """
     given, every = len(held), range(len(aligned))
     names = ", ".join(f"x{i}" for i in range(given))
-    lines = _guarding(asks, names) if asks else []
+    lines = _guarding(tests, names) if tests else []
     lines += [f"a{i} = address{i}(x{i})" for i in range(given)]
     met = _moved(aligned, every[:given]) + [f"a{i} < {LOW}" for i in every[:given] if held[i]]
     met += [f"low{o}_{i} < a{o} - a{i} < high{o}_{i}" for o, i in spans]
@@ -188,20 +188,20 @@ def _text(
     return f"def recipe({names}, known=False):\n{body}"
 
 
-def _guarding(asks: tuple[str, ...], names: str) -> list[str]:
-    """The lines that leave arrays of other kinds to the long way, and those of another stream to its recipe."""
-    found = " or ".join({"check": f"not check({names})", "same": "not same()"}[ask] for ask in asks)
+def _guarding(tests: tuple[str, ...], names: str) -> list[str]:
+    """The lines that test the guard: ``MISS`` for other kinds, and the recipe of the right stream."""
+    found = " or ".join({"check": f"not check({names})", "same": "not same()"}[test] for test in tests)
     return ["if not known:", f"    if {found}: return MISS", f"    if stream() != number: return elsewhere({names})"]
 
 
 def _moved(aligned: Sequence[bool], which: Sequence[int]) -> list[str]:
-    """What is true where one of the arrays does not begin where the first call's began, modulo 16 bytes."""
+    """Conditions that are true if an array has another alignment, modulo 16 bytes, than in the first call."""
     even = " | ".join(f"a{i}" for i in which if aligned[i])
     return ([f"({even}) & 15"] if even else []) + [f"a{i} & 15 != offset{i}" for i in which if not aligned[i]]
 
 
 def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:
-    """The lines that queue the kernels."""
+    """The lines that write addresses and launch the kernels."""
     names, lines = list[str](), list[str]()
     if captures:
         names += ["flag", "stream_argument", "flag_argument"]
@@ -216,7 +216,7 @@ def _queueing(kernels: tuple[Writes, ...], captures: bool) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _compiled(text: str, names: tuple[str, ...]) -> Callable[..., Recipe]:
-    """What makes a recipe of this source from the values of its names."""
+    """A function that makes a recipe with this source from the values of its names."""
     inner = text.replace("\n", "\n    ")
     held: dict[str, Any] = {}
     exec(f"def make({', '.join(names)}):\n    {inner}\n    return recipe", {}, held)

@@ -1,1 +1,1 @@
-"""Measuring kernels on a GPU, and looking for faster plans."""
+"""Measures kernels on a GPU, and searches for faster plans."""

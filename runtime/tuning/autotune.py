@@ -1,8 +1,8 @@
-"""``wf.autotune``: looks among the plans of one reduction for one that a GPU runs faster than the planner's own.
+"""``wf.autotune``: searches for a plan that a GPU runs faster than the planner's own.
 
-It climbs: from the best plan known to plans that differ in a few fields by one step, until none of them is better. Only
-plans that give the planner's own bits take part (``compiler/planner/tree.py``), and the answer of each is compared with
-the planner's before it is timed. What wins is kept (``tuned_plans.py``), and later calls use it.
+The search is a hill climb: from the best plan so far to plans that differ in a few fields by one step, until none is
+better. Only plans that give the planner's own bits take part (``compiler/planner/tree.py``), and the result of each is
+compared with the planner's before it is timed. The winner is kept (``tuned_plans.py``), and later calls use it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .neighbours import neighbours
 from .trials import Trials
 
 MARGIN = 0.02
-"""The part of its time by which a plan must be faster: what two sittings differ by; more where its runs do."""
+"""Least relative gain of a winner: the difference between sessions; more if its runs vary more."""
 ROUGH, RUNS = 5, 25
-"""Timed runs by which a plan is found slow, and by which it wins."""
+"""Timed runs to reject a plan, and to accept one."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Tried:
     """One plan.
 
     Attributes:
-        plan: its fields, as ``plan=`` takes them.
+        plan: the fields, as ``plan=`` takes them.
         verdict: ``own`` (the planner's), ``faster``, ``slower``, ``other bits``, or ``refused``.
-        timing: its device time in microseconds; None where it was not timed.
+        timing: the device time in microseconds; None if the plan was not timed.
         why: the reason of a refusal.
     """
 
@@ -56,13 +56,13 @@ class Tried:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What ``autotune`` found.
+    """The result of ``autotune``.
 
     Attributes:
-        name, device: the reduction, and the machine.
-        tried: every plan that was run, the planner's own first.
-        own, best: the planner's own and the fastest; the same where nothing was faster.
-        path: the file of the find; None where there is none.
+        name, device: the reduction and the device.
+        tried: every plan that ran, the planner's own first.
+        own, best: the planner's own plan and the fastest one; equal if none was faster.
+        path: the file of the find; None without a find.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Tuned:
 
     @property
     def faster(self) -> float:
-        """How many times faster the best plan is than the planner's own."""
+        """The speedup of the best plan over the planner's own."""
         times = [t.timing.median for t in (self.own, self.best) if t.timing]
         return times[0] / times[1] if len(times) == 2 and times[1] else 1.0
 
@@ -91,25 +91,25 @@ def autotune(
     seconds: float = 30.0,
     **params: Any,
 ) -> Tuned:
-    """Looks for a faster plan for ``wf.reduce`` of these arrays on their GPU, and keeps what it finds.
+    """Searches for a faster plan for ``wf.reduce`` of these arrays on their GPU, and keeps it.
 
-    Later calls of this kind (this program, these sizes, strides, types and alignment, this ``determinism``) use it, in
-    this process and in others that share the cache directory; in others from their start. Answers stay the same, bit
-    for bit, unless ``determinism="none"`` asks for no fixed ones. ``warpfold tune --forget`` gives all finds up.
+    Later calls with the same program, sizes, strides, types, alignment and ``determinism`` use it: in this process, and
+    in processes that start later with the same cache directory. Results stay the same, bit for bit, unless
+    ``determinism="none"`` allows other bits. ``warpfold tune --forget`` deletes all finds.
 
     Args:
-        xs: as in ``reduce``, like ``what`` and all that follows; best arrays of the GPU.
-        what: what to reduce with.
+        xs: as in ``reduce``; preferably arrays on the GPU.
+        what: as in ``reduce``.
         axis: the axes to reduce.
-        where: an array of bool that says which elements take part.
-        nan: what becomes of elements that are NaN.
-        determinism: what the bits of a result may depend on, and so which plans take part.
-        seconds: after so long no further plan is tried.
-        params: passed to the tensor program.
+        where: a bool array of the elements that take part.
+        nan: as in ``reduce``.
+        determinism: as in ``reduce``; ``none`` admits plans with other bits.
+        seconds: time after which no further plan is tried.
+        params: keyword parameters of the tensor program.
 
     Raises:
         BackendError: WF834 without a GPU.
-        ArgumentError: WF835 for a time that is none, WF836 where there is nothing to reduce.
+        ArgumentError: WF835 for a wrong ``seconds``, WF836 for empty arrays.
         FileError: WF505 when the find cannot be written.
     """
     if what is None:
@@ -121,11 +121,11 @@ def autotune(
 
 
 class Search:
-    """The plans of one reduction of some arrays.
+    """The search among the plans of one reduction.
 
     Args:
-        task: what to reduce.
-        arrays: of what, with memory for the results.
+        task: the reduction.
+        arrays: its operands, with memory for the results.
     """
 
     def __init__(self, task: Task, arrays: Operands) -> None:
@@ -140,7 +140,7 @@ class Search:
     def of(
         cls, xs: Sequence[Any], what: Any, axis: Any, where: Any, nan: Nan, determinism: Determinism, params: Any
     ) -> Search:
-        """The search for a call of ``reduce``; the errors of ``autotune``."""
+        """The search for a call of ``reduce``; raises the errors of ``autotune``."""
         from ..api import check_options
 
         check_options(nan=nan, determinism=determinism)
@@ -154,7 +154,7 @@ class Search:
         return cls(ready.task, arrays)
 
     def run(self, seconds: float) -> Tuned:
-        """Searches for so long, and keeps what it found, also when it is interrupted."""
+        """Searches for ``seconds``, and keeps the best plan, also when interrupted."""
         if not seconds > 0:
             raise error("WF835", seconds=seconds)
         until = time.perf_counter() + seconds
@@ -169,14 +169,14 @@ class Search:
         return self.found()
 
     def found(self) -> Tuned:
-        """What was found so far, once the planner's own plan was timed."""
+        """The findings so far, once the planner's own plan was timed."""
         best = self.best[1] if self.best else self.tried[0]
         return Tuned(
             self.task.program.name, self.trials.backend.device_name, tuple(self.tried), self.tried[0], best, self.path
         )
 
     def _climb(self, until: float) -> None:
-        """To the first neighbour that is better, and on from there."""
+        """Moves to the first better neighbour until there is none."""
         seen = {tuned_plans.words(self.own.plan)}
         better = True
         while better:
@@ -193,7 +193,7 @@ class Search:
                         break
 
     def _try(self, other: Choice) -> bool:
-        """Whether ``other`` is better than the best so far, whose place it then takes."""
+        """Whether ``other`` is better than the best so far; if so, it becomes the best."""
         assert self.best is not None
         plan, best = tuned_plans.words(other.plan), self.best[1].timing
         assert best is not None
@@ -214,7 +214,7 @@ class Search:
         return wins
 
     def _duel(self) -> None:
-        """Once more, the best and the planner's own: of many, one may have been lucky."""
+        """Times the best and the planner's own plan again: the best of many may have been lucky."""
         assert self.best is not None
         choice, best = self.best
         if choice is self.own:
@@ -263,12 +263,12 @@ class Search:
 
 
 def beats(timing: Timing, other: Timing) -> bool:
-    """Whether ``timing`` is less than ``other`` by more than runs of either differ, and than sittings do."""
+    """Whether ``timing`` beats ``other`` by more than runs and sessions vary."""
     return timing.median * (1 + max(MARGIN, timing.spread, other.spread)) < other.median
 
 
 def require_gpu() -> None:
-    """Raises WF834 where there is no GPU to time plans on."""
+    """Raises WF834 if there is no GPU to time plans on."""
     from ..backends.cuda_backend import find
 
     if not find():
@@ -276,7 +276,7 @@ def require_gpu() -> None:
 
 
 def forget_all() -> int:
-    """Removes all finds, and lets this process plan for itself again; says how many there were."""
+    """Removes all finds and forgets plans chosen by them; returns the number of finds."""
     count = tuned_plans.forget()
     forget()
     return count

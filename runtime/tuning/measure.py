@@ -1,8 +1,8 @@
-"""Time on a CUDA device, and its ceilings: what a plain read, a copy and an empty launch take there.
+"""Measures device times, and the ceilings of a device: a plain read, a copy and an empty launch.
 
-A call is timed between two events, after the L2 cache was filled with lines that nobody wrote and nobody will read:
-dirty lines would be written back beside the call, and cost it up to 10 us. Filling takes the device some hundred
-microseconds, in which the host queues the call, so that the device's time is all that the events see.
+A call is timed between two events, after the L2 cache was filled with unrelated clean lines: dirty lines would be
+written back during the call and cost up to 10 us. Filling the cache takes some hundred microseconds, in which the host
+queues the call, so the events measure device time only.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..backends.cuda_backend import CudaBackend
 
 CLEAN_BYTES = 1 << 28
-"""Bytes that are read after the flush has written: several times the largest L2 cache."""
+"""Bytes read after the flush has written: several times the largest L2 cache."""
 SIZES = tuple(1 << k for k in range(12, 31))
-"""Bytes whose reading is measured: 4 KiB to 1 GiB."""
+"""Sizes in bytes of the measured reads: 4 KiB to 1 GiB."""
 ROUGH_RUNS, FINALISTS = 5, 3
-"""Runs of each way to read, and how many of the fastest are then measured in earnest."""
+"""Trial runs of each reading kernel, and the number of fastest ones that are then measured fully."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Timing:
 
     Attributes:
         median, low, high: the median and the quartiles, in microseconds.
-        runs: how many calls were timed.
+        runs: the number of timed calls.
     """
 
     median: float
@@ -44,18 +44,18 @@ class Timing:
 
     @property
     def spread(self) -> float:
-        """The distance of the quartiles as a fraction of the median."""
+        """The interquartile range as a fraction of the median."""
         return (self.high - self.low) / self.median if self.median else 0.0
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What the device does at best.
+    """The ceilings of a device.
 
     Attributes:
-        read: GB/s of reading 1 GiB.
-        copy: GB/s of copying 1 GiB, bytes read and bytes written.
-        empty: microseconds of a kernel that does nothing.
+        read: bandwidth of reading 1 GiB, in GB/s.
+        copy: bandwidth of copying 1 GiB, in GB/s read plus written.
+        empty: time of an empty kernel in microseconds.
         reads: (bytes, microseconds) of plain reads, by size.
     """
 
@@ -65,10 +65,10 @@ class Ceilings:
     reads: tuple[tuple[int, float], ...]
 
     def read_at(self, nbytes: float) -> float:
-        """Microseconds that a plain read of ``nbytes`` takes: interpolated between the sizes that were measured.
+        """Time in microseconds of a plain read of ``nbytes``, interpolated between measured sizes.
 
-        Bytes and time are taken as logarithms. Fewer bytes than were measured take the least time, more take as long
-        as the largest read's speed says.
+        The interpolation is linear in the logarithms. Below the smallest size it is the smallest time; above the
+        largest size it follows the bandwidth of the largest read.
         """
         sizes, times = zip(*self.reads, strict=True)
         if nbytes <= sizes[0]:
@@ -89,15 +89,15 @@ def timed(
     warmup: int = 3,
     seconds: float = 1.0,
 ) -> Timing:
-    """Device time of a call, the L2 cache flushed before each.
+    """Device time of a call; the L2 cache is flushed before each run.
 
     Args:
         backend: the device.
-        calls: they take turns; one for each set of buffers. Each queues the same work on ``stream``.
-        stream: the stream that they use, whichever library they are of.
-        runs: how often to time.
-        warmup: calls before that, which load code and allocate.
-        seconds: after so long no further run begins, and at least three are made.
+        calls: functions that take turns, one for each set of buffers. Each queues the same work on ``stream``.
+        stream: the stream that the calls use.
+        runs: number of timed runs.
+        warmup: untimed runs before, which load code and allocate.
+        seconds: time after which no further run begins; at least three runs are made.
     """
     for i in range(warmup):
         calls[i % len(calls)]()
@@ -111,13 +111,13 @@ def timed(
 
 
 def flush(backend: CudaBackend, stream: int = 0) -> None:
-    """Queues work that leaves the L2 cache full of clean lines which nothing will ask for."""
+    """Queues work that fills the L2 cache with unrelated clean lines."""
     written = backend.flush(stream)
     backend.launch(artifact(), [STEADY.call(written, CLEAN_BYTES, written)], stream)
 
 
 def ceilings(backend: CudaBackend, stream: int = 0) -> Ceilings:
-    """Measures the device's ceilings, in some seconds: each read is the fastest of ``READINGS``."""
+    """Measures the ceilings of the device, in some seconds; each read is the fastest of ``READINGS``."""
     largest = SIZES[-1]
     with backend.memory(largest) as source, backend.memory(largest) as target:
         reads = tuple((n, _read(backend, source, target, n, stream)) for n in SIZES)
@@ -127,7 +127,7 @@ def ceilings(backend: CudaBackend, stream: int = 0) -> Ceilings:
 
 
 def _read(backend: CudaBackend, source: int, sink: int, nbytes: int, stream: int) -> float:
-    """Microseconds of the fastest way to read so many bytes."""
+    """Time in microseconds of the fastest reading kernel."""
 
     def took(reading: Reading, runs: int) -> float:
         queued = [reading.call(source, nbytes, sink)]

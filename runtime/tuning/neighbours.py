@@ -1,4 +1,4 @@
-"""The plan space of the autotuner: from one choice to those a few steps away that give the planner's own bits."""
+"""The neighbours of a plan in the autotuner's search: plans a few steps away with the planner's own bits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ...compiler.planner.task import Choice, Task
 from .. import tuned_plans
 
 CHANGES = 3
-"""Fields in which a neighbour differs at most: half the warps need twice the vector if the tree is to stay."""
+"""Greatest number of fields that differ: half the warps need twice the vector to keep the tree."""
 STEPPED = ("vector", "unroll", "lanes", "warps", "warps_kept", "cluster")
-"""Fields that are doubled and halved."""
+"""Fields to double and to halve."""
 
 
 def neighbours(task: Task, own: Choice, best: Choice) -> Iterator[Choice]:
-    """Choices a few steps from ``best`` that may take the place of the planner's ``own``; the nearest first."""
+    """Choices a few steps from ``best`` that may replace the planner's ``own``, the nearest first."""
     steps = {name: list(values) for name, values in _steps(best, task.geometry.columns).items()}
     for count in range(1, CHANGES + 1):
         for names in combinations(steps, count):
@@ -33,7 +33,7 @@ def neighbours(task: Task, own: Choice, best: Choice) -> Iterator[Choice]:
 
 
 def _steps(best: Choice, columns: int) -> dict[str, list[Any]]:
-    """For each field of the plan the values one step away; of so many results side by side."""
+    """For each field of the plan, the values one step away."""
     plan, found = best.plan, dict[str, list[Any]]()
     for name in STEPPED:
         value = getattr(plan, name)
@@ -45,7 +45,7 @@ def _steps(best: Choice, columns: int) -> dict[str, list[Any]]:
 
 
 def _choice(task: Task, plan: Plan) -> Choice | None:
-    """The choice of exactly this plan; None where it cannot be served."""
+    """The choice of exactly this plan; None if the planner rejects it."""
     if plan.finish == "cta":
         plan = replace(plan, coarsening=0)
     try:

@@ -1,6 +1,6 @@
-"""Kernels written by hand in PTX, to measure a machine with: plain reads of memory, and one that does nothing.
+"""Handwritten PTX kernels that measure a machine: plain reads of memory, and an empty kernel.
 
-They owe nothing to the planner or the passes, so what is measured with them does not move when those change.
+They do not depend on the planner or the passes, so measured ceilings stay when those change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...compiler.plan.plan import Plan
 from ..backends.kernel_calls import Call
 
 ACCESS = 16
-"""Bytes of an access."""
+"""Bytes per access."""
 UNROLLS = (1, 2, 4, 8)
 _HEAD = ".version 6.3\n.target sm_75\n.address_size 64\n"
 _EMPTY = ".visible .entry empty()\n{\n  ret;\n}\n"
@@ -64,8 +64,8 @@ class Reading:
     def call(self, source: int, nbytes: int, sink: int) -> Call:
         """The launch that reads ``nbytes``, a multiple of ``tile``, from ``source``.
 
-        The exclusive or of all that a thread read goes to ``sink`` if it is one number in 2^32, so that no load can be
-        left out, and practically nothing is written.
+        A thread writes the exclusive or of its elements to ``sink`` if it equals one particular 32-bit number: no load
+        can be optimised away, and almost nothing is written.
         """
         grid, block = (nbytes // self.tile, 1, 1), (32 * self.warps, 1, 1)
         return Call(f"read{self.unroll}", grid, block, (source, sink, self.steps))
@@ -78,15 +78,15 @@ READINGS = tuple(
     if loads <= 64
     for warps in (4, 8, 16)
 )
-"""What a ceiling is the best of."""
+"""The reading kernels; a ceiling is the fastest of them."""
 STEADY = Reading(4, 4, 8)
-"""A good one for large memory on any machine."""
+"""A kernel that reads large memory fast on any machine."""
 EMPTY = Call("empty", (1, 1, 1), (32, 1, 1), ())
 
 
 @lru_cache(maxsize=1)
 def artifact() -> Artifact:
-    """All of them, in the form that backends launch."""
+    """All kernels as one artifact."""
     facts = Facts(1, 1, 32, (), store_vector=False)
     params = (Param("input"), Param("output"), Param("chunk"))
     kernels = [CompiledKernel(f"read{u}", "main", Plan(), facts, params) for u in UNROLLS]
@@ -96,7 +96,7 @@ def artifact() -> Artifact:
 
 
 def _read(unroll: int) -> str:
-    """The kernel whose steps are of ``unroll`` accesses, all of them under way before the first value is used."""
+    """A kernel that makes ``unroll`` accesses in each step, all in flight before the first value is used."""
     loads, uses = [], []
     for k in range(unroll):
         words = [f"%x{4 * k + i}" for i in range(4)]

@@ -1,4 +1,4 @@
-"""One reduction of some arrays on a GPU, run under one plan after another: what each answers, and how long it takes."""
+"""Runs one reduction on a GPU under one plan after another, and compares results and times."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Trials:
     """Runs choices for one task.
 
     Args:
-        task: what to reduce.
-        arrays: of what, with memory for the results.
+        task: the reduction.
+        arrays: its operands, with memory for the results.
     """
 
     def __init__(self, task: Task, arrays: Operands) -> None:
@@ -38,17 +38,17 @@ class Trials:
 
     @contextmanager
     def open(self, own: Choice) -> Iterator[None]:
-        """Binds the arrays; the answer of the planner's ``own`` choice is what all others are compared with."""
+        """Binds the arrays, and runs the planner's ``own`` choice, whose results all others must match."""
         with bound(self.arrays) as self._pointers:
             self.work(own)()
             self._answer = self._read()
             yield
 
     def work(self, choice: Choice) -> Callable[[], None]:
-        """What queues the kernels of a choice; compiled once, and not kept in the cache.
+        """A function that queues the kernels of a choice; they are compiled once, and not kept in the cache.
 
         Raises:
-            CompileError, BackendError: as any call.
+            CompileError, BackendError: as in any call.
         """
         words = tuned_plans.words(choice.plan)
         if words not in self._made:
@@ -67,15 +67,15 @@ class Trials:
         what = self.task.program, choice.facts, choice.plan
         target = self.task.target
         made = compile_program(*what, target, steps(target), cache.key(*what, target))
-        return replace(made, ptx=with_lines(made.ptx, *what))  # the backend keeps it for the calls to come
+        return replace(made, ptx=with_lines(made.ptx, *what))  # the backend keeps it for later calls
 
     def time(self, choice: Choice, runs: int) -> Timing:
         """The device time of a choice."""
         return timed(self.backend, [self.work(choice)], stream=self.arrays.stream, runs=runs)
 
     def agrees(self, other: Choice) -> bool:
-        """Whether ``other`` writes the planner's own answer; nearly that, where no fixed bits are asked for."""
-        for view, own in zip(self._outputs(), self._answer, strict=True):  # a plan that writes nothing is found out
+        """Whether ``other`` gives the planner's own result; with determinism none, approximately."""
+        for view, own in zip(self._outputs(), self._answer, strict=True):  # exposes a plan that writes nothing
             self.backend.put(view, _inverted(own), self.arrays.stream)
         self.work(other)()
         pairs = list(zip(self._answer, self._read(), strict=True))
@@ -85,7 +85,7 @@ class Trials:
         return loose and all(near(own, got, self.task.geometry.count) for own, got in pairs)
 
     def _outputs(self) -> list[Any]:
-        """Views of the results where the kernels write them, part by part."""
+        """Views of the parts of the results at their device addresses."""
         views = [p for v in self.arrays.outputs for p in v.parts()]
         places = self._pointers[len(self._pointers) - len(views) :]
         return [replace(v, address=a, device=self.backend.device) for v, a in zip(views, places, strict=True)]
@@ -95,12 +95,12 @@ class Trials:
 
 
 def _inverted(a: Any) -> Any:
-    """An array no byte of which is that of ``a``."""
+    """An array that differs from ``a`` in every byte."""
     return (~np.frombuffer(a.tobytes(), np.uint8)).view(a.dtype).reshape(a.shape)
 
 
 def near(a: Any, b: Any, n: int) -> bool:
-    """Whether floats differ by no more than the order of ``n`` of them explains."""
+    """Whether floats differ by no more than another order of ``n`` summands explains; integers must be equal."""
     if a.dtype.kind in "iub":
         return bool((a == b).all())
     unit = 2.0 ** -({2: 8, 4: 24, 8: 53}.get(a.dtype.itemsize, 8))

@@ -1,1 +1,1 @@
-"""The grid: every layout of one buffer in every element type, measured against plain reads."""
+"""The grid: many layouts of one buffer in every element type, measured against plain reads."""

@@ -1,4 +1,4 @@
-"""Where cells of the grid are reduced: one buffer, of which every cell is a view."""
+"""The buffer of the grid: every cell reduces a view of it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .cells import Cell
 
 @dataclass(frozen=True)
 class Work:
-    """A cell, ready to be reduced as often as one likes.
+    """A prepared cell, which can be reduced repeatedly.
 
     Attributes:
-        plan: what the planner chose.
+        plan: the plan that the planner chose.
         launch: queues the kernels.
-        result: gives what they wrote, in the buffer's library.
+        result: returns the result, in the library of the buffer.
     """
 
     plan: Plan
@@ -36,12 +36,12 @@ class Work:
 
 
 class Bed:
-    """One buffer and the machine that reduces views of it.
+    """One buffer and the backend that reduces views of it.
 
     Args:
         buffer: a one-dimensional array of bytes; results are arrays of its library.
-        backend: reaches the buffer in place.
-        stream: where work is queued.
+        backend: a backend that accesses the buffer in place.
+        stream: the stream for all work.
     """
 
     def __init__(self, buffer: Any, backend: Backend, stream: int) -> None:
@@ -60,7 +60,7 @@ class Bed:
 
     @contextmanager
     def work(self, cell: Cell) -> Iterator[Work]:
-        """Plans and compiles the cell; its result is there afterwards."""
+        """Plans, compiles and runs the cell."""
         arrays = Operands(self.buffer, (self.view(cell),), self.backend, self.stream)
         ready = prepared(Request(cell.op, cell.axes), arrays)
         compiled, run = artifact(ready), ready.choice.run
@@ -73,7 +73,7 @@ class Bed:
 
 
 def reach(cells: Sequence[Cell]) -> int:
-    """Bytes of a buffer that holds all of them."""
+    """Bytes of a buffer that contains all cells."""
     return max((c.span[1] * c.dtype.itemsize for c in cells), default=0)
 
 

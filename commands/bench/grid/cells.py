@@ -11,9 +11,9 @@ from ....compiler.dtypes import DType
 from ....runtime.prepare import Request, traced
 
 SECTOR = 32
-"""Bytes that a GPU's memory gives at once: who wants one of them moves all."""
+"""Bytes of a sector, the unit in which a GPU reads memory."""
 ONE_CTA = 4096
-"""Elements that one CTA reduces in one go."""
+"""Greatest number of elements that count as the work of one CTA."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Cell:
     """One reduction of a view.
 
     Attributes:
-        kind: what is odd about the layout: ``short``, ``outer``, ...
+        kind: the kind of layout: ``short``, ``outer``, ...
         name: kind and layout, the same for every element type.
         op: the reduction.
-        dtype: type of the elements.
-        shape, strides: of the view, strides in elements.
-        offset: elements of the buffer before the view's element 0.
+        dtype: the element type.
+        shape, strides: shape and strides of the view, in elements.
+        offset: index in the buffer of the view's element 0.
         axes: the reduced axes.
-        issue: where users reported the layout as slow, else nothing.
+        issue: the report that calls the layout slow, or empty.
     """
 
     kind: str
@@ -55,13 +55,13 @@ class Cell:
 
     @property
     def span(self) -> tuple[int, int]:
-        """The first element of the buffer that the view may touch, and one past the last."""
+        """The range of buffer elements that the view spans: the first, and one past the last."""
         reach = [s * (n - 1) for n, s in zip(self.shape, self.strides, strict=True)]
         return self.offset + sum(min(0, r) for r in reach), self.offset + sum(max(0, r) for r in reach) + 1
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes that must move: each sector with an element of the view once, each result once."""
+        """Bytes that must move: every sector with an element of the view, and every result."""
         return touched(self) + self.results * result_size(self.op, self.dtype)
 
 
@@ -78,11 +78,10 @@ def dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def touched(cell: Cell) -> int:
-    """Bytes of the sectors that hold an element of the view.
+    """Bytes of the sectors that contain an element of the view.
 
-    These are the sectors from its first byte to its last, less those that lie whole in a gap between elements. Gaps
-    are counted dim by dim, the smallest stride first, and the sectors in one of them as the mean over the places where
-    gaps of that dim begin.
+    These are all sectors from its first to its last byte, except sectors inside a gap between elements. Gaps are
+    counted dim by dim from the smallest stride; the number of sectors in a gap is a mean over all starts of gaps.
     """
     item = cell.dtype.itemsize
     pairs = zip(cell.shape, cell.strides, strict=True)
@@ -98,7 +97,7 @@ def touched(cell: Cell) -> int:
 
 
 def _within(begin: int, length: int, step: int) -> float:
-    """Whole sectors within a gap of ``length`` bytes: the mean over begins that lie ``step`` bytes apart."""
+    """Mean number of whole sectors in a gap of ``length`` bytes, over starts that are ``step`` bytes apart."""
     if length < SECTOR:
         return 0.0
     begins = range(begin % step, SECTOR, step)

@@ -1,7 +1,7 @@
-"""The picture of ``warpfold grid --plot``: a block a kind of layout, a row a type, a column a layout.
+"""The picture of ``warpfold grid --plot``: one block per kind of layout, one row per type, one column per layout.
 
-Large cells are coloured by the fraction that they reach of the speed of a plain read, those that fit one CTA by the
-time they take beyond an empty launch. The gates are where the colour turns; cells that have none are pale.
+The colour of a large cell is its speed as a fraction of a plain read; that of a cell of one CTA is its time beyond an
+empty launch. The colour map changes hue at the gate. Cells without a gate are pale.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .records import ABOVE, FLOOR, Record, Report
 from .shapes import DTYPES
 
 WIDTH = 15.0
-"""Of the figure, in inches."""
+"""Width of the figure in inches."""
 SIDE, LINE, MARGIN, HEAD = 0.105, 1.13, 0.45, 0.75
-"""In inches: the side of a cell, the height of a line of blocks, the margins, and what the title takes."""
+"""In inches: side of a cell, height of a line of blocks, margins, and height of the title."""
 GAP, LEAST_COLUMNS = 6, 10
-"""Columns between two blocks, for the names of types; and what the narrowest block takes, for its title."""
+"""In columns: space between blocks, for the names of types, and least width of a block, for its title."""
 WRONG, NOTHING = "#000000", "#e9ecef"
 FAINT = 0.3
-"""How opaque the colour of a cell is that has no gate."""
+"""Opacity of a cell without a gate."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Block:
     """The cells of one kind.
 
     Attributes:
-        title: its name.
-        rows: for each type its cells by column; None where it has none.
-        names: of the columns.
+        title: the name of the kind.
+        rows: for each type the cells by column, None for a missing cell.
+        names: the names of the columns.
     """
 
     title: str
@@ -43,13 +43,13 @@ class Block:
 
     @property
     def columns(self) -> int:
-        """The room it takes, in columns."""
+        """The width in columns."""
         return max(len(self.names), LEAST_COLUMNS) + GAP
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What a colour means: ``key`` of a record, from the first value over the gate to the last."""
+    """A colour scale for ``key`` of a record: its first value, the gate, and its last value."""
 
     key: str
     values: tuple[float, float, float]
@@ -71,7 +71,7 @@ SMALL = Scale("above", (0.0, ABOVE, 3.0), "RdYlBu_r", "us beyond an empty launch
 
 
 class Picture(ladder_plot.Picture):
-    """A picture file of a grid, found to be possible before the work that fills it."""
+    """The picture file of a grid, checked before the work that fills it."""
 
     def figure(self, report: Report) -> Any:
         """The figure of a grid."""
@@ -103,7 +103,7 @@ def draw(report: Report) -> Any:
 
 
 def blocks(cells: Sequence[Record]) -> list[Block]:
-    """What takes more than one CTA, by kind."""
+    """Blocks of cells that need more than one CTA, by kind."""
     found: dict[str, list[Record]] = {}
     for r in cells:
         if not r["one_cta"]:
@@ -112,7 +112,7 @@ def blocks(cells: Sequence[Record]) -> list[Block]:
 
 
 def tiny(cells: Sequence[Record]) -> Block:
-    """What fits one CTA, by the number of elements."""
+    """The block of cells that fit one CTA, by number of elements."""
     from math import prod
 
     found = [r for r in cells if r["one_cta"]]
@@ -121,14 +121,14 @@ def tiny(cells: Sequence[Record]) -> Block:
 
 def _made(title: str, cells: Sequence[Record], *, whole_names: bool = False) -> Block:
     by_type = {dtype: {r["cell"]: r for r in cells if r["dtype"] == dtype} for dtype in DTYPES}
-    longest = sorted(by_type.values(), key=len, reverse=True)  # its order is the columns': others lack some of them
+    longest = sorted(by_type.values(), key=len, reverse=True)  # its order is that of the columns: other types lack some
     names = list(dict.fromkeys(name for own in longest for name in own))
     rows = {dtype: [own.get(name) for name in names] for dtype, own in by_type.items() if own}
     return Block(title, rows, names if whole_names else [name.partition(".")[2] for name in names])
 
 
 def _lines(found: Sequence[Block]) -> list[list[Block]]:
-    """Blocks side by side, as many as fit."""
+    """Lines of as many blocks as fit side by side."""
     most = int((WIDTH - 2 * MARGIN) / SIDE)
     lines: list[list[Block]] = []
     for block in found:
@@ -141,7 +141,7 @@ def _lines(found: Sequence[Block]) -> list[list[Block]]:
 
 
 def _block(figure: Any, block: Block, scale: Scale, left: float, top: float, height: float) -> None:
-    """One block: its cells, the types beside them, its worst cell above and the ends of its columns below."""
+    """Draws one block: its cells, the types beside, its worst cell above, and its outer columns below."""
     from matplotlib import colormaps
     from matplotlib.colors import TwoSlopeNorm
 
@@ -157,7 +157,7 @@ def _block(figure: Any, block: Block, scale: Scale, left: float, top: float, hei
     ax.set_xticks([i + 0.5 for i in ends], [block.names[i] for i in ends], fontsize=6.5)
     for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=False):
         label.set_horizontalalignment(side if n > 1 else "left")
-    if (2 + sum(len(block.names[i]) for i in ends)) * 0.055 > n * SIDE:  # no room for both, and for what is between
+    if (2 + sum(len(block.names[i]) for i in ends)) * 0.055 > n * SIDE:  # no room for both names and a space
         ax.set_xticks([0.5], [block.names[0]], fontsize=6.5, ha="left")
     ax.tick_params(length=0, pad=2, labelcolor=PALE)
     for spine in ax.spines.values():
@@ -180,13 +180,13 @@ def _colour(record: Record | None, scale: Scale, norm: Any, colours: Any) -> Any
 
 
 def _worst(block: Block) -> str:
-    """The worst of the cells that are gated, and how many miss."""
+    """The worst gated cell, and the number of misses."""
     text, bad = records.worst([r for row in block.rows.values() for r in row if r is not None])
     return f"{text}, {bad} miss" if bad else text
 
 
 def _scale(figure: Any, scale: Scale, left: float, bottom: float, height: float) -> None:
-    """A bar that says what a colour means."""
+    """Draws the bar that explains the colours."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import TwoSlopeNorm
@@ -202,7 +202,7 @@ def _scale(figure: Any, scale: Scale, left: float, bottom: float, height: float)
 
 
 def _words(figure: Any, report: Report, height: float) -> None:
-    """What was measured and where, and what the colours are that are no value."""
+    """The captions: what was measured and where, and the colours without a value."""
     title = f"Every layout against the ceiling, on {report.machine['gpu']}"
     figure.text(MARGIN / WIDTH, 1 - 0.32 / height, title, fontsize=13, weight="bold", color=INK)
     ceiling = report.ceilings

@@ -1,4 +1,4 @@
-"""What a grid found: its cells as plain values, the gates they pass or miss, and the file that keeps them."""
+"""The report of a grid: its cells as plain values, their gates, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from ...output_file import Output
 from .. import versioned_file
 
 Record = dict[str, Any]
-"""A cell and what was measured of it; its plan is a number, of the report's list."""
+"""A cell with its measurements; its plan is an index into the plans of the report."""
 VERSION = 1
 NAMED = ("cell", "dtype", "op", "shape", "strides", "offset", "axes", "bytes", "one_cta")
-"""What says which reduction a cell is."""
+"""The fields that identify the reduction of a cell."""
 MEASURED = ("plan", "us", "right")
-"""What is known of a cell that did not fail."""
+"""The fields of a cell that did not fail."""
 FORMAT = "warpfold grid"
 FLOOR, GATED_BYTES = 0.85, 64e6
-"""The least fraction of the ceiling, and the bytes from which on a cell must reach it."""
+"""The gate of large cells: least fraction of the ceiling, and the bytes from which it applies."""
 ABOVE = 1.5
-"""Microseconds that a cell which fits one CTA may take beyond an empty launch."""
+"""The gate of cells of one CTA: microseconds beyond an empty launch."""
 PRINTED_BYTES = 1e6
-"""Bytes from which on a fraction of the ceiling says something."""
+"""Bytes from which a fraction of the ceiling is meaningful."""
 
 
 @dataclass
 class Report:
-    """All that one run found.
+    """The findings of one run.
 
     Attributes:
         machine: GPU, driver, versions, commit, date.
         ceilings: read and copy in GB/s, empty in us, and the plain reads by size.
-        plans: every plan that some cell got, as ``--plan`` takes it.
-        cells: the cells that were measured, in order.
-        warnings: what makes the numbers doubtful.
-        left_out: names of cells that the memory did not hold.
-        complete: whether no cell is missing because of an interruption.
+        plans: all plans of cells, as ``--plan`` takes them.
+        cells: the measured cells, in order.
+        warnings: reasons to doubt the numbers.
+        left_out: names of cells that did not fit in memory.
+        complete: whether the run was not interrupted.
     """
 
     machine: dict[str, Any]
@@ -49,7 +49,7 @@ class Report:
     complete: bool = False
 
     def plan_number(self, text: str) -> int:
-        """The number of a plan, which is added if it is new."""
+        """The index of a plan, which is added if it is new."""
         if text not in self.plans:
             self.plans.append(text)
         return self.plans.index(text)
@@ -59,11 +59,11 @@ class Report:
         return self.plans[record["plan"]] if "plan" in record else "none"
 
     def misses(self) -> list[Record]:
-        """The cells that miss a gate, wrong ones first, then from the worst on."""
+        """The cells that miss a gate: wrong ones first, then the worst."""
         return sorted((r for r in self.cells if missed(r)), key=_badness)
 
     def write(self, output: Output) -> None:
-        """Writes the file, a cell a line: whole or not at all."""
+        """Writes the file with one line per cell, whole or not at all."""
         head = {
             "format": FORMAT, "version": VERSION, "complete": self.complete, "machine": self.machine,
             "warnings": self.warnings, "ceilings": self.ceilings, "left_out": self.left_out, "plans": self.plans,
@@ -78,7 +78,7 @@ def read(path: str) -> Report:
     """The report of a file.
 
     Raises:
-        FileError: WF501 for a file that cannot be read, WF743 one of another version, WF744 a damaged one.
+        FileError: WF501 for an unreadable file, WF743 for another version, WF744 for a damaged file.
     """
     return versioned_file.load(path, FORMAT, VERSION, _read)
 
@@ -98,26 +98,26 @@ def _read(found: dict[str, Any]) -> Report:
 
 
 def key(record: Record) -> tuple[str, str]:
-    """What names a cell among those of a report."""
+    """The key of a cell within a report."""
     return record["cell"], record["dtype"]
 
 
 def missed(record: Record) -> str:
-    """What gate a cell misses: ``error``, ``wrong``, ``ceiling``, ``launch`` or, for none, nothing."""
+    """The gate that a cell misses: ``error``, ``wrong``, ``ceiling`` or ``launch``; empty for none."""
     if "error" in record:
         return "error"
     return slow(record) if record["right"] else "wrong"
 
 
 def slow(record: Record) -> str:
-    """What gate for its time a cell misses: ``ceiling``, ``launch`` or, for none, nothing."""
+    """The gate on time that a cell misses: ``ceiling`` or ``launch``; empty for none."""
     if record["bytes"] >= GATED_BYTES and record["fraction"] < FLOOR:
         return "ceiling"
     return "launch" if record["one_cta"] and record["above"] > ABOVE else ""
 
 
 def gated(record: Record) -> bool:
-    """Whether there is a gate for the time of a cell: it is large, or one CTA does all."""
+    """Whether a cell has a gate on time: it is large, or fits one CTA."""
     return "error" not in record and (record["bytes"] >= GATED_BYTES or record["one_cta"])
 
 
@@ -129,13 +129,13 @@ def _badness(record: Record) -> tuple[int, float]:
 
 
 def summary(records: Sequence[Record]) -> str:
-    """How many cells there are, how many of them are gated, and how many miss."""
+    """The numbers of cells, of gated cells, and of misses, in words."""
     bad = [r for r in records if missed(r)]
     return f"{len(records)} cells, {sum(map(gated, records))} of them gated: {len(bad)} miss"
 
 
 def worst(records: Sequence[Record]) -> tuple[str, int]:
-    """The worst of some cells that are gated, large ones if there are any, in words; and how many miss."""
+    """The worst gated cell in words, a large one if there is one, and the number of misses."""
     large = [r["fraction"] for r in records if "fraction" in r and r["bytes"] >= GATED_BYTES]
     small = [r["above"] for r in records if "above" in r]
     text = f"{100 * min(large):.0f} %" if large else f"{max(small):+.2f} us" if small else ""

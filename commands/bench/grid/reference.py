@@ -1,7 +1,6 @@
-"""What is in the buffer of the grid, and what its views reduce to: by PyTorch, on the GPU, in float64.
+"""The contents of the grid's buffer, and reference results of its views: by PyTorch on the GPU, in float64.
 
-Floats lie between 0 and 1, so that sums lose nothing to cancellation; few truth values are true, so that not every row
-has one.
+Floats are between 0 and 1, so that sums have no cancellation; few bools are true, so that not every row has a true one.
 """
 
 from __future__ import annotations
@@ -14,21 +13,21 @@ from ....compiler.errors import error
 from .cells import Cell
 
 PERIOD = (1 << 24) - 3
-"""Elements after which the buffer repeats itself: of no power of two, so that a wrong row is not the right one."""
+"""Period of the buffer in elements: no power of two, so that different rows have different elements."""
 TRUE = 1e-3
-"""How often a truth value is true."""
+"""Probability that a bool is true."""
 SEED = 5
 AT_ONCE = 1 << 28
-"""Elements that are reduced in float64 at once: 2 GiB."""
+"""Elements that are reduced in float64 at a time: 2 GiB."""
 ALLOWED = {"f64": 1e-11, "f32": 2e-5, "bf16": 2.0**-7}
-"""The relative error of a float result that the order of additions and one rounding explain."""
+"""Allowed relative error of a float result, for the order of additions and one rounding."""
 
 
 def library() -> Any:
     """PyTorch.
 
     Raises:
-        BackendError: WF745 where it is missing, or sees no GPU.
+        BackendError: WF745 when it is missing, or finds no GPU.
     """
     try:
         import torch
@@ -73,7 +72,7 @@ class Truth:
         return made < TRUE if dtype.kind == "bool" else made.to(getattr(torch, dtype.numpy_name))
 
     def error(self, cell: Cell, result: Any) -> float:
-        """The greatest error of a result, as a multiple of what is allowed: up to 1 it is right."""
+        """The greatest error of a result as a multiple of the allowed error; up to 1 it is right."""
         wanted = self.answer(cell).reshape(result.shape)
         if not result.is_floating_point():
             return 0.0 if bool((result == wanted).all()) else float("inf")
@@ -84,7 +83,7 @@ class Truth:
     def answer(self, cell: Cell) -> Any:
         """The results, floats in float64."""
         torch = self.torch
-        # PyTorch has no negative strides: walk from the other end and turn around.
+        # PyTorch has no negative strides: view from the other end, then flip.
         turned = [a for a, s in enumerate(cell.strides) if s < 0]
         x = torch.as_strided(
             self._typed(cell.dtype), cell.shape, tuple(map(abs, cell.strides)),
@@ -93,7 +92,7 @@ class Truth:
         return self._reduced(x.flip(turned) if turned else x, cell.op, cell.axes)
 
     def _reduced(self, x: Any, op: str, axes: tuple[int, ...]) -> Any:
-        """Reduces a tensor, a piece at a time where it is very large."""
+        """Reduces a tensor, in chunks if it is very large."""
         if prod(x.shape) <= AT_ONCE or op not in ("sum", "any", "count_nonzero"):
             return self._at_once(x, op, axes)
         axis = max(range(x.ndim), key=lambda a: x.shape[a])
@@ -120,7 +119,7 @@ class Truth:
         return {"sum": torch.sum, "mean": torch.mean, "logsumexp": torch.logsumexp}[op](wide, dim=axes)
 
     def _first_greatest(self, x: Any, axis: int) -> Any:
-        """PyTorch's own argmax gives any of several that are equal."""
+        """The first position of the greatest element; PyTorch's argmax returns any of several."""
         torch = self.torch
         shape = [-1 if a == axis else 1 for a in range(x.ndim)]
         numbers = torch.arange(x.shape[axis], device=x.device).reshape(shape)

@@ -1,4 +1,4 @@
-"""Whether a grid became slower than another: a rule that makes one shape faster must not slow a second one."""
+"""Compares two grids, to find cells that became slower: a rule that helps one shape must not slow another."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ... import terminal
 from .records import Record, Report, key
 
 SLOWER, LEAST = 0.05, 0.3
-"""A cell is slower by more than this fraction of its time, and by more than so many us: less is noise."""
+"""Noise: a change counts above this fraction of the time and this number of microseconds."""
 COMPARED = ("op", "shape", "strides", "offset", "axes")
-"""What makes two cells of one name the same."""
+"""The fields in which two cells of one name must agree."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Change:
     """A cell whose time changed.
 
     Attributes:
-        cell, dtype: which.
-        before, after: microseconds.
-        plan_before, plan_after: what the planner chose.
+        cell, dtype: name and type of the cell.
+        before, after: times in microseconds.
+        plan_before, plan_after: the plans.
     """
 
     cell: str
@@ -33,7 +33,7 @@ class Change:
 
     @property
     def ratio(self) -> float:
-        """The time after for each microsecond before."""
+        """The ratio of the times, after to before."""
         return self.after / self.before
 
 
@@ -42,9 +42,9 @@ class Comparison:
     """Two grids, cell by cell.
 
     Attributes:
-        compared: how many cells both have.
-        slower, faster: those that changed by more than noise, by most first.
-        lost: cells that had a time and have none now, though their turn came.
+        compared: number of cells in both.
+        slower, faster: cells that changed by more than noise, the greatest change first.
+        lost: cells that had a time but now failed.
     """
 
     compared: int
@@ -54,7 +54,7 @@ class Comparison:
 
 
 def comparable(path: str, before: Report, after: Report) -> None:
-    """Refuses to compare times of different devices.
+    """Checks that two grids are of the same device.
 
     Raises:
         FileError: WF752.
@@ -92,7 +92,7 @@ def _slower(a: float, b: float) -> bool:
 
 
 def show(found: Comparison, most: int) -> bool:
-    """Says what changed; gives whether anything became slower."""
+    """Prints the changes; returns whether a cell became slower."""
     counts = f"{len(found.slower) + len(found.lost)} slower, {len(found.faster)} faster"
     terminal.show(f"\ncompared with the earlier grid: {found.compared + len(found.lost)} cells, {counts}")
     lines: list[tuple[str, ...]] = [(r["cell"], r["dtype"], "-", r["error"], "-", "none") for r in found.lost]
@@ -114,7 +114,7 @@ def _line(c: Change) -> tuple[str, ...]:
 
 
 def _plans(c: Change) -> str:
-    """The plan, and of the one before what differs."""
+    """The plan, and the fields of the plan before that differ."""
     before, after = c.plan_before.split(","), c.plan_after.split(",")
     changes = ",".join(pair for pair in before if pair not in after)
     return f"{c.plan_after}; before: {changes or 'the same'}"

@@ -1,7 +1,7 @@
-"""The dead zones that users of other libraries reported, as layouts of the grid.
+"""Slow shapes that users of other libraries reported, as layouts of the grid.
 
-A report names a shape, or a form: then a shape of that form stands for it. ``#`` is an issue or a pull request of the
-repository before it.
+A report gives a shape, or a class of shapes that one shape represents here. ``#`` is the number of an issue or a pull
+request of the repository before it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 Sizes = tuple[int, ...]
 FLOATS_ONLY = ("mean", "var", "logsumexp")
-"""Reductions that say nothing about the memory when their elements are whole numbers: those become f64 first."""
+"""Reductions whose time does not depend on memory for integers, which are first converted to f64."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Report:
     """One layout.
 
     Attributes:
-        issue: who reported it.
-        shape, axes: what is reduced.
-        op: the reduction; nothing for the sum, or for whether any is true.
-        strides: in elements; None for a contiguous array.
-        nth: which layout of the same report.
+        issue: the report.
+        shape, axes: the shape and the reduced axes.
+        op: the reduction; empty for the sum, or any for bools.
+        strides: strides in elements; None for a contiguous array.
+        nth: the number of the layout within the report.
     """
 
     issue: str
@@ -70,7 +70,7 @@ REPORTS = (
     Report("sglang#34727", (32_768, 1536), (1,)),
     Report("sglang#34727", (32_768, 2304), (1,), nth=2),
     Report("sglang#34727", (32_768, 2560), (1,), nth=3),
-    # Rows longer than what other kernels hold.
+    # Rows longer than other kernels can keep on chip.
     Report("flash-attention#144", (8192, 8200), (1,), "var"),
     Report("apex#1199", (4096, 12_288), (1,), "var"),
     Report("LeetCUDA#390", (4096, 16_385), (1,)),

@@ -1,4 +1,4 @@
-"""``warpfold grid``: hundreds of layouts, each against the ceiling, so that no slow shape goes unnoticed."""
+"""``warpfold grid``: checks and times hundreds of layouts, to find slow shapes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .shapes import DTYPES, cells
 
 End = Literal["passed", "missed", "interrupted"]
 RUNS, RUNS_AGAIN = 7, 25
-"""Timed launches of a cell, and of one that misses its gate: what is slow by chance alone passes then."""
+"""Timed launches of a cell, and of a cell that missed its gate, which may have been by chance."""
 KEPT_EVERY = 100
-"""Cells after which the file is written, so that not much is lost."""
+"""Number of cells between writes of the file."""
 MOST_BYTES = 8 << 30
-"""The largest buffer; cells beyond it are left out."""
+"""Greatest size of the buffer in bytes; larger cells are left out."""
 
 
 def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: str | None) -> End:
-    """Measures, keeps, draws and compares.
+    """Measures all cells, writes and draws the report, and compares it with an earlier one.
 
     Raises:
         BackendError: WF742 without a GPU, WF745 without PyTorch.
-        ArgumentError: WF753 or WF754 for cells that are none.
+        ArgumentError: WF753 or WF754 for unknown cells.
         FileError: WF505, WF830 or WF831 for files that cannot be written, WF501, WF743 or WF744 for an old
             grid that cannot be read.
     """
@@ -64,10 +64,10 @@ def grid(*, only: str, dtypes: str, out: str | None, plot: str | None, against: 
 
 
 def chosen(only: str, dtypes: str) -> list[Cell]:
-    """The cells whose names match, of the types named.
+    """The cells of the given types with names that match.
 
     Raises:
-        ArgumentError: WF754 for a type that the grid has not, WF753 when no name matches.
+        ArgumentError: WF754 for a type that is not in the grid, WF753 when no name matches.
     """
     names = [name.strip() for name in dtypes.split(",")]
     for name in names:
@@ -81,10 +81,10 @@ def chosen(only: str, dtypes: str) -> list[Cell]:
 
 
 def listed(only: str, dtypes: str, files: Mapping[str, str | None]) -> None:
-    """Shows the cells without measuring any; needs no GPU.
+    """Lists the cells without measuring them; needs no GPU.
 
     Raises:
-        ArgumentError: WF753 or WF754 for cells that are none, WF814 for one of ``files``, options of a measurement.
+        ArgumentError: WF753 or WF754 for unknown cells, WF814 for one of ``files``, the options of a measurement.
     """
     for option, path in files.items():
         if path is not None:
@@ -120,7 +120,7 @@ def _device() -> tuple[Any, Any]:
 
 
 def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, reference.Truth]:
-    """A buffer on the GPU that holds all cells, or as many as the memory has room for."""
+    """A buffer on the GPU for all cells, or for as many as fit in memory."""
     nbytes = min(reach(wanted), MOST_BYTES, backend.memory_free()[0] // 2)
     buffer = torch.zeros(-(-nbytes // 16) * 16, dtype=torch.uint8, device="cuda")
     stream = int(torch.cuda.current_stream().cuda_stream)
@@ -130,7 +130,7 @@ def _bed(torch: Any, backend: Any, wanted: Sequence[Cell]) -> tuple[Bed, referen
 def _measured(
     report: Report, bed: Bed, source: reference.Truth, wanted: Sequence[Cell], found: Ceilings, output: Output | None
 ) -> None:
-    """Measures cell after cell into the report; Ctrl-C ends it and keeps what is there."""
+    """Measures all cells into the report; Ctrl-C ends the measurement and keeps the cells so far."""
     try:
         with _steps(len(wanted)) as step:
             for kind in kinds(wanted):
@@ -150,7 +150,7 @@ def _measured(
 
 @contextmanager
 def _steps(total: int) -> Iterator[Any]:
-    """A bar of progress, on a terminal: call what it gives before each cell."""
+    """A progress bar on a terminal; call the yielded function before each cell."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -165,7 +165,7 @@ def _steps(total: int) -> Iterator[Any]:
 
 
 def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report) -> Record:
-    """One cell: reduced, checked and timed; a miss is timed again."""
+    """Reduces, checks and times one cell; a cell that misses its gate is timed again."""
     record = _named(cell)
     try:
         with bed.work(cell) as work:
@@ -174,13 +174,13 @@ def measured(cell: Cell, bed: Bed, source: Any, found: Ceilings, report: Report)
             if records.slow(record):
                 record |= _numbers_of(cell, _timed(bed, work, RUNS_AGAIN), found)
         record["right"] = source.error(cell, work.result()) <= 1
-    except (WarpfoldError, RuntimeError) as e:  # warpfold's, PyTorch's or the driver's: the other cells may do better
+    except (WarpfoldError, RuntimeError) as e:  # of warpfold, PyTorch or the driver: other cells may succeed
         record["error"] = str(e).partition("\n")[0]
     return record
 
 
 def _named(cell: Cell) -> Record:
-    """What is known of a cell before it runs."""
+    """The fields of a cell that are known before it runs."""
     record: Record = {"cell": cell.name, "dtype": cell.dtype.name, "op": cell.op, "shape": list(cell.shape)}
     record |= {"strides": list(cell.strides), "offset": cell.offset, "axes": list(cell.axes), "bytes": cell.nbytes}
     record |= {"one_cta": cell.fits_one_cta}
@@ -193,7 +193,7 @@ def _timed(bed: Bed, work: Work, runs: int) -> Timing:
 
 
 def _numbers_of(cell: Cell, time: Timing, found: Ceilings) -> Record:
-    """Times in us, the fraction of the ceiling of what is large, and what one CTA takes beyond an empty launch."""
+    """The times in us, the fraction of the ceiling of a large cell, and the time of one CTA beyond an empty launch."""
     record: Record = {"us": round(time.median, 3), "low": round(time.low, 3), "high": round(time.high, 3)}
     if cell.nbytes >= PRINTED_BYTES:
         record["fraction"] = round(found.read_at(cell.nbytes) / time.median, 4)

@@ -1,4 +1,4 @@
-"""What makes the cells of one element type: sizes that move the same bytes whatever the type."""
+"""Makes the cells of one element type, with sizes that move the same number of bytes for every type."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Maker:
         self, name: str, shape: Sequence[int], axes: Axes, strides: Sequence[int] | None = None, offset: int = 0,
         op: str = "", issue: str = "",
     ) -> Cell:  # fmt: skip
-        """A cell; contiguous without strides, of the type's own operation without ``op``."""
+        """A cell; contiguous without ``strides``, and with the default operation of the type without ``op``."""
         strides = dense(shape) if strides is None else strides
         return Cell(
             name.partition(".")[0], name, self.op(op), self.dtype, tuple(shape), tuple(strides), offset, axes, issue
         )
 
     def op(self, wanted: str) -> str:
-        """``wanted``, if it is one for this type; else whether any is true for truth values, for numbers the sum."""
+        """``wanted`` if this type has it; else any for bools and sum for numbers."""
         if wanted and (self.dtype.is_float or wanted not in FLOATS_ONLY):
             return wanted
         return "any" if self.dtype.kind == "bool" else "sum"
@@ -48,7 +48,7 @@ class Maker:
         return self.big // self.dtype.itemsize
 
     def count(self, length: int) -> int:
-        """How many rows of ``length`` elements, each with a result, make a large cell."""
+        """The number of rows of ``length`` elements, each with a result, in a large cell."""
         return max(1, self.big // (length * self.dtype.itemsize + result_size(self.op(""), self.dtype)))
 
 

@@ -1,4 +1,4 @@
-"""What ``warpfold grid`` says when it is done: misses by kind and type, the worst by name, and what became slower."""
+"""The summary of ``warpfold grid``: misses by kind and type, the worst cells, and the cells that became slower."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .records import Record, Report
 from .shapes import DTYPES
 
 SHOWN = 40
-"""Cells that a table names."""
+"""Number of cells that a table lists."""
 
 
 def show(report: Report, before: Report | None) -> bool:
-    """Says what misses its gate and what became slower than ``before``; gives whether anything did the latter."""
+    """Prints the misses and the cells slower than ``before``; returns whether there are any of the latter."""
     terminal.show(f"{records.summary(report.cells)}, on {report.machine['gpu']}")
     for warning in report.warnings:
         terminal.show(f"warning: {warning}")
@@ -33,7 +33,7 @@ def show(report: Report, before: Report | None) -> bool:
 
 
 def _by_kind(cells: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
-    """A table with a row a kind of layout, a column a type."""
+    """Prints a table with a row per kind of layout and a column per type."""
     types = [t for t in DTYPES if any(r["dtype"] == t for r in cells)]
     rows: dict[str, dict[str, list[Record]]] = {}
     for r in cells:
@@ -42,13 +42,13 @@ def _by_kind(cells: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
 
 
 def _worst(cells: Sequence[Record]) -> str:
-    """The worst of some cells that are gated, and how many of them miss."""
+    """The worst gated cell, and the number of misses."""
     text, bad = records.worst(cells)
     return f"{text}, {bad}" if bad else text or "-"
 
 
 def _line(report: Report, record: Record) -> tuple[str, ...]:
-    """A cell that misses, in words."""
+    """A cell that misses its gate, in words."""
     gate = records.missed(record)
     found = {
         "error": record.get("error", ""),

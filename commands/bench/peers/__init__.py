@@ -1,6 +1,6 @@
 """The peers: other ways to reduce an array from Python, one file each.
 
-The ``open_peer(backend)`` of a file gives a ``Peer``, or raises ``MissingError`` where something is not installed.
+``open_peer(backend)`` of a file returns a ``Peer``, or raises ``MissingError`` if something is not installed.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ NAMES = ("torch", "compile", "cupy", "cub", "triton")
 
 
 class MissingError(Exception):
-    """The peer is not there; the text says what is lacking."""
+    """A peer is not installed; the text names what is missing."""
 
 
 class UnservedError(Exception):
-    """The peer has no such function, or not for such arrays."""
+    """A peer lacks the reduction, or does not support the arrays."""
 
 
 class Peer(Protocol):
     """Another way to reduce.
 
     Attributes:
-        version: of what does the work.
+        version: the version of the library.
     """
 
     version: str
 
     def call(self, case: Case, x: Any) -> Callable[[], Any]:
-        """What queues the case's reduction of ``x`` on the default stream, and gives the result: an array, or a view.
+        """A function that queues the case's reduction of ``x`` on the default stream, and returns the result.
 
         Raises:
-            UnservedError: the peer cannot do this.
+            UnservedError: the peer does not support the case.
         """
         ...
 
 
 def select(text: str) -> tuple[str, ...]:
-    """The peers that ``text`` names, with commas between; nothing is all of them, ``none`` none.
+    """The peers in a comma-separated list; all for an empty text, none for ``none``.
 
     Raises:
         ArgumentError: WF741.
@@ -60,7 +60,7 @@ def select(text: str) -> tuple[str, ...]:
 
 
 def open_peers(names: Sequence[str], backend: CudaBackend) -> dict[str, Peer | str]:
-    """Each peer, or why it is missing."""
+    """Each peer, or the reason why it is missing."""
     found: dict[str, Peer | str] = {}
     for name in names:
         try:

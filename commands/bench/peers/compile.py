@@ -1,4 +1,4 @@
-"""torch.compile: Inductor's own kernel for each case, compiled afresh for its very shape."""
+"""torch.compile: Inductor's kernel for each case, compiled for its exact shape."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class Compile(Torch):
 
 
 def open_peer(_: CudaBackend) -> Compile:
-    """torch.compile, if PyTorch and Triton are there."""
+    """torch.compile, if PyTorch and Triton are installed."""
     return Compile()

@@ -26,15 +26,15 @@ KINDS = (
     ("sum", "f32"), ("sum", "bf16"), ("sum", "i32"), ("sum", "i8"), ("max", "f32"), ("max", "f16"), ("max", "bf16"),
     ("prod", "f64"), ("count_nonzero", "f32"), ("any", "bool"), ("argmax", "f32"),
 )  # fmt: skip
-"""What each number of ``bench_reduce`` in ``cub.cu`` does, and to which elements."""
+"""The operation and element type of each number that ``bench_reduce`` in ``cub.cu`` takes."""
 FULL_ONLY = ("count_nonzero", "argmax")
 SOURCE = Path(__file__).with_suffix(".cu")
 SECONDS = 300
-"""After which nvcc is given up."""
+"""Time limit for nvcc in seconds."""
 
 
 class Cub:
-    """Calls of the library that nvcc made."""
+    """Calls of the library built by nvcc."""
 
     def __init__(self, backend: CudaBackend) -> None:
         self.backend = backend
@@ -45,12 +45,12 @@ class Cub:
         self._held: list[Any] = []
 
     def call(self, case: Case, x: Any) -> Callable[[], View]:
-        """DeviceReduce for all of an array, DeviceSegmentedReduce for its rows, with temporary memory made before."""
+        """DeviceReduce for full reductions, DeviceSegmentedReduce for rows; temporary memory is allocated before."""
         kind = (case.what, case.dtype.name)
         if kind not in KINDS or case.group not in ("full", "row") or (case.group == "row" and case.what in FULL_ONLY):
             raise UnservedError("no such function")
         segments = prod(case.kept)
-        out = self._memory(segments * case.result.itemsize + 16)  # the greatest element stands behind its index
+        out = self._memory(segments * case.result.itemsize + 16)  # the greatest element follows its index
         result = View(out, case.kept, contiguous(case.kept), case.result, self.backend.device)
         nbytes = ctypes.c_size_t()
         work: list[Any] = [ctypes.c_int(KINDS.index(kind)), None, ctypes.byref(nbytes)]
@@ -71,7 +71,7 @@ class Cub:
             raise RuntimeError(self.library.bench_error(status).decode())
 
     def _memory(self, nbytes: int) -> int:
-        """Memory until the next case but some: what is queued may still use that of the last."""
+        """Memory that stays allocated for some further cases, since queued work may use it."""
         held = self.backend.memory(nbytes)
         address = held.__enter__()
         self._held.append(held)
@@ -81,10 +81,10 @@ class Cub:
 
 
 def built(arch: str) -> Path:
-    """The library for ``arch``, from the cache folder or made now.
+    """The library for ``arch``, from the cache folder or built now.
 
     Raises:
-        MissingError: there is no nvcc, or it fails.
+        MissingError: nvcc is missing or fails.
     """
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin")
     if nvcc is None:
@@ -108,5 +108,5 @@ def built(arch: str) -> Path:
 
 
 def open_peer(backend: CudaBackend) -> Cub:
-    """CUB, if nvcc is there."""
+    """CUB, if nvcc is installed."""
     return Cub(backend)

@@ -1,4 +1,4 @@
-"""CuPy's functions, which take CUB where CuPy was built to."""
+"""CuPy's functions, which use CUB if CuPy was built so."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cupy:
         self.version = str(cupy.__version__)
 
     def call(self, case: Case, x: Any) -> Callable[[], Any]:
-        """The function on CuPy's view of the array's memory."""
+        """The function on CuPy's view of the array."""
         if case.dtype.name == "bf16":
             raise UnservedError(NO_BF16)
         array = self.cupy.asarray(x)
@@ -41,5 +41,5 @@ class Cupy:
 
 
 def open_peer(_: CudaBackend) -> Cupy:
-    """CuPy, if it is there."""
+    """CuPy, if it is installed."""
     return Cupy()

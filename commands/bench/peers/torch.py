@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def function(torch: Any, case: Case) -> Callable[[Any], Any]:
-    """PyTorch's function for a case, of the array."""
+    """PyTorch's function for a case, which takes the array."""
     what, axis = case.what, case.axis
     one: tuple[int, ...] = () if case.group == "full" else axis
     if len(one) > 1 and what == "prod":
@@ -59,5 +59,5 @@ class Torch:
 
 
 def open_peer(_: CudaBackend) -> Torch:
-    """PyTorch, if it is there."""
+    """PyTorch, if it is installed."""
     return Torch()

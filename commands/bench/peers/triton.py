@@ -1,4 +1,4 @@
-"""Triton: kernels as one would write them by hand, in ``triton_kernels.py``: rows, and everything in two stages."""
+"""Triton: handwritten kernels in ``triton_kernels.py`` for rows, and for full reductions in two stages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..cases import Case
 
 BLOCK = 4096
-"""Elements of a block; a row shorter than that is one block."""
+"""Greatest number of elements in a block; a shorter row is one block."""
 PARTS = 1024
-"""Partial results of a full reduction, at most."""
+"""Greatest number of partial results of a full reduction."""
 
 
 class Triton:
@@ -33,7 +33,7 @@ class Triton:
         self.version = str(triton.__version__)
 
     def call(self, case: Case, x: Any) -> Callable[[], Any]:
-        """Rows: a program a row. Everything: a program a part, then one of the partial results."""
+        """Rows: one program per row. Full reductions: one program per part, then one for the partial results."""
         if case.what not in ("sum", "max") or case.dtype.kind != "float" or case.dtype.bits == 64:
             raise UnservedError("no kernel")
         if case.group not in ("full", "row"):
@@ -67,5 +67,5 @@ class Triton:
 
 
 def open_peer(_: CudaBackend) -> Triton:
-    """Triton, if it and PyTorch are there."""
+    """Triton, if it and PyTorch are installed."""
     return Triton()

@@ -1,4 +1,4 @@
-"""Two reductions in Triton: of each row, and of the parts of a long array. Sums are made in f32."""
+"""Two reductions in Triton: of rows, and of the parts of a long array. Sums accumulate in f32."""
 
 # mypy: ignore-errors
 # ruff: noqa: ANN001, ANN201, N803 - Triton reads the annotations, and constants are in capitals
@@ -9,7 +9,7 @@ import triton.language as tl
 
 @triton.jit
 def rows(x, out, columns, BLOCK: tl.constexpr, MAX: tl.constexpr):
-    """A program reduces the row of its number."""
+    """Program i reduces row i."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.arange(0, BLOCK)
     neutral = float("-inf") if MAX else 0.0
@@ -24,7 +24,7 @@ def rows(x, out, columns, BLOCK: tl.constexpr, MAX: tl.constexpr):
 
 @triton.jit
 def parts(x, out, n, BLOCK: tl.constexpr, MAX: tl.constexpr):
-    """A program reduces every block whose number leaves its own when divided by the number of programs."""
+    """Program i of n reduces blocks i, i + n, i + 2 n, ..."""
     first, step = tl.program_id(0).to(tl.int64), tl.num_programs(0)
     at = tl.arange(0, BLOCK)
     neutral = float("-inf") if MAX else 0.0

@@ -13,7 +13,7 @@ from warpfold.compiler.plan.abi import Facts, Param
 from warpfold.compiler.plan.plan import Plan
 from warpfold.runtime.backends.cuda_backend import CudaBackend
 from warpfold.runtime.backends.kernel_calls import Call
-from warpfold.runtime.backends.launch_buffers import Function, Packed
+from warpfold.runtime.backends.launch_buffers import Function, PackedLaunch
 
 ROLES = ("input", "output", "n_kept", "partial", "chunk", "count")
 CALL = Call("k", (3, 2, 1), (64, 1, 1), (1 << 40, 1 << 41, -5, 1 << 42, 6, 7))
@@ -26,7 +26,7 @@ def function(bits: int) -> Function:
 
 @pytest.mark.parametrize(("bits", "offsets"), [(32, [0, 8, 16, 24, 32, 36]), (64, [0, 8, 16, 24, 32, 40])])
 def test_each_argument_lies_at_a_multiple_of_its_size(bits: int, offsets: list[int]) -> None:
-    made = Packed(function(bits), CALL, 5)
+    made = PackedLaunch(function(bits), CALL, 5)
     assert made.function.offsets == offsets
     assert list(made.pointers) == [ctypes.addressof(made.words) + o for o in offsets]
     number = ctypes.c_int32 if bits == 32 else ctypes.c_int64
@@ -35,7 +35,7 @@ def test_each_argument_lies_at_a_multiple_of_its_size(bits: int, offsets: list[i
 
 
 def test_a_copy_has_memory_of_its_own_and_an_address_is_a_word() -> None:
-    made = Packed(function(32), CALL, 0)
+    made = PackedLaunch(function(32), CALL, 0)
     other = made.copy()
     before = bytes(made.words)
     assert bytes(other.words) == before
@@ -53,9 +53,9 @@ def test_what_the_driver_is_given() -> None:
     driver.owners[id(module)] = 1000
     held = function(32)
     held.handle = 1
-    assert entries.launch(*Packed(held, CALL, 1 << 40).arguments) == 0
+    assert entries.launch(*PackedLaunch(held, CALL, 1 << 40).arguments) == 0
     assert driver.launches == [("k", (3, 2, 1), (64, 1, 1), 1 << 40, CALL.args, 1000)]
-    assert entries.launch(*Packed(held, CALL, 0).arguments) == 0
+    assert entries.launch(*PackedLaunch(held, CALL, 0).arguments) == 0
     assert driver.launches[-1].stream == 0
 
 
