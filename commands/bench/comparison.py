@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...compiler.errors import WarpfoldError
-from ...runtime import api
+from ...runtime import named_reductions
 from ...runtime.arrays.conversion import to_numpy
 from ...runtime.calls.operands import Operands as Bound
 from ...runtime.execute import prepared
@@ -61,7 +61,7 @@ class Contest:
         except Exception as e:
             failed = Entry(word="failed", reason=f"not prepared: {_said(e)}")
             return replace(row, ours=failed, peers=dict.fromkeys(self.peers, failed))
-        reduce = getattr(api, case.what)
+        reduce = getattr(named_reductions, case.what)
         ours = [lambda x=x: reduce(x, axis=case.axis, out=out) for x in xs]
         work: dict[str, Callable[[], Sequence[Call]] | str] = {"": lambda: ours}
         for name, peer in self.peers.items():

@@ -16,7 +16,7 @@ from warpfold.commands.bench.comparison import Contest
 from warpfold.commands.bench.inputs import Owned, drawn
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.planner.task import Choice
-from warpfold.runtime import api
+from warpfold.runtime import named_reductions
 from warpfold.runtime.arrays.conversion import view
 from warpfold.runtime.view import as_array
 
@@ -85,7 +85,9 @@ def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPat
     device, held = Device(), SimpleNamespace(__exit__=lambda *_: None)
     device.get = lambda v, _: x if v.shape == (64,) else as_array(v).copy()  # type: ignore[attr-defined]
     monkeypatch.setattr(HostArrays, "random", lambda *_: Owned(view(x), held))
-    monkeypatch.setattr(api, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype))
+    monkeypatch.setattr(
+        named_reductions, "sum", lambda owned, axis, out: np.asarray(as_array(owned.view).sum(axis), out.dtype)
+    )
     monkeypatch.setattr(contests, "prepared", lambda *_: SimpleNamespace(choice=Choice(Plan(), None, None)))
     monkeypatch.setattr(contests.Bound, "of", lambda *_: None)
     found = Contest(device, HostArrays(), {}, timer(2.0)).row(case("full.sum.f32.64"))  # type: ignore[arg-type]

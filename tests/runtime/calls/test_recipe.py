@@ -52,7 +52,7 @@ def test_the_source_with_an_array_for_the_result_bytes_added_and_a_workspace() -
 
 def test_the_source_that_asks_first_which_arrays_and_which_stream() -> None:
     kernels = (((0, 0, False), (1, 1, False)),)
-    text = recipe._text((True, True), (True, True), (), kernels, captures=False, result="x1", asks=("check", "same"))
+    text = recipe._text((True, True), (True, True), (), kernels, captures=False, result="x1", tests=("check", "same"))
     assert text.splitlines()[1:7] == [
         "    if not known:",
         "        if not check(x0, x1) or not same(): return MISS",
