@@ -17,7 +17,7 @@ from .place import Place, Tile
 from .reader import Access, Numbering, Reader
 from .row import Row
 from .span import Span, reduce_span
-from .walk import Walk
+from .walk import Chunk, Walk, chunk_of
 
 WORDS = 16
 """Registers for the partial states that a thread has in flight in the second round."""
@@ -44,24 +44,20 @@ class PeriodWalk(Walk):
     """The walk of a thread by periods. Elements are counted through all rows.
 
     Attributes:
-        first, limit: the elements that the CTA owns.
+        chunk: the elements that the CTA owns.
     """
 
-    first: Any
-    limit: Any
+    chunk: Chunk
 
     @classmethod
     def of(cls, tile: Tile, place: Place) -> PeriodWalk:
         """The walk of a thread from its place."""
         kernel, columns = tile.kernel, tile.row.columns
-        first, limit = kernel.number(0), arith.muli(kernel.arg("n_reduced"), columns)
+        elements = arith.muli(kernel.arg("n_reduced"), columns)
         if kernel.facts.gapped:
-            limit = arith.subi(limit, kernel.arg("gap"))
-        if kernel.plan.finish != "cta":
-            chunk = arith.muli(kernel.arg("chunk"), columns)
-            first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
-            limit = arith.minsi(arith.addi(first, chunk), limit)
-        return cls(tile, place, kernel.arg("count"), PeriodPartials(tile), first, limit)
+            elements = arith.subi(elements, kernel.arg("gap"))
+        chunk = chunk_of(kernel, elements, arith.muli(kernel.arg("chunk"), columns))
+        return cls(tile, place, kernel.arg("count"), PeriodPartials(tile), chunk)
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
@@ -70,7 +66,7 @@ class PeriodWalk(Walk):
         operands = [kernel.arg("input", 0), self.tile.first, *_layout(kernel, 0)]
         lead = kernel.make("fold.lead", kernel.index, operands, attributes, 1)
         read = self._reader().sources
-        state = _round(self.tile, place, self.first, self.limit, lead, plan.unroll, read)
+        state = _round(self.tile, place, self.chunk.first, self.chunk.limit, lead, plan.unroll, read)
         return state, _written(self.tile, place) if plan.finish == "cta" else place
 
     def _reader(self) -> Reader:

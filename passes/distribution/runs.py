@@ -12,7 +12,7 @@ from typing import Any
 
 from ...compiler.ir.anchored import met
 from ...compiler.ir.combine import pack, unpack
-from ...compiler.ir.mlir import arith, gpu, ir, scf
+from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.launch import PIECE
 from ...compiler.plan.layout import layout_of
 from .kernel import Kernel, load_attributes
@@ -21,7 +21,7 @@ from .partials import RowPartials
 from .place import Place, Tile
 from .reader import Access, Reader, extent, numbering, sizes
 from .span import Span, end_in_range, reduce_span
-from .walk import Walk
+from .walk import Chunk, Walk, chunk_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,13 @@ class RunWalk(Walk):
         sizes: the sizes of the reduced dims; runs lie along the innermost.
         runs: the runs of a result.
         cut: the pieces of a run, and the elements of a piece; None where runs are not cut.
-        first, limit: the pieces that the CTA owns, of all pieces of a result.
+        chunk: the pieces that the CTA owns, of all pieces of a result.
     """
 
     sizes: list[Any]
     runs: Any
     cut: tuple[Any, Any] | None
-    first: Any
-    limit: Any
+    chunk: Chunk
 
     @classmethod
     def of(cls, tile: Tile, place: Place) -> RunWalk:
@@ -50,20 +49,15 @@ class RunWalk(Walk):
         cut = _cut(kernel, extents[-1]) if kernel.facts.pieces else None
         if cut is not None:
             count = arith.muli(runs, cut[0])
-        first, limit = kernel.number(0), count
-        if kernel.plan.finish != "cta":
-            chunk = kernel.arg("chunk")
-            first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), chunk)
-            limit = arith.minsi(arith.addi(first, chunk), count)
-        return cls(tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, first, limit)
+        chunk = chunk_of(kernel, count, kernel.arg("chunk"))
+        return cls(tile, place, kernel.arg("count"), RowPartials(tile), extents, runs, cut, chunk)
 
     def first_round(self) -> tuple[Any, Place]:
         """Reduces the CTA's pieces: warp w takes the pieces w, w + warps, and so on."""
         kernel = self.kernel
-        shifted = [i for i, kind in enumerate(kernel.facts.access) if kind == "shifted"]
-        extents = {i: extent(kernel, i) for i in shifted}
-        begin, step = arith.addi(self.first, self.place.warp), layout_of(kernel.plan).mode("turn", "piece").stride
-        loop = scf.ForOp(begin, self.limit, kernel.number(step), kernel.neutral(1))
+        extents = {i: extent(kernel, i) for i, kind in enumerate(kernel.facts.access) if kind == "shifted"}
+        begin, step = arith.addi(self.chunk.first, self.place.warp), layout_of(kernel.plan).mode("turn", "piece").stride
+        loop = scf.ForOp(begin, self.chunk.limit, kernel.number(step), kernel.neutral(1))
         with ir.InsertionPoint(loop.body):
             run, first, end = self._piece(loop.induction_variable)
             own = unpack(self._of_piece(self._reader(run, extents), first, end))

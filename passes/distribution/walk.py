@@ -61,13 +61,12 @@ class Chunk(NamedTuple):
     origin: Any = None
 
 
-def chunk_of(kernel: Kernel) -> Chunk:
-    """The chunk of the CTA."""
-    length, n_reduced = kernel.arg("chunk"), kernel.arg("n_reduced")
+def chunk_of(kernel: Kernel, count: Any, length: Any) -> Chunk:
+    """The chunk of the CTA, if CTAs share ``count`` elements, or pieces of runs, in chunks of ``length``."""
     if kernel.plan.finish == "cta" and kernel.plan.cluster == 1:
-        return Chunk(kernel.number(0), n_reduced, length)
+        return Chunk(kernel.number(0), count, length)
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), length)
-    limit = arith.minsi(arith.addi(first, length), n_reduced)
+    limit = arith.minsi(arith.addi(first, length), count)
     name(first=first, limit=limit)
     return Chunk(first, limit, length)
 
@@ -106,8 +105,11 @@ class ElementWalk(Walk):
     @classmethod
     def of(cls, tile: Tile, place: Place, copies: Sequence[Sequence[Any]] = ()) -> ElementWalk:
         """The walk of a thread from its place."""
-        kernel, ragged = tile.kernel, tile.kernel.facts.ragged
-        chunk, count = ragged_row(kernel, place) if ragged else (chunk_of(kernel), kernel.arg("count"))
+        kernel = tile.kernel
+        if kernel.facts.ragged:
+            chunk, count = ragged_row(kernel, place)
+        else:
+            chunk, count = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk")), kernel.arg("count")
         copies = copies or [()] * len(kernel.inputs)
         return cls(tile, place, count, RowPartials(tile), chunk, copies)
 
