@@ -1,8 +1,8 @@
-"""Hands the elements of a tensor program out to threads: who owns what, and which stages that asks for.
+"""Distributes the elements of a tensor program over threads, and adds the stages in which threads combine states.
 
 Reads a ``func.func`` on tensors with its plan and facts; writes a ``gpu.func`` over fragments: a ``fold.thread_reduce``
 with the elementwise code in its body, then one stage op for every level of the plan whose extent along the reduced
-axis is more than one, then the results. The formulas are those of ``compiler/plan/layout.py``.
+axis is more than one, then the results. ``compiler/plan/layout.py`` defines which thread owns which element.
 
 A sum over rows, a warp a row:
 

@@ -1,1 +1,1 @@
-"""How ``distribute`` writes a kernel: the place of a thread, what it reads, how states meet, and how it ends."""
+"""The parts of a distributed kernel: a place gives a walk and a reader; their states go to a meeting, then a finish."""

@@ -19,9 +19,9 @@ class Span(NamedTuple):
     """The accesses of a thread.
 
     Attributes:
-        begin, end: the element that the first access begins with, and one that no access begins with or behind.
-        first: the first element that counts: those before it, and from ``end`` on, count as the identity.
-        step: elements from one access to the next one; of a period, from one period to the next.
+        begin, end: accesses begin at ``begin`` or later, and before ``end``.
+        first: elements before this one, and from ``end`` on, count as the identity.
+        step: elements from one access to the next; where there is a period, periods.
         period: the elements of a period, where the walk is by periods; else None.
     """
 
