@@ -35,9 +35,9 @@ THREADS_OF_SHIFTED_TRUTHS = Table(
 """Rows of truth values that begin anywhere, which take the fewest instructions an element."""
 SHIFTED_PAIRS_BYTES = threshold(3200, "bytes of a row", sittings.PAIR_RUNS)
 """Rows of 2-byte elements that begin anywhere are read by half accesses up to here; aligned ones never are."""
-SHORT_ROW_THREADS = threshold(4, "threads of a row", sittings.PAIR_RUNS)
-"""Up to here rows are so short that a thread has at most TWO accesses in flight."""
-TWO = threshold(2, "accesses in flight", sittings.PAIR_RUNS)
+HALF_ROW_THREADS = threshold(4, "threads of a row", sittings.PAIR_RUNS)
+"""Up to here rows are so short that a thread has at most UNROLL_OF_SHORT_ROWS accesses in flight."""
+UNROLL_OF_SHORT_ROWS = threshold(2, "accesses in flight", sittings.PAIR_RUNS)
 """A thread of a short row, or of bytes that are not combined by the word, has at most these."""
 IN_VAIN = threshold(3, "accesses", sittings.PAIR_RUNS)
 """One in so many accesses of a thread may be masked off, so that more of them are in flight."""
@@ -66,8 +66,8 @@ def threads(task: Task) -> int:
 def unroll(task: Task, vector: int, positions: int) -> int:
     """Accesses in flight of each of ``positions`` threads of an aligned row."""
     accesses = -(-task.geometry.n_reduced // vector)
-    many = task.combines_words and positions > SHORT_ROW_THREADS
-    return at_once(-(-accesses // positions), UNROLL if many else TWO)
+    many = task.combines_words and positions > HALF_ROW_THREADS
+    return at_once(-(-accesses // positions), UNROLL if many else UNROLL_OF_SHORT_ROWS)
 
 
 def at_once(each: int, most: int) -> int:

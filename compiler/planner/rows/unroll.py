@@ -24,7 +24,7 @@ UNROLL_OF_SHIFTED = threshold(
     {1: 2, 2: 1, 4: 2, 8: 4}, "accesses in flight, by bytes of an element", sittings.ALL_IN_FLIGHT
 )
 """A thread of a row that begins anywhere has at most these: all of its first and last ones are masked."""
-TWO = threshold(2, "accesses in flight", sittings.ROW_BORDERS)
+UNROLL_OF_MASKED = threshold(2, "accesses in flight", sittings.ROW_BORDERS)
 """A thread has at most these in shifted rows that are not simple or are read by half accesses, and where bytes are
 compared in CTAs of more than 256 threads."""
 UNROLL_OF_LONG_ROWS = threshold(4, "accesses in flight", sittings.ALL_IN_FLIGHT)
@@ -47,7 +47,7 @@ def in_flight(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
     if vector > 1 and half_accesses.serves(task):
         return half_accesses.unroll(task, vector, positions)
     if task.compares_bytes and positions > CTA_THREADS:
-        return TWO  # machines that compare no two halves at once need registers to do it
+        return UNROLL_OF_MASKED  # machines that compare no two halves at once need registers to do it
     each = task.geometry.n_reduced // (vector * positions)
     many = not task.has_few_results
     if positions >= (WARP // 2 if task.program.uses_index else WARP) and task.has_wide_state and many:
@@ -59,7 +59,7 @@ def in_flight(task: Task, positions: int, vector: int, *, shifted: bool) -> int:
         return half_accesses.at_once(-(-accesses // positions), UNROLL_OF_LONG_ROWS)
     most = UNROLL_OF_SHORT.get(positions, UNROLL)
     if vector > 1 and vector * task.itemsize < WIDEST:
-        most = min(most, TWO if task.itemsize == 1 else UNROLL_OF_LONG_ROWS)
+        most = min(most, UNROLL_OF_MASKED if task.itemsize == 1 else UNROLL_OF_LONG_ROWS)
     return 1 if positions <= SHORT_ROW_THREADS and each in (0, 1, 3) else most
 
 
@@ -75,7 +75,7 @@ def _of_shifted(task: Task, positions: int, vector: int) -> int:
     if positions == WARP and task.has_words:
         return 1
     simple = task.has_simple_state and not half_accesses.serves(task)
-    most = UNROLL_OF_SHIFTED[task.itemsize] if simple else TWO
+    most = UNROLL_OF_SHIFTED[task.itemsize] if simple else UNROLL_OF_MASKED
     return most if positions > WARP else max(1, min(most, MASKED_ELEMENTS // vector))
 
 
@@ -85,7 +85,7 @@ def _of_numbered(task: Task, positions: int, vector: int, *, shifted: bool) -> i
     A shifted row has two, or one where results are few and elements are no truth values.
     """
     if shifted:
-        return 1 if task.has_few_results and task.program.inputs[0] != BOOL else TWO
+        return 1 if task.has_few_results and task.program.inputs[0] != BOOL else UNROLL_OF_MASKED
     accesses = -(-task.geometry.n_reduced // vector)
     each = -(-accesses // positions)
     return ceil2(each) if each < UNROLL and accesses % (UNROLL_OF_LONG_ROWS * positions) else UNROLL_OF_LONG_ROWS
