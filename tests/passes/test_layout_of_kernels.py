@@ -14,8 +14,9 @@ from warpfold.compiler.plan.launch import padded
 from warpfold.compiler.plan.layout import INTEGERS, Layout, layout_of
 from warpfold.compiler.target import WARP
 from warpfold.runtime.backends.emulator_backend import emulator
+from warpfold.runtime.calls.operands import Operands
 from warpfold.runtime.emulator import Tool
-from warpfold.runtime.execute import Arrays, prepared
+from warpfold.runtime.execute import prepared
 from warpfold.runtime.prepare import Request
 
 Touched = dict[tuple[int, int, int], set[int]]
@@ -46,7 +47,7 @@ class Watcher(Tool):
 def touched(x: np.ndarray, axis: Any, plan: str, array: str = "input 0") -> tuple[Any, Touched]:
     """The choice for a sum, and what threads touch."""
     axes = axis if isinstance(axis, tuple) else (axis,)
-    choice = prepared(Request("sum", axes, options=plan), Arrays.of([x], "emulator")).choice
+    choice = prepared(Request("sum", axes, options=plan), Operands.of([x], "emulator")).choice
     watcher, machine = Watcher(array, x.itemsize, choice.run.tiles), emulator()
     machine.tool = watcher
     try:
