@@ -1,11 +1,11 @@
-// fold.block_load: elements that follow each other in memory, as whole accesses. A thread that reads short rows without
-// gaps needs to know of no row: it reads as many as fill accesses.
+// fold.block_load: contiguous elements in memory, as whole accesses. A thread that reads short rows without gaps needs no
+// row bounds: it reads as many rows as fill accesses.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @sixteen_rows_of_three_bytes
 func.func @sixteen_rows_of_three_bytes(%x: !llvm.ptr<1>, %first: i32, %total: i32) -> vector<16xi1> {
-  // Three accesses of 16 bytes; a truth value is a byte in memory. Of the elements from total on none is read.
+  // Three accesses of 16 bytes; a truth value is a byte in memory. No element from total on is read.
   // CHECK:      %{{.*}}:3 = "fold.block_load"
   // CHECK-SAME: -> (vector<16xi1>, vector<16xi1>, vector<16xi1>)
   %accesses:3 = "fold.block_load"(%x, %first, %total)

@@ -1,4 +1,4 @@
-// What fold.block_load refuses.
+// Errors of fold.block_load.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

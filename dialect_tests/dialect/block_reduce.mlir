@@ -1,11 +1,11 @@
-// fold.block_reduce: the elements of each of a thread's results, which it has all in registers. Which element is of which
-// result is known, so that there is no loop, no mask and no address.
+// fold.block_reduce: combines the elements of each of a thread's results, all of which are in registers. Which element
+// belongs to which result is known, so there is no loop, no mask and no address.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @four_rows_of_three
 func.func @four_rows_of_three(%a: vector<4xf32>, %b: vector<4xf32>, %c: vector<4xf32>) -> vector<4xf32> {
-  // The accesses are one run of elements: of the first row elements 0, 1, 2, of the second one 3, 4, 5.
+  // The accesses hold one run of elements: 0, 1, 2 are the first row, 3, 4, 5 the second.
   // CHECK:      "fold.block_reduce"(%{{.*}}, %{{.*}}, %{{.*}}) ({
   // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
   // CHECK:      }) {columns = 1 : i64, elements = 3 : i64}

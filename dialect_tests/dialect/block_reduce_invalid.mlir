@@ -1,4 +1,4 @@
-// What fold.block_reduce refuses.
+// Errors of fold.block_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What fold.broadcast refuses.
+// Errors of fold.broadcast.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What fold.cluster_reduce refuses.
+// Errors of fold.cluster_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What fold.count refuses.
+// Errors of fold.count.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// fold.cta_reduce: the lane and warp levels at once. All positions of a CTA bring their states together in memory.
+// fold.cta_reduce: the lane and warp levels at once. All positions of a CTA combine their states in memory.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

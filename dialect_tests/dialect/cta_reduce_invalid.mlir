@@ -1,4 +1,4 @@
-// What fold.cta_reduce refuses.
+// Errors of fold.cta_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,11 +1,11 @@
-// fold.grid_finish: the grid level. Several CTAs share a result, and there are three ways for their states to meet.
+// fold.grid_finish: the grid level. Several CTAs share a result, and there are three ways to combine their states.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @last_block
 func.func @last_block(%part: i32, %parts: i32, %kept: i32, %n_kept: i32, %on: i1, %x: f32,
                       %partials: !llvm.ptr<1>, %counter: !llvm.ptr<1>, %out: !llvm.ptr<1>) {
-  // The states go to the partials, a counter finds the CTA that is last, and that one runs the second region.
+  // The states go to the partials; a counter finds the last CTA, which runs the second region.
   // CHECK:      "fold.grid_finish"
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
   // CHECK:      }, {

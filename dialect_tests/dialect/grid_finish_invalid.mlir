@@ -1,4 +1,4 @@
-// What fold.grid_finish refuses.
+// Errors of fold.grid_finish.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

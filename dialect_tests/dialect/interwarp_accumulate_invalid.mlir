@@ -1,4 +1,4 @@
-// What fold.interwarp_accumulate refuses.
+// Errors of fold.interwarp_accumulate.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

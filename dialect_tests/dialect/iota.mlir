@@ -1,5 +1,5 @@
-// fold.iota: each element's number among the reduced ones, in the caller's row-major order, whatever order the dims
-// were put into for the walk. It is what argmax carries beside the value.
+// fold.iota: each element's number among the reduced ones, in the caller's row-major order, whatever the order of the dims
+// in the walk. argmax carries it beside the value.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What fold.iota refuses.
+// Errors of fold.iota.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// fold.lead: how many elements after a boundary the first element of a result lies, where rows are read as one.
+// fold.lead: the elements from a boundary to the first element of a result, where rows are read as one.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What fold.lead refuses.
+// Errors of fold.lead.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

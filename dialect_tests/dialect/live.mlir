@@ -1,5 +1,5 @@
 // fold.live: which elements of a fragment count. A vector at the end of a row (or, with shifted accesses, at its start)
-// holds some that belong to no one; the body puts the identity in their place.
+// holds elements that do not belong to it; the body replaces them by the identity.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What fold.live refuses.
+// Errors of fold.live.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,5 +1,5 @@
-// fold.load: what one thread reads of a tensor in one access. The op says where the elements are and what is known of
-// the place; the width of the loads, tails and masks are decided by lower-global-access and nowhere else.
+// fold.load: what one thread reads of a tensor in one access. The op says where the elements are and what is known of their
+// alignment; lower-global-access alone decides the width of loads, tails and masks.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -18,8 +18,8 @@ func.func @aligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32) 
 
 // CHECK-LABEL: func.func @shifted
 func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32, %extent: i32) -> vector<4xf32> {
-  // Rows that begin anywhere: accesses are aligned, and the first and the last of a row may hold what lies beside it. How
-  // much of that is the array's memory says the extent, which follows the layout.
+  // Rows that begin anywhere: accesses are aligned, and the first and the last of a row may hold elements beside it. The
+  // extent of the array's memory follows the layout.
   // CHECK:      access = "shifted"
   // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<4xf32>
   %v = "fold.load"(%x, %kept, %r, %row, %one, %extent)
@@ -31,8 +31,8 @@ func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %row: i32, %one: i32, 
 // CHECK-LABEL: func.func @unaligned
 func.func @unaligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %one: i32, %row: i32, %before: i32, %behind: i32,
                      %n_kept: i32, %n_reduced: i32) -> vector<4xf32> {
-  // Columns that begin anywhere: the vector itself begins between two boundaries. What follows the layout says which
-  // vectors may touch what is not the array's: its elements before %x and behind the axes, and the sizes of these.
+  // Columns that begin anywhere: the vector itself begins between two boundaries. After the layout come the elements of the
+  // array before %x and behind the axes, and the sizes of the axes: they say which vectors may leave the array.
   // CHECK:      access = "unaligned", axis = "kept"
   // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
   %v = "fold.load"(%x, %kept, %r, %one, %row, %before, %behind, %n_kept, %n_reduced)
@@ -82,8 +82,8 @@ func.func @strided_over_two_dims_each(
 // CHECK-LABEL: func.func @tile
 func.func @tile(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32,
                 %kept: i32, %r: i32, %row: i32, %one: i32) -> vector<4xi8> {
-  // In what the CTA has copied: the base is the copy, and its origin follows the layout. Indices and strides stay those of
-  // the array. Vectors begin anywhere; that an access may reach beyond the row does no harm in shared memory.
+  // From the CTA's copy: the base is the copy, and its origin follows the layout. Indices and strides stay those of the
+  // array. Vectors begin anywhere; in shared memory an access may reach beyond the row.
   // CHECK:      access = "tile"
   // CHECK-SAME: (!llvm.ptr<3>, i32, i32, i32, i32, i32) -> vector<4xi8>
   %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread) {item = 1, bytes = 1024, threads = 32}
@@ -107,7 +107,7 @@ func.func @tile_strided(%copy: !llvm.ptr<3>, %kept: i32, %r: i32, %row: i32, %st
 
 // CHECK-LABEL: func.func @coherent
 func.func @coherent(%partials: !llvm.ptr<1>, %kept: i32, %part: i32, %one: i32, %n_kept: i32) -> f32 {
-  // What other CTAs wrote during this kernel must not come from a cache that does not see their writes.
+  // Values that other CTAs wrote during this kernel must not come from a cache that does not see these writes.
   // CHECK: access = "coherent"
   %v = "fold.load"(%partials, %kept, %part, %one, %n_kept)
     {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "coherent"}

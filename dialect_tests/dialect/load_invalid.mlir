@@ -1,4 +1,4 @@
-// What fold.load refuses.
+// Errors of fold.load.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,5 +1,5 @@
-// fold.period_reduce: the end of a walk by periods. Threads hold the states of places of rows that lie side by side; the
-// rows meet, and thread c gets the state of column c.
+// fold.period_reduce: the end of a walk by periods. Threads hold neighbouring states of consecutive rows. The rows are
+// combined, and thread c gets the state of column c.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -18,7 +18,7 @@ func.func @sum(%thread: i32, %on: i1, %mine: vector<4xf32>, %rows: i32, %columns
 
 // CHECK-LABEL: func.func @value_and_index
 func.func @value_and_index(%thread: i64, %on: i1, %mine: tuple<vector<2xf64>, vector<2xi64>>, %n: i64) -> tuple<f64, i64> {
-  // A state of two values: fragments of the same places, then one of each.
+  // A state of two values: two fragments, then one scalar of each.
   // CHECK: {threads = 64 : i64} : (i64, i1, tuple<vector<2xf64>, vector<2xi64>>, i64, i64, i64) -> tuple<f64, i64>
   %column = "fold.period_reduce"(%thread, %on, %mine, %n, %n, %n) ({
   ^bb0(%v: f64, %i: i64, %w: f64, %j: i64):

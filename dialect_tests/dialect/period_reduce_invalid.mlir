@@ -1,4 +1,4 @@
-// What fold.period_reduce refuses.
+// Errors of fold.period_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,5 +1,5 @@
 // fold.position: fold.iota after distribute, the caller's number of each element of a fragment. The walk may follow the
-// dims in another order than the caller's; the index strides lead back.
+// dims in another order than the caller's; the index strides restore the caller's numbers.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

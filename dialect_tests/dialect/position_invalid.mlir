@@ -1,4 +1,4 @@
-// What fold.position refuses.
+// Errors of fold.position.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

@@ -1,5 +1,5 @@
 // fold.reduce: a monoid over a tensor's dims. The first region is the identity, the second the combine: both work on
-// scalars, so any associative function of Python fits, and no kind of reduction is special.
+// scalars, so any associative Python function is possible, and no kind of reduction is special.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -28,7 +28,7 @@ func.func @sum_of_rows(%x: tensor<?x?xf32>) -> tensor<?xf32> {
 // CHECK-LABEL: func.func @affine_in_order
 func.func @affine_in_order(%slope: tensor<?xi32>, %offset: tensor<?xi32>) -> tensor<i32> {
   // A state of two values is one tuple of tensors: here the functions s x + o, composed from left to right. That is
-  // associative but not commutative, so the elements must meet in their order.
+  // associative but not commutative, so the order of the elements must be kept.
   %x = builtin.unrealized_conversion_cast %slope, %offset
     : tensor<?xi32>, tensor<?xi32> to tuple<tensor<?xi32>, tensor<?xi32>>
   // CHECK:      "fold.reduce"

@@ -1,4 +1,4 @@
-// What fold.reduce refuses.
+// Errors of fold.reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

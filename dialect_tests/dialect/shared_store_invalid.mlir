@@ -1,4 +1,4 @@
-// What fold.shared_store refuses.
+// Errors of fold.shared_store.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

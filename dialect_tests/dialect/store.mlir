@@ -1,5 +1,5 @@
-// fold.store: a thread's results on their way out. Every thread of a group has the state after a stage, and one of them
-// writes: that is the operand `on`.
+// fold.store: writes a thread's results. After a stage every thread of a group has the state, and one of them writes it:
+// the operand `on` says which.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 
@@ -15,7 +15,7 @@ func.func @one_result(%sum: f32, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %strid
 
 // CHECK-LABEL: func.func @four_side_by_side
 func.func @four_side_by_side(%sums: vector<4xf32>, %out: !llvm.ptr<1>, %kept: i32, %on: i1, %one: i32) {
-  // `vector` says that the four lie side by side from a 16-byte boundary on.
+  // `vector` says that the four are contiguous from a 16-byte boundary on.
   // CHECK: vector = true} : (vector<4xf32>, !llvm.ptr<1>, i32, i1, i32) -> ()
   "fold.store"(%sums, %out, %kept, %on, %one) {kept_rank = 1, reduced_rank = 0, vector = true}
     : (vector<4xf32>, !llvm.ptr<1>, i32, i1, i32) -> ()

@@ -1,4 +1,4 @@
-// What fold.store refuses.
+// Errors of fold.store.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

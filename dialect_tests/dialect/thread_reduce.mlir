@@ -64,7 +64,7 @@ func.func @value_and_index(%begin: i32, %end: i32, %s: tuple<vector<4xf32>, vect
 
 // CHECK-LABEL: func.func @by_periods
 func.func @by_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) -> vector<4xf32> {
-  // One more operand: the accesses lie so far apart that an element of each is of the same column.
+  // One more operand, the period: the distance of accesses, at which elements belong to the same column.
   // CHECK: {step = 1 : i64, unroll = 4 : i64} : (i32, i32, vector<4xf32>, i32) -> vector<4xf32>
   %r = "fold.thread_reduce"(%begin, %end, %v, %period) ({
   ^bb0(%i: i32):
@@ -79,7 +79,7 @@ func.func @by_periods(%begin: i32, %end: i32, %v: vector<4xf32>, %period: i32) -
 
 // CHECK-LABEL: func.func @once
 func.func @once(%begin: i32, %end: i32, %v: vector<4xf32>) -> f32 {
-  // What is left of a walk: its two accesses are made if begin < end, and that was all of it.
+  // The end of a walk: its two accesses are made if begin < end, and there are no more.
   // CHECK: {once = true, step = 128 : i64, unroll = 2 : i64} : (i32, i32, vector<4xf32>) -> f32
   %r = "fold.thread_reduce"(%begin, %end, %v) ({
   ^bb0(%i: i32):

@@ -1,4 +1,4 @@
-// What fold.thread_reduce refuses.
+// Errors of fold.thread_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

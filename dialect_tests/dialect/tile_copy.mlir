@@ -1,4 +1,4 @@
-// fold.tile_copy: the way into shared memory. Before the threads of a CTA reduce its results, all of them copy the run of
+// fold.tile_copy: the copy to shared memory. Before the threads of a CTA reduce its results, all of them copy the run of
 // memory that holds the elements; loads with the access tile then read them there.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
@@ -6,8 +6,8 @@
 // CHECK-LABEL: func.func @rows_of_floats
 func.func @rows_of_floats(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
     -> (!llvm.ptr<3>, i32) {
-  // Elements begin to begin + length of the array, but none behind its last one, extent. The copy begins where an aligned
-  // access does, so it comes with its origin: element i of the array is element i - origin of the copy.
+  // The elements from begin to begin + length of the array, but none from its extent on. The copy begins where an aligned
+  // access does, so it has an origin: element i of the array is element i - origin of the copy.
   // CHECK:      %{{.*}}:2 = "fold.tile_copy"
   // CHECK-SAME: {bytes = 16384 : i64, item = 4 : i64, threads = 256 : i64}
   // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32) -> (!llvm.ptr<3>, i32)
@@ -29,8 +29,7 @@ func.func @bytes_of_a_large_array(%x: !llvm.ptr<1>, %begin: i64, %length: i64, %
 // CHECK-LABEL: func.func @vectors_of_halves
 func.func @vectors_of_halves(%x: !llvm.ptr<1>, %begin: i32, %length: i32, %extent: i32, %thread: i32)
     -> (!llvm.ptr<3>, i32) {
-  // Vectors are taken out of the words around them, and those reach beyond the last element: so many bytes more are
-  // there to be read.
+  // Vectors are taken out of the words around them, which reach beyond the last element: `beyond` more bytes can be read.
   // CHECK:      "fold.tile_copy"
   // CHECK-SAME: {beyond = 32 : i64, bytes = 16384 : i64, item = 2 : i64, threads = 256 : i64}
   %copy, %origin = "fold.tile_copy"(%x, %begin, %length, %extent, %thread)

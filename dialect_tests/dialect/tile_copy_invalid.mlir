@@ -1,4 +1,4 @@
-// What fold.tile_copy refuses.
+// Errors of fold.tile_copy.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

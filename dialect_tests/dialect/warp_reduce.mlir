@@ -1,5 +1,5 @@
-// fold.warp_reduce: the lane level. `lanes` lanes that lie `stride` apart bring their states together, and all of them
-// have the result: the others of the warp do the same for other results.
+// fold.warp_reduce: the lane level. `lanes` lanes at distance `stride` combine their states, and all of them get the
+// result. The other lanes of the warp do the same for other results.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

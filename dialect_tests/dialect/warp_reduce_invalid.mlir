@@ -1,4 +1,4 @@
-// What fold.warp_reduce refuses.
+// Errors of fold.warp_reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics
 

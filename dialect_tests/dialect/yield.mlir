@@ -1,4 +1,4 @@
-// fold.yield: the end of every region of a fold op, with the region's state, or with nothing where it has none.
+// fold.yield: the end of every region of a fold op; its operand is the state of the region, if there is one.
 
 // RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What distribute refuses.
+// Errors of distribute.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(distribute)'
 

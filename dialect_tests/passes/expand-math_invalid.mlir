@@ -1,4 +1,4 @@
-// What expand-math refuses: exp and log on types other than f32 and f64. A program casts first, as warpfold's own do.
+// Errors of expand-math: exp and log on types other than f32 and f64. A program casts first, as warpfold's own do.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(expand-math)'
 

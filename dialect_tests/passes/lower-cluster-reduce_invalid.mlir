@@ -1,4 +1,4 @@
-// What lower-cluster-reduce refuses: the buffers lie beside the kernel, in its gpu.module.
+// Errors of lower-cluster-reduce: the buffers lie beside the kernel, in its gpu.module.
 
 // RUN: warpfold-opt %s --verify-diagnostics --pass-pipeline='builtin.module(lower-cluster-reduce)'
 

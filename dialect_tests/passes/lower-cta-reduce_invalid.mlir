@@ -1,4 +1,4 @@
-// What lower-cta-reduce refuses: a buffer in shared memory lies beside the kernel, in its gpu.module.
+// Errors of lower-cta-reduce: a buffer in shared memory lies beside the kernel, in its gpu.module.
 
 // RUN: warpfold-opt %s --verify-diagnostics --pass-pipeline='builtin.module(lower-cta-reduce)'
 

@@ -1,4 +1,4 @@
-// What lower-grid-finish refuses: atomics for combines that no instruction computes in one go.
+// Errors of lower-grid-finish: atomics for combines that no instruction computes in one go.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(lower-grid-finish)'
 

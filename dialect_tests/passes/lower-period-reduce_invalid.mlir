@@ -1,4 +1,4 @@
-// What lower-period-reduce refuses.
+// Errors of lower-period-reduce.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(lower-period-reduce)'
 

@@ -1,4 +1,4 @@
-// What lower-shared-store refuses.
+// Errors of lower-shared-store.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(lower-shared-store)'
 

@@ -1,5 +1,5 @@
-// The register stage: what fold.thread_reduce becomes. A loop runs the body `unroll` times a step, so that as many loads
-// are under way, and combines what they give as a tree: rounding grows with the logarithm, and the order is kept.
+// The register stage: the lowering of fold.thread_reduce. A loop runs the body `unroll` times a step, so that as many
+// loads are in flight, and combines their values as a tree: rounding errors grow with the logarithm, and the order is kept.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-thread-reduce,canonicalize,cse)' | FileCheck %s
 
@@ -36,8 +36,8 @@ func.func @four_in_flight(%x: !llvm.ptr<1>, %begin: i32, %end: i32) -> f32 {
   return %s : f32
 }
 
-// A walk of one step at most is no loop: a branch that is taken if there is a step, and else leaves the state as it
-// was. Within the step all is as in a loop; with `chain` one access is combined after another.
+// A walk of one step at most is a branch that is taken if there is a step; otherwise the state stays unchanged. The step is
+// that of a loop; with `chain` one access is combined after another.
 // CHECK-LABEL: func.func @once
 // CHECK-SAME:    (%{{.*}}: !llvm.ptr<1>, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %[[SO_FAR:.*]]: f32)
 func.func @once(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %so_far: f32) -> f32 {
@@ -68,8 +68,8 @@ func.func @once(%x: !llvm.ptr<1>, %begin: i32, %end: i32, %so_far: f32) -> f32 {
   return %s : f32
 }
 
-// A vector along the reduced axis is one state until the loop ends: eight elements, eight running sums. Then the even
-// elements meet the odd ones, and again, down to a scalar.
+// A vector along the reduced axis has a running sum for each of its eight elements until the loop ends. Then the even
+// elements are added to the odd ones, and again, down to a scalar.
 // CHECK-LABEL: func.func @horizontal
 func.func @horizontal(%begin: i32, %end: i32, %x: vector<8xf32>) -> f32 {
   // CHECK:      %[[V8:.*]] = scf.for
@@ -95,8 +95,7 @@ func.func @horizontal(%begin: i32, %end: i32, %x: vector<8xf32>) -> f32 {
   return %s : f32
 }
 
-// A vector along the kept axis: four results, which never meet. The scalar combine runs on all four at once, its
-// constant as well.
+// A vector along the kept axis: four separate results. The scalar combine and its constant become vector code.
 // CHECK-LABEL: func.func @four_columns
 func.func @four_columns(%begin: i32, %end: i32, %x: vector<4xi32>) -> vector<4xi32> {
   // CHECK-DAG:  %[[MODULUS:.*]] = arith.constant dense<1000> : vector<4xi32>
@@ -144,8 +143,8 @@ func.func @value_and_index(%begin: i32, %end: i32, %x: vector<2xf32>, %i: vector
   return %s : tuple<f32, i64>
 }
 
-// A count beside a sum. No element has a part in the count, so it is one scalar for the vector, and so is what the
-// combine divides by it; the sum is a vector.
+// A count beside a sum. The count does not depend on the elements, so it is a scalar, and so is the division by it; the
+// sum is a vector.
 // CHECK-LABEL: func.func @count_and_sum
 // CHECK-SAME:    (%{{.*}}: i32, %{{.*}}: i32, %[[X:.*]]: vector<4xf32>)
 func.func @count_and_sum(%begin: i32, %end: i32, %x: vector<4xf32>) -> tuple<vector<4xf32>, vector<4xf32>> {
@@ -228,7 +227,7 @@ func.func @bytes_that_are_set(%begin: i32, %end: i32, %x: vector<4xi8>) -> i64 {
   return %s : i64
 }
 
-// Side by side they are results of their own: of an access alone each takes its byte of the word.
+// Each byte of an access belongs to a result of its own. With one access, each result takes its byte of the word.
 // CHECK-LABEL: func.func @columns_of_bytes
 func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
   // CHECK:      %[[T0:.*]] = llvm.call_intrinsic "llvm.nvvm.idp4a.s.s"(%[[W:.*]], %c1_i32, %c0_i32)
@@ -251,7 +250,7 @@ func.func @columns_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<
   return %s : vector<4xi64>
 }
 
-// Those of two accesses lie in turn after two permutations (0x5140, 0x7362), a half of a word for each place.
+// Two permutations (0x5140, 0x7362) interleave the bytes of two accesses: half a word for each result.
 // CHECK-LABEL: func.func @columns_of_two_rows
 func.func @columns_of_two_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
   // CHECK:      %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.prmt"(%[[A:.*]], %[[B:.*]], %c20800_i32)
@@ -273,7 +272,7 @@ func.func @columns_of_two_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vect
   return %s : vector<4xi32>
 }
 
-// Those of four fill a word for each place, after as many permutations more, of halves (0x5410, 0x7632).
+// For four accesses further permutations of halves (0x5410, 0x7632) give a word for each result.
 // CHECK-LABEL: func.func @columns_of_four_rows
 func.func @columns_of_four_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
   // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.prmt"
@@ -296,7 +295,7 @@ func.func @columns_of_four_rows(%begin: i32, %end: i32, %x: vector<4xi8>) -> vec
   return %s : vector<4xi32>
 }
 
-// A state of 32 bits is what the bytes are added to, without a sum of the step.
+// The bytes are added straight to a state of 32 bits, without a sum of the step.
 // CHECK-LABEL: func.func @columns_of_bytes_in_32_bits
 func.func @columns_of_bytes_in_32_bits(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi32> {
   // CHECK:      scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (vector<4xi32>)
@@ -363,7 +362,7 @@ func.func @all_bytes(%begin: i32, %end: i32, %x: vector<8xi8>) -> i1 {
   // CHECK:        arith.andi %{{.*}}, %c-2139062144_i32 : i32
   // CHECK:        scf.yield %{{.*}}, %{{.*}} : i32, i32
   // CHECK:      } else {
-  // A state of nothing but true is a word of ones.
+  // A state with all values true is a word of ones.
   // CHECK-NEXT:   scf.yield %c-1_i32, %c-1_i32 : i32, i32
   // CHECK:      %[[BOTH:.*]] = arith.andi %[[WORDS]]#0, %[[WORDS]]#1 : i32
   // CHECK-NEXT: %[[HIGH:.*]] = arith.andi %[[BOTH]], %c-2139062144_i32 : i32
@@ -383,7 +382,7 @@ func.func @all_bytes(%begin: i32, %end: i32, %x: vector<8xi8>) -> i1 {
   return %s : i1
 }
 
-// A union of bytes as wide integers is neither a sum nor a truth value: it stays as it is.
+// An `or` of bytes widened to integers is neither a sum nor a truth value: it is not packed.
 // CHECK-LABEL: func.func @union_of_bytes
 func.func @union_of_bytes(%begin: i32, %end: i32, %x: vector<4xi8>) -> vector<4xi64> {
   // CHECK-NOT: idp4a
@@ -434,8 +433,8 @@ func.func @greatest_byte(%begin: i32, %end: i32, %x: vector<4xi8>) -> i32 {
   return %s : i32
 }
 
-// A state that no byte holds, as a user's own identity may be one, would be lost in halves: these are compared as they
-// are widened.
+// An initial state that no byte can hold, such as a user's own identity, would not fit in halves: the widened elements are
+// compared.
 // CHECK-LABEL: func.func @greatest_byte_or_less
 func.func @greatest_byte_or_less(%begin: i32, %end: i32, %x: vector<4xi8>) -> i32 {
   // CHECK-NOT:  vector<2xi16>
@@ -453,9 +452,8 @@ func.func @greatest_byte_or_less(%begin: i32, %end: i32, %x: vector<4xi8>) -> i3
   return %s : i32
 }
 
-// Four columns of bf16: two a register, which are widened when the walk is over. What is not there is infinity: of a
-// word its bits are taken where those of the mask are not set. The second access is joined first, so that nothing waits
-// for the first before both are asked for.
+// Four columns of bf16, two in a register, which are widened after the walk. Masked elements are infinity, selected bit by
+// bit. The second access is combined first, so that no thread waits for the first one before it has issued both.
 // CHECK-LABEL: func.func @least_of_columns
 func.func @least_of_columns(%begin: i32, %end: i32, %x: vector<4xbf16>) -> vector<4xf32> {
   // CHECK-DAG:  %[[NONE:.*]] = llvm.bitcast %c2139127680_i32 : i32 to vector<2xbf16>
@@ -493,8 +491,8 @@ func.func @least_of_columns(%begin: i32, %end: i32, %x: vector<4xbf16>) -> vecto
   return %s : vector<4xf32>
 }
 
-// Blocks need no loop: all their elements are there. Four rows of three: the first elements of all rows are one fragment,
-// and so are the second and the third ones, which are combined as a tree.
+// Blocks need no loop: all their elements are in registers. Four rows of three: the first elements of all rows are one
+// fragment, and so are the second and the third ones. The fragments are combined as a tree.
 // CHECK-LABEL: func.func @rows_of_three
 // CHECK-SAME:    (%[[A:.*]]: vector<4xf32>, %[[B:.*]]: vector<4xf32>, %[[C:.*]]: vector<4xf32>)
 func.func @rows_of_three(%a: vector<4xf32>, %b: vector<4xf32>, %c: vector<4xf32>) -> vector<4xf32> {
@@ -547,15 +545,15 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   // CHECK:      %[[NOTED:.*]]:2 = scf.for %[[R:.*]] = %[[BEGIN]] to %[[END]] step %c512_i32
   // CHECK-SAME:     iter_args(%[[BEST:.*]] = %c2147483647_i32, %[[AT:.*]] = %[[BEGIN]]) -> (i32, i32)
   // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> vector<8xi8>
-  // Places 0 to 3, as bytes: each lies below one of the four bytes of a word.
+  // Places 0 to 3, as bytes, each below one of the four bytes of a word.
   // CHECK:        %[[KEYS:.*]] = arith.xori %{{.*}}, %c-1_i32 : i32
   // CHECK:        llvm.call_intrinsic "llvm.nvvm.prmt"(%[[KEYS]], %c50462976_i32, %c5380_i32)
   // CHECK-NEXT:   llvm.call_intrinsic "llvm.nvvm.prmt"(%[[KEYS]], %c50462976_i32, %c14118_i32)
-  // Eight words of two: seven comparisons, and one more of what is left of both halves.
+  // Eight words of two bytes: seven comparisons, and one more of the two halves of the last word.
   // CHECK-COUNT-7: arith.minsi %{{.*}} : vector<2xi16>
   // CHECK:        %[[UPPER:.*]] = arith.shli %[[PAIR:.*]], %c16_i32 : i32
   // CHECK-NEXT:   %[[LEAST:.*]] = arith.minsi %[[UPPER]], %[[PAIR]] : i32
-  // An equal key of a later step does not come first: places are left out.
+  // An equal key of a later step does not come first: the comparison leaves out the places.
   // CHECK-NEXT:   %[[KEY:.*]] = arith.andi %[[BEST]], %c-8388608_i32 : i32
   // CHECK-NEXT:   %[[FIRST:.*]] = arith.cmpi slt, %[[LEAST]], %[[KEY]] : i32
   // CHECK-NEXT:   arith.select %[[FIRST]], %[[LEAST]], %[[BEST]] : i32
@@ -567,7 +565,7 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   // CHECK-NEXT: %[[FAR:.*]] = arith.muli %[[ACCESS]], %c256_i32 : i32
   // CHECK-NEXT: %[[THERE:.*]] = arith.addi %[[NOTED]]#1, %[[FAR]] : i32
   // CHECK-NEXT: %[[ELEMENT:.*]] = arith.addi %[[THERE]], %[[LANE]] : i32
-  // Its number and its word are made as the program makes them.
+  // Its number and its word are computed like the program's.
   // CHECK:      arith.muli %[[ELEMENT]], %[[STRIDE]] : i32
   // CHECK:      %[[WORD:.*]] = arith.xori %{{.*}}, %c-16777216_i32 : i32
   // CHECK-NEXT: arith.select %{{.*}}, %[[WORD]], %c2147483647_i32 : i32
@@ -614,8 +612,8 @@ func.func @argmax(%begin: i32, %end: i32, %x: !llvm.ptr<1>, %base: i32, %stride:
   return %state : i32
 }
 
-// Side by side they are results of their own. Of two rows of four i16 each element gets the place of its row below it, and
-// the loop notes one for each column.
+// Each element belongs to a result of its own. With two rows of four i16 each element gets the place of its row below it,
+// and the loop notes one element for each column.
 // CHECK-LABEL: func.func @argmin_of_columns
 func.func @argmin_of_columns(%begin: i32, %end: i32, %x: !llvm.ptr<1>) -> vector<4xi64> {
   // CHECK:      scf.for %[[R:.*]] = %{{.*}} iter_args(%[[BEST:.*]] = %{{.*}}, %[[AT:.*]] = %{{.*}}) -> (vector<4xi32>, vector<4xi32>)
@@ -661,7 +659,7 @@ func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
   // CHECK:        %[[Y:.*]] = math.fma %{{.*}} : vector<8xf32>
   // CHECK:        %[[GREATEST:.*]] = arith.maximumf %{{.*}} : f32
   // CHECK-NEXT:   %[[BITS:.*]] = arith.bitcast %[[GREATEST]] : f32 to i32
-  // Of equals the first: it is looked for from the last one on.
+  // Of equal elements the first one counts: the search runs from the last element to the first.
   // CHECK:        %[[LAST:.*]] = arith.bitcast %{{.*}} : f32 to i32
   // CHECK-NEXT:   %[[IS:.*]] = arith.cmpi eq, %[[LAST]], %[[BITS]] : i32
   // CHECK-NEXT:   arith.select %[[IS]], %c7_i32, %c0_i32 : i32
@@ -670,7 +668,7 @@ func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
   // CHECK-NEXT:   %[[FIRST:.*]] = arith.andi %[[GREATER]], %[[NUMBER]] : i1
   // CHECK-NEXT:   arith.select %[[FIRST]], %[[GREATEST]], %[[BEST]] : f32
   // CHECK-NEXT:   arith.select %[[FIRST]], %[[R]], %[[AT]] : i32
-  // Of no step nothing was noted.
+  // Without a step nothing was noted.
   // CHECK:      arith.cmpi slt, %{{.*}} : i32
   // CHECK:      arith.shli %{{.*}} : i64
   %least = arith.constant dense<9223372036854775807> : vector<8xi64>
@@ -701,9 +699,9 @@ func.func @argmax_of_floats(%begin: i32, %end: i32, %x: vector<8xf32>) -> i64 {
   return %state : i64
 }
 
-// Sums that are seen from an anchor, as log-sum-exp has them: the elements of a step have one anchor with the state so
-// far. It is a scalar, and the first thing that a step finds; then each element takes one exponential, the state one, and
-// what is left are additions. Pair by pair an element would take a comparison and selections beside its exponential.
+// Sums relative to an anchor, as in log-sum-exp: the elements of a step and the state share an anchor. It is a scalar, and
+// a step computes it first. Then each element takes one exponential, and so does the state; the rest are additions. Pair
+// by pair each element would take a comparison and selections, too.
 // CHECK-LABEL: func.func @one_anchor
 // CHECK-SAME:    (%{{.*}}: i32, %{{.*}}: i32, %[[X:.*]]: vector<4xf32>)
 func.func @one_anchor(%begin: i32, %end: i32, %x: vector<4xf32>) -> (f32, f32) {
@@ -712,12 +710,12 @@ func.func @one_anchor(%begin: i32, %end: i32, %x: vector<4xf32>) -> (f32, f32) {
   // CHECK:        arith.maximumf %{{.*}} : vector<2xf32>
   // CHECK:        %[[STEP:.*]] = arith.maximumf %{{.*}} : f32
   // CHECK-NEXT:   %[[K:.*]] = arith.maximumf %[[M]], %[[STEP]] : f32
-  // The state so far, seen from there.
+  // The state so far, relative to the new anchor.
   // CHECK-NEXT:   %[[BACK:.*]] = arith.subf %[[M]], %[[K]] : f32
   // CHECK-NEXT:   %[[E:.*]] = math.exp2 %[[BACK]] : f32
   // CHECK-NEXT:   %[[SPREAD:.*]] = vector.broadcast %[[E]] : f32 to vector<4xf32>
   // CHECK-NEXT:   %[[SEEN:.*]] = arith.mulf %[[S]], %[[SPREAD]] : vector<4xf32>
-  // Both accesses, added to it: here they are one value, and what they take is found once.
+  // Two accesses, added to the state: here they load the same value, so their exponential is computed once.
   // CHECK:        %[[FAR:.*]] = arith.subf %[[X]], %{{.*}} : vector<4xf32>
   // CHECK-NEXT:   %[[EACH:.*]] = math.exp2 %[[FAR]] : vector<4xf32>
   // CHECK-NEXT:   %[[FIRST:.*]] = math.fma %[[ONES]], %[[EACH]], %[[SEEN]] fastmath<contract> : vector<4xf32>

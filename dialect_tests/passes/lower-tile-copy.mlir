@@ -1,4 +1,4 @@
-// The way into shared memory: what fold.tile_copy becomes. Aligned accesses of 16 bytes by all threads, from the boundary
+// The copy to shared memory: the lowering of fold.tile_copy. Aligned accesses of 16 bytes by all threads, from the boundary
 // before the run to the one after it; at the ends of the array, where such an access would leave its memory, single
 // elements.
 
@@ -19,7 +19,7 @@ gpu.module @device {
     // The last CTA's run ends with the array.
     // CHECK:      %[[BEHIND:.*]] = arith.addi %[[BEGIN]], %[[LENGTH]] : i32
     // CHECK-NEXT: %[[END:.*]] = arith.minsi %[[BEHIND]], %[[EXTENT]] : i32
-    // How many floats the run begins behind a boundary: its address modulo 16, in fours. An empty run has no place.
+    // The floats from a boundary to the run: its address modulo 16, divided by 4. For an empty run it is 0.
     // CHECK:      %[[BYTES:.*]] = arith.andi %{{.*}}, %c15_i32 : i32
     // CHECK-NEXT: %[[FLOATS:.*]] = arith.shrui %[[BYTES]], %c2_i32 : i32
     // CHECK-NEXT: %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]] : i32
@@ -40,8 +40,8 @@ gpu.module @device {
     // CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[COUNT]], %[[LESS]] : i32
     // CHECK:      %[[GREATEST:.*]] = arith.subi %[[LAST]], %c1_i32 : i32
     // CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[THREAD]] : i32
-    // 16 KiB are four accesses for each of 256 threads, neighbours side by side. All are loaded before the first is stored;
-    // one that is not there loads the last again.
+    // 16 KiB are four accesses for each of 256 threads; neighbouring threads load neighbouring accesses. All are loaded
+    // before the first is stored; an access beyond the end loads the last one again.
     // CHECK-NEXT: scf.for %[[A0:.*]] = %[[OWN]] to %[[LAST]] step %c1024_i32
     // CHECK-NEXT:   %[[A1:.*]] = arith.addi %[[A0]], %c256_i32 : i32
     // CHECK-NEXT:   %[[A2:.*]] = arith.addi %[[A0]], %c512_i32 : i32
@@ -54,8 +54,8 @@ gpu.module @device {
     // CHECK-NEXT:     llvm.store %{{.*}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
     // CHECK:        arith.cmpi slt, %[[A3]], %[[LAST]] : i32
     // CHECK:          llvm.store {{.*}} : vector<4xi32>, !llvm.ptr<3>
-    // The access that begins before the array: four threads copy a float each. What is no element of the run becomes the
-    // nearest one that is, so that nothing outside is read and nothing in the copy is left unwritten.
+    // The access that begins before the array: four threads copy a float each. An element outside the run is replaced by
+    // the nearest one of the run, so that nothing outside is read and nothing in the copy stays unwritten.
     // CHECK:      %[[FEW:.*]] = arith.cmpi slt, %[[THREAD]], %c4_i32 : i32
     // CHECK-NEXT: %[[BEFORE:.*]] = arith.andi %[[EARLY]], %[[FEW]] : i1
     // CHECK-NEXT: scf.if %[[BEFORE]] {
@@ -74,8 +74,8 @@ gpu.module @device {
     // CHECK-NEXT:   arith.addi %[[FROM]], %[[THREAD]] : i32
     // Nothing behind the copy is read here, so nothing is written there.
     // CHECK-NOT:  llvm.store {{.*}} : vector<4xi32>
-    // What the kernel gets to know is all of SHARED memory, and which element of the array would lie where it begins: a
-    // number, since an address would be made anew for every result. The copy's own place counts in floats, too.
+    // The results are address 0 of SHARED memory and the index of the array element that would lie there: a number, since
+    // ptxas would compute an address anew for every result. The address of the copy is counted in floats, too.
     // CHECK:      %[[PLACE:.*]] = llvm.ptrtoint %[[COPY]] : !llvm.ptr<3> to i32
     // CHECK-NEXT: %[[BEFORE_COPY:.*]] = arith.shrui %[[PLACE]], %c2_i32 : i32
     // CHECK-NEXT: %[[THERE:.*]] = arith.subi %[[ORIGIN]], %[[BEFORE_COPY]] : i32
@@ -92,7 +92,7 @@ gpu.module @device {
   // CHECK-LABEL: func.func @bytes
   // CHECK-SAME:    ({{.*}}, %[[THREAD:[a-z0-9]+]]: i64)
   func.func @bytes(%x: !llvm.ptr<1>, %begin: i64, %length: i64, %extent: i64, %thread: i64) -> i64 {
-    // The place within 16 bytes takes the low half of the address; an index has 64 bits here.
+    // The offset within 16 bytes takes the low half of the address; an index has 64 bits here.
     // CHECK:         %[[PLACE:.*]] = arith.andi %{{.*}}, %c15_i32 : i32
     // CHECK-NEXT:    arith.extui %[[PLACE]] : i32 to i64
     // CHECK:         scf.for {{.*}} step %c128_i64
@@ -133,7 +133,7 @@ gpu.module @device {
     // CHECK-NEXT:   %[[BEHIND:.*]] = llvm.getelementptr %[[COPY]][%[[AT]]] : {{.*}} vector<4xi32>
     // CHECK-NEXT:   llvm.store %cst, %[[BEHIND]] {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
     // CHECK-NEXT: }
-    // The ends of the array come after that, as they do elsewhere. The copy's place counts halves.
+    // The ends of the array follow. The address of the copy is counted in halves.
     // CHECK:      llvm.load %{{.*}} invariant {alignment = 2 : i64} : !llvm.ptr<1> -> i16
     // CHECK:      %[[PLACE:.*]] = llvm.ptrtoint %[[COPY]] : !llvm.ptr<3> to i32
     // CHECK-NEXT: arith.shrui %[[PLACE]], %c1_i32 : i32

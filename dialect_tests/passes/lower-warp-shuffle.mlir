@@ -1,6 +1,6 @@
-// The lane stage: what fold.warp_reduce becomes. The portable way is a butterfly: log2(lanes) steps, in each of which
-// every lane trades states with the one whose number differs in one bit. Predicates and 32-bit integers have shorter
-// ways in hardware.
+// The lane stage: the lowering of fold.warp_reduce. The portable way is a butterfly: log2(lanes) steps, in each of which
+// every lane exchanges states with the lane whose number differs in one bit. Predicates and 32-bit integers have hardware
+// short cuts.
 
 // RUN: warpfold-opt %s --pass-pipeline='builtin.module(lower-warp-shuffle,canonicalize,cse)' | FileCheck %s
 
@@ -79,7 +79,7 @@ func.func @halves(%x: f16) -> f16 {
   return %r : f16
 }
 
-// A fragment of two results: each is traded by itself, the combine runs on both at once.
+// A fragment of two results: each is exchanged by itself, and one vector combine computes the two.
 // CHECK-LABEL: func.func @two_columns
 func.func @two_columns(%x: vector<2xf32>) -> vector<2xf32> {
   // CHECK:         gpu.shuffle xor %{{.*}}, %c16_i32, %c32_i32 : f32
@@ -96,7 +96,7 @@ func.func @two_columns(%x: vector<2xf32>) -> vector<2xf32> {
 }
 
 // Not commutative: x + y of "after" must not become y + x. The lane whose bit is set is the upper one of the pair and
-// puts its own state on the right, the other one on the left: both compute the same thing.
+// puts its own state on the right, the other lane on the left: the two compute the same value.
 // CHECK-LABEL: func.func @ordered
 func.func @ordered(%x: i32) -> i32 {
   // CHECK:      %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[X:.*]], %c16_i32, %c32_i32 : i32
@@ -115,7 +115,7 @@ func.func @ordered(%x: i32) -> i32 {
   return %r : i32
 }
 
-// A state of two values: both are traded, then combined together.
+// A state of two values: each is exchanged, then they are combined together.
 // CHECK-LABEL: func.func @value_and_index
 // CHECK-SAME:    (%[[STATE:.*]]: tuple<f32, i64>)
 func.func @value_and_index(%x: tuple<f32, i64>) -> tuple<f32, i64> {
@@ -136,7 +136,7 @@ func.func @value_and_index(%x: tuple<f32, i64>) -> tuple<f32, i64> {
   return %r : tuple<f32, i64>
 }
 
-// Truth values: one instruction collects the votes of the whole warp in a word, and no lane has to talk again.
+// Truth values: one instruction collects the votes of the whole warp in a word; no further exchange is needed.
 // CHECK-LABEL: func.func @any_of_the_warp
 // CHECK-SAME:    (%[[X:.*]]: i1)
 func.func @any_of_the_warp(%x: i1) -> i1 {
@@ -226,7 +226,7 @@ gpu.module @has_redux attributes {fold.target = "sm_80"} {
     return %r : i32
   }
 
-  // The instruction works on a whole warp: a part of one takes the butterfly.
+  // The instruction works on a whole warp; fewer lanes take the butterfly.
   // CHECK: func.func @half_a_warp
   func.func @half_a_warp(%x: i32) -> i32 {
     // CHECK-NOT:     nvvm.redux
@@ -267,8 +267,8 @@ gpu.module @no_redux attributes {fold.target = "sm_75"} {
   }
 }
 
-// A state with a sum that is seen from an anchor, as log-sum-exp has: lanes first agree on the anchor. Each sees its sum
-// from there once, and then sums only add. Pair by pair it would take two exponentials a step.
+// A state with a sum relative to an anchor, as in log-sum-exp: lanes first agree on the anchor. Each moves its sum to it
+// once, and then sums are only added. Pair by pair each step would take two exponentials.
 // CHECK-LABEL: func.func @anchored
 // CHECK-SAME:    (%[[M:.*]]: f32, %[[S:.*]]: f32)
 func.func @anchored(%m: f32, %s: f32) -> (f32, f32) {

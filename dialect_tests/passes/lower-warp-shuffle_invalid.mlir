@@ -1,4 +1,4 @@
-// What lower-warp-shuffle refuses.
+// Errors of lower-warp-shuffle.
 
 // RUN: warpfold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(lower-warp-shuffle)'
 
