@@ -22,20 +22,22 @@ from unittest.mock import patch
 import click
 
 from warpfold.commands.bench.gpu import gpu
-from warpfold.commands.bench.grid.bed import Bed, reach
+from warpfold.commands.bench.grid.buffer import Bed, reach
 from warpfold.commands.bench.grid.cells import Cell, dense
+from warpfold.commands.bench.grid.reference import Truth, library
 from warpfold.commands.bench.grid.run import MOST_BYTES, chosen
 from warpfold.commands.bench.grid.shapes import DTYPES
-from warpfold.commands.bench.grid.truth import Truth, library
 from warpfold.compiler import planner
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.planner.choose import choose
 from warpfold.compiler.planner.table import Table
 from warpfold.compiler.planner.task import Choice, Task
 from warpfold.compiler.target import Target
-from warpfold.runtime.execute import Arrays, prepared
-from warpfold.runtime.prepare import Request, Shape, all_parts, prepare, traced
+from warpfold.runtime.calls.operands import Operands
+from warpfold.runtime.execute import prepared
+from warpfold.runtime.prepare import Request, prepare, traced
 from warpfold.runtime.tuning.trials import Trials
+from warpfold.runtime.view import ArraySpec, all_parts
 
 RUNS = 25
 """Timed launches of each choice."""
@@ -86,8 +88,8 @@ def task_of(cell: Cell, target: Target, sms: int) -> Task:
     """The planner's question for a cell of a buffer that begins at a boundary of accesses."""
     request = Request(cell.op, cell.axes)
     found, kept = traced(request, (cell.dtype,), cell.shape)
-    array = Shape(cell.shape, cell.strides, cell.offset * cell.dtype.itemsize % 16, cell.dtype)
-    results = [Shape(kept, dense(kept), 0, t) for t in found.results]
+    array = ArraySpec(cell.shape, cell.strides, cell.offset * cell.dtype.itemsize % 16, cell.dtype)
+    results = [ArraySpec(kept, dense(kept), 0, t) for t in found.results]
     return prepare(request, (cell.dtype,), all_parts([array]), all_parts(results), target, sms).task
 
 
@@ -153,7 +155,7 @@ class OnGpu:
 
     def __call__(self, cell: Cell, choices: Sequence[Choice]) -> list[float]:
         bed = self.bed
-        arrays = Arrays(bed.buffer, (bed.view(cell),), bed.backend, bed.stream)
+        arrays = Operands(bed.buffer, (bed.view(cell),), bed.backend, bed.stream)
         trials = Trials(prepared(Request(cell.op, cell.axes), arrays).task, arrays)
         with trials.open(choices[0]):
             return [trials.time(choice, RUNS).median for choice in choices]
