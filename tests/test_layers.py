@@ -38,9 +38,9 @@ def verdicts(tree: Path) -> dict[str, str]:
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
     environment = {**os.environ, "COLUMNS": "1000"}
     found = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    lines = [line.rsplit(" ", 1) for line in found.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))]
+    lines = [line.rpartition(" ") for line in found.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))]
     assert lines, found.stdout + found.stderr
-    return {name: verdict for name, verdict in lines}
+    return {name: verdict for name, _, verdict in lines}
 
 
 def test_a_planted_import_breaks_the_contract(tree: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..mlir import ir
-from . import access, program, stages
+from . import access, program
 from .base import Fold
+from .stages import cta, grid, thread, warp
 
 OPS: tuple[type, ...] = tuple(Fold.operations)
 """Every op class of the dialect."""
@@ -24,4 +25,4 @@ def load(context: ir.Context) -> None:
         Fold.load(reload=True)
 
 
-__all__ = ["OPS", "Fold", "access", "load", "program", "stages"]
+__all__ = ["OPS", "Fold", "access", "cta", "grid", "load", "program", "thread", "warp"]

@@ -16,9 +16,12 @@ from .base import (
     SHARED,
     Fold,
     bool_attr,
+    check_flag,
     check_fragment,
     check_index,
     check_pointer,
+    check_result,
+    check_results,
     coded,
     element,
     expect,
@@ -131,9 +134,7 @@ class TileCopyOp(Fold.Operation, name="tile_copy"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_pointer(op, 0, GLOBAL)
         check_index(op, 1, 2, 3, 4)
-        wanted = [SHARED, str(op.operands[1].type)]
-        found = [str(r.type) for r in op.results]
-        expect(found == wanted, op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
+        check_results(op, [SHARED, str(op.operands[1].type)])
         power_of_two(op, "item", 16)
         size = int_attr(op, "bytes")
         expect(size > 0 and size % 16 == 0, op, "bytes that are a multiple of 16", size)
@@ -207,8 +208,7 @@ class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
         _layout(op, 2, 1)
         power_of_two(op, "lanes", 16)
         power_of_two(op, "bytes", 8)
-        index, found = op.operands[1].type, op.results[0].type
-        expect(found == index, op, f"a result of type {index}", str(found))
+        check_result(op, op.operands[1].type)
 
 
 class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
@@ -233,7 +233,7 @@ class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
     def verify_invariants(op: Any) -> None:  # noqa: N805
         check_pointer(op, 1, GLOBAL)
         check_index(op, 2)
-        expect(str(op.operands[3].type) == "i1", op, "an i1 as operand 3", str(op.operands[3].type))
+        check_flag(op, 3)
         _layout(op, 4 + ("bounded" in op.attributes), 1)
         bool_attr(op, "vector")
         check_fragment(op, op.operands[0].type)

@@ -112,6 +112,30 @@ def check_pointer(op: Any, position: int, kind: str) -> None:
     expect(t == kind, op, f"a {kind} as operand {position}", t)
 
 
+def check_flag(op: Any, position: int) -> None:
+    """Checks that the operand at ``position`` is a truth value."""
+    t = str(op.operands[position].type)
+    expect(t == "i1", op, f"an i1 as operand {position}", t)
+
+
+def check_result(op: Any, wanted: Any) -> None:
+    """Checks that the op's first result has the type ``wanted``."""
+    found = op.results[0].type
+    expect(found == wanted, op, f"a result of type {wanted}", str(found))
+
+
+def check_results(op: Any, wanted: Sequence[str]) -> None:
+    """Checks that the op's results have the types ``wanted``."""
+    found = [str(r.type) for r in op.results]
+    expect(found == list(wanted), op, f"results of type {', '.join(wanted)}", ", ".join(found) or "none")
+
+
+def check_lanes(op: Any) -> None:
+    """Checks that the ``lanes`` lanes of a result, ``stride`` apart, are lanes of one warp."""
+    lanes, stride = power_of_two(op, "lanes", 32), power_of_two(op, "stride", 32)
+    expect(lanes * stride <= 32, op, "lanes times stride of at most 32", lanes * stride)
+
+
 def element(t: Any) -> Any:
     """The scalar type of a scalar, vector or tensor type."""
     return ir.ShapedType(t).element_type if isinstance(t, ir.ShapedType) else t
@@ -142,6 +166,12 @@ def check_combine(op: Any, region: Any, state: Any) -> None:
         raise error("WF312", op=op.name, expected=", ".join(wanted * 2), found=_list(found))
     check_yield(op, region, [str(state_type(scalars))])
     check_isolated(op, region)
+
+
+@coded
+def one_combine(op: Any) -> None:
+    """The region verifier of an op with one region, which combines two states of the type of its result."""
+    check_combine(op, op.regions[0], op.results[0].type)
 
 
 def check_isolated(op: Any, region: Any) -> None:

@@ -1,0 +1,95 @@
+"""Stages of a thread: its own elements become one state a result."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...combine import width
+from ...mlir import ext
+from ..base import (
+    Fold,
+    check_combine,
+    check_index,
+    check_straight,
+    check_yield,
+    coded,
+    element,
+    expect,
+    int_attr,
+    one_combine,
+    power_of_two,
+    state_type,
+    values,
+)
+
+
+class ThreadReduceOp(Fold.Operation, name="thread_reduce"):  # type: ignore[misc]
+    """A thread's own elements.
+
+    ``state = fold.thread_reduce begin, end, init, [period] {step, unroll, [once], [places], [numbers]} ({body},
+    {combine})``.
+
+    The body takes a reduced index r and yields a state of fragments; it runs for r = begin, begin + step, ... while
+    r < end, ``unroll`` accesses at a time (``end`` is such that all of them are wanted). The fragments are combined
+    into ``init``. A result that is a scalar where the fragment is a vector is the vector's elements combined. With a
+    ``period`` the accesses lie ``step`` times as much apart. With ``once`` there is one step at most, from begin on,
+    and it is made if begin < end. With ``places`` the number of an element leaves room for it in 32 bits. ``numbers``
+    says that those of the elements of a lane go ``up`` along the walk, or ``down``.
+    """
+
+    begin: ext.Operand[Any]
+    end: ext.Operand[Any]
+    init: ext.Operand[Any]
+    period: Sequence[ext.Operand[Any]]
+    state: ext.Result[Any]
+    step: Any
+    unroll: Any
+    body: ext.Region
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        check_index(op, 0, 1)
+        expect(len(op.operands) <= 4, op, "one period at most", len(op.operands) - 3)
+        check_index(op, *range(3, len(op.operands)))
+        power_of_two(op, "step", 1 << 30)
+        power_of_two(op, "unroll", 32)
+        init, result = op.operands[2].type, op.results[0].type
+        scalar = state_type([element(t) for t in values(init)])
+        expect(result in (init, scalar), op, f"a result of type {init} or {scalar}", str(result))
+
+    @coded
+    def verify_region_invariants(op: Any) -> None:  # noqa: N805
+        check_yield(op, op.regions[0], [str(op.operands[2].type)])
+        check_straight(op, op.regions[0])
+        check_combine(op, op.regions[1], op.operands[2].type)
+
+
+class BlockReduceOp(Fold.Operation, name="block_reduce"):  # type: ignore[misc]
+    """The elements of each of a thread's results, which follow each other in blocks, combined.
+
+    ``state = fold.block_reduce accesses... {elements, columns} ({combine})``: the fragments of all accesses are one run
+    of elements, of blocks of ``columns`` results with as many elements as ``elements`` each: first the first ones of
+    all results of a block, then their second ones. The state's fragments have an element for each result.
+    """
+
+    accesses: Sequence[ext.Operand[Any]]
+    state: ext.Result[Any]
+    elements: Any
+    columns: Any
+    combine: ext.Region
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        each, columns = int_attr(op, "elements"), power_of_two(op, "columns", 16)
+        expect(each > 0, op, "one element of a result at least", each)
+        result = op.results[0].type
+        wanted = ", ".join(str(element(t)) for t in values(result))
+        for v in op.operands:
+            kind = ", ".join(str(element(t)) for t in values(v.type))
+            expect(kind == wanted, op, f"accesses of {wanted}", kind)
+        results = width(values(result)[0])
+        expect(results % columns == 0, op, f"a multiple of {columns} results", results)
+        found = sum(width(values(v.type)[0]) for v in op.operands)
+        expect(found == results * each, op, f"{results * each} elements", found)
+
+    verify_region_invariants = one_combine
