@@ -77,14 +77,14 @@ def test_every_lit_file_mirrors_something() -> None:
 
 def test_every_code_raised_is_in_the_catalogue() -> None:
     unknown = codes_in(SOURCES) - set(CATALOGUE)
-    assert not unknown, f"compiler/errors/catalogue/ lacks rows for {sorted(unknown)}"
+    assert not unknown, f"compiler/errors/catalogue/ lacks entries for {sorted(unknown)}"
 
 
 @pytest.mark.parametrize("code", sorted(CATALOGUE))
 def test_every_code_is_raised_and_tested(code: str) -> None:
     catalogue = ROOT / "compiler" / "errors" / "catalogue"
     raised = codes_in([path for path in SOURCES if path.parent != catalogue])
-    assert code in raised, f"nothing raises {code}: use it, or delete its row in compiler/errors/catalogue/"
+    assert code in raised, f"nothing raises {code}: use it, or delete its entry in compiler/errors/catalogue/"
     tests = sorted((ROOT / "tests").rglob("*.py")) + LIT_FILES
     assert code in codes_in(tests), f"no test names {code}"
 

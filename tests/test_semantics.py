@@ -1409,6 +1409,6 @@ def test_a_combine_is_trusted() -> None:
         return a - b
 
     x = f64(8, 4, 2, 1)
-    with pytest.warns(UserWarning, match="WF221: difference claims what it does not keep"):
+    with pytest.warns(UserWarning, match="WF221: difference breaks laws that it claims"):
         got = reduce(x, what=difference)
     assert got != x[0] - x[1:].sum()

@@ -1,4 +1,4 @@
-"""The one exception tree, the place that an error names, and the rows of the catalogue."""
+"""The one exception tree, the source line that an error names, and an entry of the catalogue."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class Location:
 
 
 class Diagnostic(NamedTuple):
-    """One row of the catalogue: ``text`` and ``remedy`` are ``str.format`` templates over the facts of a case."""
+    """One entry of the catalogue: ``text`` and ``remedy`` are ``str.format`` templates over the facts of a case."""
 
     kind: type[WarpfoldError]
     text: str
     remedy: str
 
 
-Rows = dict[type[WarpfoldError], dict[str, tuple[str, str]]]
-"""Rows of the catalogue by the kind of error that they are: (text, remedy) by code."""
+Entries = dict[type[WarpfoldError], dict[str, tuple[str, str]]]
+"""Entries of the catalogue, by the kind of error: (text, remedy) by code."""

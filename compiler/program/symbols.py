@@ -214,7 +214,7 @@ def sym(value: Any, like: DType | None = None) -> Sym:
     if isinstance(value, Sym):
         return value
     if _is_complex(value):
-        raise error("WF206", op="of this kind", dtype=value.dtype.name, where=caller())
+        raise error("WF206", op="for real numbers", dtype=value.dtype.name, where=caller())
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         value, like = value.item(), dtype(value.dtype)
     if not isinstance(value, bool | int | float):

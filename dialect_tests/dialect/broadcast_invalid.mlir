@@ -36,7 +36,7 @@ func.func @no_dims(%x: f32) {
 // -----
 
 func.func @dim_out_of_range(%x: f32) {
-  // expected-error @below {{WF314: fold.broadcast expects dims that rise and lie in 0 to 1 - 1, got [1]}}
+  // expected-error @below {{WF314: fold.broadcast expects increasing dims from 0 to 1 - 1, got [1]}}
   %r = "fold.broadcast"(%x) {dims = array<i64: 1>} : (f32) -> tensor<?xf32>
   return
 }

@@ -27,7 +27,7 @@ func.func @no_dims() {
 // -----
 
 func.func @dim_twice() {
-  // expected-error @below {{WF314: fold.iota expects dims that rise and lie in 0 to 2 - 1, got [1, 1]}}
+  // expected-error @below {{WF314: fold.iota expects increasing dims from 0 to 2 - 1, got [1, 1]}}
   %i = "fold.iota"() {dims = array<i64: 1, 1>} : () -> tensor<?x?xi64>
   return
 }

@@ -118,7 +118,7 @@ func.func @dims_of_another_kind(%x: tensor<?x?xf32>) {
 // -----
 
 func.func @dim_out_of_range(%x: tensor<?x?xf32>) {
-  // expected-error @below {{WF314: fold.reduce expects dims that rise and lie in 0 to 2 - 1, got [2]}}
+  // expected-error @below {{WF314: fold.reduce expects increasing dims from 0 to 2 - 1, got [2]}}
   %r = "fold.reduce"(%x) ({
     %z = arith.constant 0.0 : f32
     "fold.yield"(%z) : (f32) -> ()
@@ -132,7 +132,7 @@ func.func @dim_out_of_range(%x: tensor<?x?xf32>) {
 // -----
 
 func.func @negative_dim(%x: tensor<?x?xf32>) {
-  // expected-error @below {{WF314: fold.reduce expects dims that rise and lie in 0 to 2 - 1, got [-1]}}
+  // expected-error @below {{WF314: fold.reduce expects increasing dims from 0 to 2 - 1, got [-1]}}
   %r = "fold.reduce"(%x) ({
     %z = arith.constant 0.0 : f32
     "fold.yield"(%z) : (f32) -> ()
@@ -146,7 +146,7 @@ func.func @negative_dim(%x: tensor<?x?xf32>) {
 // -----
 
 func.func @dims_out_of_order(%x: tensor<?x?xf32>) {
-  // expected-error @below {{WF314: fold.reduce expects dims that rise and lie in 0 to 2 - 1, got [1, 0]}}
+  // expected-error @below {{WF314: fold.reduce expects increasing dims from 0 to 2 - 1, got [1, 0]}}
   %r = "fold.reduce"(%x) ({
     %z = arith.constant 0.0 : f32
     "fold.yield"(%z) : (f32) -> ()
@@ -160,7 +160,7 @@ func.func @dims_out_of_order(%x: tensor<?x?xf32>) {
 // -----
 
 func.func @dim_twice(%x: tensor<?x?xf32>) {
-  // expected-error @below {{WF314: fold.reduce expects dims that rise and lie in 0 to 2 - 1, got [0, 0]}}
+  // expected-error @below {{WF314: fold.reduce expects increasing dims from 0 to 2 - 1, got [0, 0]}}
   %r = "fold.reduce"(%x) ({
     %z = arith.constant 0.0 : f32
     "fold.yield"(%z) : (f32) -> ()

@@ -171,8 +171,8 @@ def test_files_that_do_not_name_their_type(tmp_path: Path, kind: str, order: Any
         named = "bf16" if kind == "bf16" else "f8e4m3fn or f8e5m2"
         shown = fails("run", "max", "--input", path)
         assert shown == (
-            f"WF838: {path} holds elements of {t.itemsize} byte(s) and no name of their type, which .npy has not for "
-            f"{named}\n  help: say it: --dtype {named}\n"
+            f"WF838: {path} holds elements of {t.itemsize} byte(s) without their type: .npy has no name for "
+            f"{named}\n  help: name it: --dtype {named}\n"
         )
 
 
@@ -723,7 +723,7 @@ def test_a_function_of_any_number_of_inputs(tmp_path: Path) -> None:
     ("name", "texts"),
     [
         ("totl", ["WF806: ", "called 'totl' (did you mean total?): it has total branches two"]),
-        ("", ["WF818: ", "rows.py alone says not what to reduce with: it has total branches", "rows.py:name with one"]),
+        ("", ["WF818: ", "rows.py does not say what to reduce with: it has total branches", "rows.py:name with one"]),
         ("FACTOR", ["WF807: FACTOR of ", "is a int: expected a wf.monoid or a function that uses wf.fold"]),
         ("branches", ["WF201: ", "rows.py:11: return a if a > b else b", "wf.where"]),
         ("two", ["WF208: combine function two returns 2 value(s): expected 1", "rows.py:13"]),

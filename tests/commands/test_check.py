@@ -86,7 +86,7 @@ def test_a_run_warns_without_python_lines(file: str, tmp_path: Path, monkeypatch
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     words = ["run", f"{file}:careless", "--shape", "8", "--device", "emulator"]
     text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
-    assert text.startswith("warning: WF221: careless claims what it does not keep:\n  identity: combine(")
+    assert text.startswith("warning: WF221: careless breaks laws that it claims:\n  identity: combine(")
     assert "prepare.py" not in text
     assert "WarpfoldWarning" not in text
 
@@ -109,7 +109,7 @@ def test_a_run_warns_of_what_check_refutes(file: str, tmp_path: Path, monkeypatc
     call(f"{file}:clamped", "--dtype", "i32", code=1)
     words = ["run", f"{file}:clamped", "--shape", "8", "--dtype", "i32", "--device", "emulator"]
     text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
-    assert "WF221: clamped claims what it does not keep:" in text
+    assert "WF221: clamped breaks laws that it claims:" in text
     assert "associativity: combine(" in text
 
 
@@ -119,7 +119,7 @@ def test_a_run_searches_as_long_as_check(file: str, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(laws, "refuted", lambda m, types, *effort: short(m, types, *effort) if effort else [])
     words = ["run", f"{file}:careless", "--shape", "8", "--device", "emulator"]
     text = CliRunner().invoke(cli, words, prog_name="warpfold", catch_exceptions=False).stderr
-    assert text.count("WF221: careless claims what it does not keep:") == 1
+    assert text.count("WF221: careless breaks laws that it claims:") == 1
     unchecked = CliRunner().invoke(cli, [*words, "--no-check"], prog_name="warpfold", catch_exceptions=False)
     assert "WF221" not in unchecked.stderr
 

@@ -84,7 +84,7 @@ def test_determinism_and_parameters_reach_the_search(gpu: Any) -> None:
 
 def test_errors(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu(lambda _: 10.0)
-    assert "WF837: --forget gives up all finds, and sum names one reduction" in call("sum", "--forget", code=2).stderr
+    assert "WF837: --forget deletes all finds, but sum names one reduction" in call("sum", "--forget", code=2).stderr
     said = call(*OF_ROWS, "--seconds", 0, code=2).stderr
     assert "WF835: a search cannot last 0.0 seconds\n  help: give a time above 0: seconds=30 (--seconds 30)\n" in said
     assert "WF836" in call("sum", "--shape", "0x3", code=2).stderr

@@ -40,7 +40,7 @@ def test_no_thread_waits_for_another() -> None:
     thread = threading.Thread(target=lambda: first.value)
     thread.start()
     entered.wait(60)
-    assert second.value == 2  # under a lock of the class this would wait for ever
+    assert second.value == 2  # under a lock of the class this would wait forever
     leave.set()
     thread.join()
     assert first.value == 1

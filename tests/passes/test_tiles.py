@@ -154,7 +154,7 @@ def test_rows_that_end_with_their_copy() -> None:
     for offset in range(0, WIDEST, 4):
         values = whole((9, 248), np.float32)
         np.testing.assert_array_equal(run(placed(values, offset), plan=PLANS[3]), summed(values, 1))
-    with pytest.raises(PlanError, match="WF418: tile_bytes=1024 holds no result's elements"):
+    with pytest.raises(PlanError, match="WF418: tile_bytes=1024 cannot hold the elements of a result"):
         run(whole((9, 249), np.float32))
 
 

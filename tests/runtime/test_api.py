@@ -215,7 +215,7 @@ def test_several_inputs_and_several_results() -> None:
     (lambda: wf.compile("sum", (-4,)), r"WF129: a shape has whole sizes of at least 0, got \(-4,\)"),
     (lambda: wf.reduce(np.zeros(3), what=3), "WF130: cannot reduce with a int"),
     (lambda: wf.reduce(np.zeros(3), what=lambda x: wf.fold(wf.SUM, x - wf.fold(wf.MAX, x))),
-     "WF213: <lambda> folds with SUM what depends on the result of folding with MAX"),
+     "WF213: <lambda> folds values with SUM that depend on the result of the fold with MAX"),
     (lambda: wf.reduce(np.zeros(3), what=lambda _: ()), "WF212: result 0 of <lambda> was never reduced"),
     (lambda: wf.compile("sum", (3.5,)), r"WF129: a shape has whole sizes of at least 0, got \(3.5,\)"),
     (lambda: wf.compile("sum", "8x8"), "WF129: a shape has whole sizes of at least 0, got 8x8"),

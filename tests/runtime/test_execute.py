@@ -27,7 +27,7 @@ def test_the_emulator_takes_host_arrays() -> None:
 
 
 def test_the_emulator_cannot_reach_the_memory_of_a_gpu() -> None:
-    with pytest.raises(WarpfoldError, match="WF122: the array lies on cuda:1, which the emulator backend cannot reach"):
+    with pytest.raises(WarpfoldError, match="WF122: the array is on cuda:1, which the emulator backend cannot reach"):
         backend_for([ON_GPU], "emulator")
 
 

@@ -223,16 +223,14 @@ def test_arrays_of_other_libraries() -> None:
 
 def test_what_reduces_in_the_place_of_the_offsets() -> None:
     for what in (wf.SUM, "sum", wf.sum):
-        with pytest.raises(
-            wf.WarpfoldError, match=r"(?s)WF154: a .* in the place of the offsets.*\(x, offsets, what\)"
-        ):
+        with pytest.raises(wf.WarpfoldError, match=r"(?s)WF154: a .* was given as offsets.*\(x, offsets, what\)"):
             wf.segment_reduce(np.ones(4), what, [0, 4], device="emulator")
 
 
 BAD: list[tuple[Any, str]] = [
-    ([0, 3, 2, 5], r"WF143: offsets do not rise: offsets\[1\] is 3, the next is 2"),
-    ([-1, 3], r"WF142: offsets\[0\] is -1, which is no place on an axis of 5 elements"),
-    ([0, 3, 6], r"WF142: offsets\[2\] is 6, which is no place on an axis of 5 elements"),
+    ([0, 3, 2, 5], r"WF143: offsets decrease: offsets\[1\] is 3, the next is 2"),
+    ([-1, 3], r"WF142: offsets\[0\] is -1, outside an axis of 5 elements"),
+    ([0, 3, 6], r"WF142: offsets\[2\] is 6, outside an axis of 5 elements"),
     (np.array([0, 2**64 - 1], np.uint64), r"WF142: offsets\[1\] is 18446744073709551615"),
     ([0.0, 3.0], "WF140: offsets have elements of type f64: expected integers"),
     ([False, True], "WF140: offsets have elements of type bool: expected integers"),
@@ -253,7 +251,7 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(wf.WarpfoldError, match="WF144: max of no elements has no value: segment 1 is empty and max"):
         wf.segment_reduce(x, [0, 2, 2, 4], "max", device="emulator")
     for axis in (None, (0, 1)):
-        with pytest.raises(wf.WarpfoldError, match="WF145: segments lie along one axis, got axis="):
+        with pytest.raises(wf.WarpfoldError, match="WF145: segments are along one axis, got axis="):
             wf.segment_reduce(x, [0, 4], "sum", axis=axis)
     with pytest.raises(wf.WarpfoldError, match="WF101"):
         wf.segment_reduce(x, [0, 4], "sum", axis=2)
@@ -394,7 +392,7 @@ def test_no_elements_have_no_ids() -> None:
 
 
 BAD_IDS: list[tuple[dict[str, Any], str]] = [
-    ({"ids": [0, 1, 0, 1]}, r"WF180: ids do not rise: ids\[1\] is 1, the next is 0\n(?s:.*)numpy.argsort\(ids"),
+    ({"ids": [0, 1, 0, 1]}, r"WF180: ids decrease: ids\[1\] is 1, the next is 0\n(?s:.*)numpy.argsort\(ids"),
     ({"ids": [0, 1, 1]}, r"WF179: ids have shape \(3,\): expected \(4,\)"),
     ({"ids": [[0, 1, 1, 2]]}, r"WF179: ids have shape \(1, 4\)"), ({"ids": 3}, r"WF179: ids have shape \(\)"),
     ({"ids": [-1, 0, 0, 1]}, r"WF181: ids\[0\] is -1: expected a number from 0 to below 2"),
@@ -402,7 +400,7 @@ BAD_IDS: list[tuple[dict[str, Any], str]] = [
     ({"ids": [0, 0, 1, 1], "num_segments": -1}, "WF182: num_segments is -1: expected a whole number"),
     ({"ids": [0, 0, 1, 1], "num_segments": 2.0}, "WF182: num_segments is 2.0"),
     ({"ids": [0.0, 0.0, 1.0, 1.0]}, "WF140: ids have elements of type f64: expected integers"),
-    ({"ids": "sum"}, "WF154: a str in the place of the ids"),
+    ({"ids": "sum"}, "WF154: a str was given as ids"),
     ({}, "WF177: segments are given by offsets or by ids, got neither"),
     ({"offsets": [0, 4], "ids": [0, 0, 1, 1]}, "WF177: .*, got offsets and ids"),
     ({"offsets": [0, 4], "num_segments": 1}, "WF177: .*, got offsets and num_segments"),
@@ -418,10 +416,10 @@ def test_bad_ids_are_refused(how: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("ids", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0]])
 def test_offsets_that_may_be_ids_are_warned_of(ids: list[int]) -> None:
-    with pytest.warns(wf.WarpfoldWarning, match="WF178: 4 offsets for 4 elements, the last of them") as caught:
+    with pytest.warns(wf.WarpfoldWarning, match="WF178: the 4 integers for 4 elements, the last of them") as caught:
         got = wf.segment_reduce(np.arange(4.0), ids, "sum")
     assert caught[0].filename == __file__
-    assert "pass ids of the elements as ids=" in str(caught[0].message)
+    assert "if they are ids, pass them as ids=" in str(caught[0].message)
     np.testing.assert_array_equal(got, [np.arange(4.0)[a:b].sum() for a, b in pairwise(ids)])
 
 

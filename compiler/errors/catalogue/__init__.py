@@ -1,6 +1,6 @@
-"""The catalogue of diagnostic codes: a file a group, in each the rows of one kind of error beside each other.
+"""The catalogue of diagnostic codes: one file a group, its entries grouped by the kind of error.
 
-It is read when something is wrong, and not before.
+It is imported by the first error, not before.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from . import calls, commands, cuda, emulator, files, ir, measuring, plans, prog
 CATALOGUE: dict[str, Diagnostic] = {
     code: Diagnostic(kind, text, remedy)
     for group in (calls, programs, ir, plans, files, cuda, emulator, measuring, commands)
-    for kind, rows in group.ROWS.items()
-    for code, (text, remedy) in rows.items()
+    for kind, entries in group.ENTRIES.items()
+    for code, (text, remedy) in entries.items()
 }
-"""Every code with its row."""
+"""The entry of every code."""

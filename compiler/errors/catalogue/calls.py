@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import ArgumentError, DTypeError, MissingNameError, Rows
+from ..kinds import ArgumentError, DTypeError, Entries, MissingNameError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     ArgumentError: {
         "WF101": (
             "axis {axis} is out of range for an array of rank {rank}: expected {expected}",
@@ -19,19 +19,22 @@ ROWS: Rows = {
             "{what} of {bytes} bytes is no multiple of the {itemsize} bytes that an element of type {dtype} takes",
             "copy the array first, so that its elements are aligned: numpy.array(x)",
         ),
-        "WF107": ("the inputs lie on different devices: {devices}", "move them to one device first"),
+        "WF107": ("the inputs are on different devices: {devices}", "move them to one device first"),
         "WF108": ("out has shape {found}: expected {expected}", "pass an array of that shape, or leave out= away"),
         "WF110": (
             "elements of out share memory: its strides are {strides} elements for shape {shape}",
             "pass an array whose elements lie apart: results would overwrite each other",
         ),
         "WF111": ("out shares memory with input {position}", "pass an array of its own: results would overwrite input"),
-        "WF112": ("out lies on {found}: the inputs lie on {expected}", "move out to the device of the inputs"),
+        "WF112": ("out is on {found}: the inputs are on {expected}", "move out to the device of the inputs"),
         "WF113": ("out cannot be written: it is {reason}", "pass a writable array, or leave out= away"),
-        "WF120": ("no reduction is called {name!r}{near}: expected one of {known}", "or pass a monoid or a function"),
+        "WF120": (
+            "no reduction is called {name!r}{near}: expected one of {known}",
+            "name one of these, or pass a monoid or a function",
+        ),
         "WF121": ("device cannot be {device!r}: expected auto, cuda or emulator", "leave it out for auto"),
         "WF122": (
-            "the array lies on {found}, which the {backend} backend cannot reach",
+            "the array is on {found}, which the {backend} backend cannot reach",
             "copy it to the host first, or run with device='cuda'",
         ),
         "WF123": (
@@ -71,18 +74,18 @@ ROWS: Rows = {
             "pass the start of every segment and the end of the last",
         ),
         "WF142": (
-            "offsets[{position}] is {value}, which is no place on an axis of {size} elements",
+            "offsets[{position}] is {value}, outside an axis of {size} elements",
             "{meant}keep offsets from 0 to {size}",
         ),
         "WF143": (
-            "offsets do not rise: offsets[{position}] is {value}, the next is {following}",
+            "offsets decrease: offsets[{position}] is {value}, the next is {following}",
             "{meant}sort them; segment k is x[offsets[k]:offsets[k + 1]]",
         ),
         "WF144": (
             "{name} of no elements has no value: segment {position} is empty and {name} has no identity",
             "leave empty segments out, or give an initial value",
         ),
-        "WF145": ("segments lie along one axis, got axis={axis}", "name it: axis=0"),
+        "WF145": ("segments are along one axis, got axis={axis}", "name it: axis=0"),
         "WF146": (
             "segments are reduced element by element in one CTA each: {key}={value} does not fit",
             "leave {key} out of the plan",
@@ -100,20 +103,20 @@ ROWS: Rows = {
             "write wf.segment_reduce(x, offsets, what), or wf.segment_reduce(x, what, ids=ids, num_segments=n)",
         ),
         "WF178": (
-            "{size} offsets for {size} elements, the last of them {last}, were taken for where {segments} segments "
-            "begin and end",
-            "pass ids of the elements as ids=; end offsets with {size}, or x with the last one, if they are meant",
+            "the {size} integers for {size} elements, the last of them {last}, were read as the offsets of {segments} "
+            "segments",
+            "if they are ids, pass them as ids=; if they are offsets, end them with {size} or end x at the last one",
         ),
         "WF179": (
             "ids have shape {shape}: expected ({size},), the segment's number for each element along the axis",
-            "pass one id for each element; where segments begin and end is given as offsets",
+            "pass one id for each element; boundaries of segments are offsets",
         ),
         "WF180": (
-            "ids do not rise: ids[{position}] is {value}, the next is {following}",
+            "ids decrease: ids[{position}] is {value}, the next is {following}",
             "sort the elements by them: order = numpy.argsort(ids, kind='stable'), then x[order] and ids[order]",
         ),
         "WF181": (
-            "ids[{position}] is {value}: expected a number from 0 to below {number}, that of the segments",
+            "ids[{position}] is {value}: expected a number from 0 to below {number}, the number of segments",
             "number segments from 0, and pass as many as there are as num_segments=",
         ),
         "WF182": (
@@ -134,14 +137,14 @@ ROWS: Rows = {
             "leave accumulate= away for the usual one",
         ),
         "WF154": (
-            "a {kind} in the place of the {name}: expected integers",
+            "a {kind} was given as {name}: expected integers",
             "write wf.segment_reduce(x, offsets, what)",
         ),
         "WF165": (
             "a tensor {reason}: warpfold does not differentiate, and its results would have no gradients",
             "{remedy}",
         ),
-        "WF166": ("a {kind} has elements and no memory that holds them: {reason}", "{remedy}"),
+        "WF166": ("a {kind} has no memory that holds its elements: {reason}", "{remedy}"),
         "WF167": (
             "there is no memory for a result of shape {shape} in {dtype}: it takes {bytes} bytes",
             "reduce more axes, or a part of the array at a time",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import ArgumentError, BackendError, FileError, Rows, TraceError
+from ..kinds import ArgumentError, BackendError, Entries, FileError, TraceError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     ArgumentError: {
         "WF801": (
             "no reduction is called {name!r}{near}: expected one of {known}",
@@ -40,7 +40,7 @@ ROWS: Rows = {
         "WF816": ("an array of shape {shape} has no elements, and so no order to combine them in", "give it elements"),
         "WF817": ("parameter {key} is given twice: {first} and {second}", "give it once"),
         "WF818": (
-            "{path} alone says not what to reduce with: it has {known}",
+            "{path} does not say what to reduce with: it has {known}",
             "write {path}:name with one of these names",
         ),
         "WF819": (
@@ -74,10 +74,10 @@ ROWS: Rows = {
         "WF832": ("the ladder has no rung called {name!r}{near}: it has {known}", "name one of these, or none for all"),
         "WF835": ("a search cannot last {seconds} seconds", "give a time above 0: seconds=30 (--seconds 30)"),
         "WF836": ("an array of shape {shape} leaves nothing to reduce, and so nothing to time", "give it elements"),
-        "WF837": ("--forget gives up all finds, and {op} names one reduction", "write warpfold tune --forget alone"),
+        "WF837": ("--forget deletes all finds, but {op} names one reduction", "write warpfold tune --forget alone"),
         "WF838": (
-            "{path} holds elements of {size} byte(s) and no name of their type, which .npy has not for {types}",
-            "say it: --dtype {types}",
+            "{path} holds elements of {size} byte(s) without their type: .npy has no name for {types}",
+            "name it: --dtype {types}",
         ),
         "WF839": ("{path} holds {held}: --dtype says {asked}", "{remedy}"),
         "WF891": ("no pass is called {name!r}{near}", "warpfold-opt --list-passes names warpfold's own passes"),

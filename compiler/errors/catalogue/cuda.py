@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import BackendError, Rows
+from ..kinds import BackendError, Entries
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     BackendError: {
         "WF601": ("{call} failed with {name}: {text}{sticky}", "{remedy}"),
         "WF602": (

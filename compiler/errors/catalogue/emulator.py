@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import EmulatorError, Rows
+from ..kinds import EmulatorError, Entries
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     EmulatorError: {
         "WF701": ("PTX line {line}: '{text}': {problem}", "the emulator reads PTX as the assembler does; see the ISA"),
         "WF702": (
@@ -35,7 +35,7 @@ ROWS: Rows = {
             "let every thread of the CTA reach the barrier, or name the number that does",
         ),
         "WF715": (
-            "lanes {absent} of the membermask never come to this warp-wide instruction; {place}",
+            "lanes {absent} of the membermask never reach this warp-wide instruction; {place}",
             "name in the mask only lanes that execute it, or move it out of the branch",
         ),
         "WF716": (
@@ -48,7 +48,7 @@ ROWS: Rows = {
         "WF720": ("lane {lane} runs a warp-wide instruction whose membermask {mask} lacks it; {place}", "add the lane"),
         "WF721": (
             "the emulator does not run {what}; {place}",
-            "let no thread come here on the emulator, or run the kernel on a GPU; docs/ptx.md lists what is run",
+            "keep threads away from here on the emulator, or run the kernel on a GPU; docs/ptx.md lists what is run",
         ),
         "WF722": ("undefined: {problem}; {place}", "the ISA gives this no meaning: keep to what it expects"),
         "WF723": (
@@ -65,17 +65,17 @@ ROWS: Rows = {
         ),
         "WF726": ("{what} takes {needed} bytes, this machine has {have}", "use less memory"),
         "WF730": (
-            "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
+            "deadlock: {threads} wait forever, and no thread that can still run changes what they read, {read}; "
             "{others}; {place}",
             "let the thread that writes it get there: look at the address, at the value waited for, and at who waits",
         ),
         "WF731": (
-            "deadlock: {threads} wait for ever, and nobody who can still run changes what they read, {read}; "
+            "deadlock: {threads} wait forever, and no thread that can still run changes what they read, {read}; "
             "{others}, and {later} of {ctas} CTAs have not begun: {resident} run at a time; {place}",
             "launch no more CTAs than run at a time, or let no CTA wait for one that may come later",
         ),
         "WF732": (
-            "no end: {threads} run round for ever, and nothing they do is seen by anybody; {others}; {place}",
+            "no end: {threads} loop forever, and no other thread sees what they do; {others}; {place}",
             "let the loop's condition depend on something that changes",
         ),
         "WF733": ("{seed!r} is no seed", "give a whole number from 0 on, or None for the plain schedule"),

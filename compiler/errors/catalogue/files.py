@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import FileError, Rows
+from ..kinds import Entries, FileError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     FileError: {
         "WF501": ("cannot read {path}: {reason}", "check the path and its permissions"),
         "WF502": ("{path} is not a warpfold artifact of a known format", "save it again with artifact.save(path)"),
@@ -25,7 +25,7 @@ ROWS: Rows = {
             "the cache folder {path} is not used: {reason}",
             "make it yours alone (chmod 700 {path}) and remove what others put there, or set WARPFOLD_CACHE_DIR",
         ),
-        "WF514": ("the tensor program of this artifact is none: {reason}", "save the artifact again"),
+        "WF514": ("the tensor program of this artifact is invalid: {reason}", "save the artifact again"),
         "WF591": ("cannot read {path}: {reason}", "give the path of an MLIR text file, or - for standard input"),
         "WF592": ("cannot write {path}: {reason}", "give -o a path in a folder that exists and may be written"),
     },

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import CompileError, Rows
+from ..kinds import CompileError, Entries
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     CompileError: {
         "WF301": (
             "no MLIR bindings with the NVPTX backend were found (looked for 'mlir' and 'numba_cuda_mlir')",
@@ -14,13 +14,13 @@ ROWS: Rows = {
         "WF311": ("{op} expects the attribute {attribute} to be {expected}", "see the op in compiler/ir/dialect"),
         "WF312": ("{op} expects a combine region with arguments {expected}, got {found}", "two states: left, right"),
         "WF313": ("{op} expects a region that yields {expected}, got {found}", "end the region with fold.yield"),
-        "WF314": ("{op} expects dims that rise and lie in 0 to {rank} - 1, got {dims}", "name every reduced dim once"),
+        "WF314": ("{op} expects increasing dims from 0 to {rank} - 1, got {dims}", "name every reduced dim once"),
         "WF315": (
-            "{op} expects a region that uses its own values and constants alone, got a {found} from outside in {inner}",
+            "{op} expects a region that uses only its own values and constants, got a {found} from outside in {inner}",
             "compute the value inside of the region, or make it a value of the state",
         ),
         "WF316": (
-            "{op} expects a region of straight code, got {inner}, which has a region of its own",
+            "{op} expects a region of straight-line code, got {inner}, which has a region of its own",
             "write it with arith.select and other operations on scalars",
         ),
         "WF317": (
@@ -29,8 +29,8 @@ ROWS: Rows = {
         ),
         "WF318": ("the verifier of {op} failed: {reason}", "report it with the IR"),
         "WF319": (
-            "pass {name} can make nothing of this IR: {reason}",
-            "see the ops' descriptions in compiler/dialect; if the IR is as they say, report this with it",
+            "pass {name} cannot lower this IR: {reason}",
+            "see the ops' descriptions in compiler/ir/dialect; if the IR follows them, report it",
         ),
         "WF320": (
             "distribute expects a function with {expected}, got {found}",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..kinds import ArgumentError, BackendError, FileError, Rows
+from ..kinds import ArgumentError, BackendError, Entries, FileError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     ArgumentError: {
         "WF740": (
             "the benchmark has no case {name!r}{near}: expected one of {groups}, plain, a case's name, or a pattern",
-            "name groups, row.sum.*, or a shape of your own: row.sum.f32.1000x1000; all cases stand in "
-            "commands/bench/cases.py",
+            "name groups, row.sum.*, or a shape of your own: row.sum.f32.1000x1000; commands/bench/cases.py "
+            "lists all cases",
         ),
         "WF741": ("the benchmark has no peer {name!r}{near}: expected some of {known}, or none", "name some of them"),
         "WF753": (

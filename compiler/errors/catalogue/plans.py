@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kinds import PlanError, Rows
+from ..kinds import Entries, PlanError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     PlanError: {
         "WF401": ("no target is called {arch!r}{near}: expected one of {known}", "name one of these"),
         "WF402": ("a plan has no field {key!r}{near}: expected one of {known}", "write key=value,key=value"),
@@ -15,7 +15,7 @@ ROWS: Rows = {
             "lower warps, warps_kept or vector",
         ),
         "WF406": (
-            "a blocked walk reads single elements along the reduced axis, the plan has vector={vector}",
+            "a blocked walk reads single elements along the reduced axis, but the plan has vector={vector}",
             "set vector=1, or walk=interleaved",
         ),
         "WF407": (
@@ -32,11 +32,11 @@ ROWS: Rows = {
             "write a name, key=value,key=value, or a name and then what differs",
         ),
         "WF411": (
-            "cta=shuffle exchanges registers, the plan has exchange=global",
+            "cta=shuffle exchanges registers, but the plan has exchange=global",
             "set exchange=shared, or another cta: serial, interleaved, sequential, warp_sync or unrolled",
         ),
         "WF412": (
-            "coarsening={coarsening} says when more CTAs share a result, the plan has finish=cta: one CTA a result",
+            "coarsening={coarsening} says when more CTAs share a result, but finish=cta has one CTA a result",
             "set coarsening=0, or another finish: last_block, two_kernels or atomic",
         ),
         "WF413": (
@@ -48,7 +48,7 @@ ROWS: Rows = {
             "set cluster=1, or compile for sm_90a or newer",
         ),
         "WF415": (
-            "walk={walk} gives the threads of a CTA their places itself: the plan has other extents",
+            "walk={walk} fixes how the threads of a CTA are laid out: the plan has other extents",
             "set {change}, or walk=interleaved",
         ),
         "WF416": (
@@ -56,11 +56,12 @@ ROWS: Rows = {
             "use walk=interleaved{more}",
         ),
         "WF417": (
-            "tile_bytes={tile_bytes} holds all elements of a CTA's results, which no other warp or CTA shares",
+            "with tile_bytes={tile_bytes} one warp reads all elements of a result: the plan has several do so",
             "set fast=reduced, walk=interleaved, warps=1, cluster=1, cta=shuffle and finish=cta, or tile_bytes=0",
         ),
         "WF418": (
-            "tile_bytes={tile_bytes} holds no result's elements: they lie too far apart, or not in one run of memory",
+            "tile_bytes={tile_bytes} cannot hold the elements of a result: they are too far apart, or several runs of "
+            "memory",
             "set tile_bytes={remedy}",
         ),
         "WF419": (

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ..kinds import Rows, TraceAttributeError, TraceError
+from ..kinds import Entries, TraceAttributeError, TraceError
 
-ROWS: Rows = {
+ENTRIES: Entries = {
     TraceError: {
         "WF201": (
             "the function branches on a symbolic value (if, and, or, not, or a chained comparison)",
-            "both ways must be computed: write wf.where(condition, a, b), & | ~ for and, or, not, and wf.maximum, "
-            "wf.minimum for max, min",
+            "compute both branches and choose: wf.where(condition, a, b); write & | ~ for and, or, not, and "
+            "wf.maximum, wf.minimum for max, min",
         ),
         "WF202": (
             "a symbolic scalar cannot be unpacked or iterated",
-            "the function sees one element at a time, and wf.fold goes through all, wf.count() of them; a state of "
-            "several values comes as a tuple where the monoid has one identity per value",
+            "the function sees one element at a time, and wf.fold reduces all of them; a state of several values is a "
+            "tuple where the monoid has one identity per value",
         ),
         "WF203": (
             "a symbolic value cannot become a Python {conversion}",
@@ -31,8 +31,8 @@ ROWS: Rows = {
         ),
         "WF205": (
             "the function uses a value of type {kind}: expected a symbolic value or a Python number",
-            "compute with numbers and with values of the elements; pass arrays as further inputs of the reduction; "
-            "outside of one they have the functions of their own library",
+            "compute with Python numbers and the function's arguments; pass another array as another input of the "
+            "reduction",
         ),
         "WF206": ("operator {op} is not defined for {dtype}", "cast the operands first: wf.cast(x, dtype)"),
         "WF207": (
@@ -48,8 +48,8 @@ ROWS: Rows = {
             "{remedy}",
         ),
         "WF210": (
-            "the identity of {name} has {found} value(s), and what is folded with it {expected}: expected as many, one "
-            "per value of the state",
+            "the identity of {name} has {found} value(s), but the fold has {expected}: expected one per value of "
+            "the state",
             "give one identity per value, and a lift that returns as many",
         ),
         "WF211": (
@@ -61,7 +61,7 @@ ROWS: Rows = {
             "return values made with wf.fold(monoid, ...), or elementwise functions of them",
         ),
         "WF213": (
-            "{name} folds with {outer} what depends on the result of folding with {inner}",
+            "{name} folds values with {outer} that depend on the result of the fold with {inner}",
             "a program reads its elements once: find a monoid that does both, as Welford's does for a variance",
         ),
         "WF214": (
@@ -73,15 +73,15 @@ ROWS: Rows = {
             "convert the value instead: wf.cast(x, dtype)",
         ),
         "WF216": ("fast must be a bool, got {found}", "pass fast=True for the GPU's approximation"),
-        "WF217": ("numpy.{name} is no function of symbolic values", "{remedy}"),
+        "WF217": ("numpy.{name} does not take symbolic values", "{remedy}"),
         "WF218": (
-            "combine function {name} uses {what}: expected the values of its two states alone",
+            "combine function {name} uses {what}: expected only the values of its two states",
             "lift elements before the fold, and finish the state after it",
         ),
         "WF219": ("check_monoid looks at a monoid, got a {kind}", "pass what @wf.monoid made"),
         "WF220": ("{name} reduces {expected} array(s): {found} type(s) given", "give the type of each array"),
         "WF221": (
-            "{name} claims what it does not keep:{laws}",
+            "{name} breaks laws that it claims:{laws}",
             "results may depend on the order of the elements; see wf.check_monoid, or correct the claim",
         ),
         "WF222": (
@@ -89,7 +89,7 @@ ROWS: Rows = {
             "write FILE.py:NAME of a wf.monoid, such as the one that it folds with",
         ),
         "WF224": (
-            "{name} names a result {key}: expected a word of letters, digits and _ that is no keyword",
+            "{name} names a result {key}: expected an identifier that is no keyword and begins with a letter",
             "rename it",
         ),
         "WF225": ("{dtype} has no {lack}", "reduce its parts or its absolute value: x.real, x.imag, abs(x)"),
@@ -134,7 +134,7 @@ ROWS: Rows = {
             "write @wf.monoid(identity=0), with the state that changes nothing: 0 for a sum, 1 for a product",
         ),
         "WF230": (
-            "{dtype} is not cut to its real part: there is no cast from {dtype} to {to}",
+            "there is no cast from {dtype} to {to}: it would drop the imaginary part",
             "take x.real, x.imag or abs(x)",
         ),
         "WF231": (
@@ -145,8 +145,8 @@ ROWS: Rows = {
     TraceAttributeError: {
         "WF229": (
             "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
-            "fold elements with wf.fold, convert one with wf.cast(x, dtype); wf has the functions of one value, and "
-            "wf.count() is how many there are",
+            "fold elements with wf.fold, convert one with wf.cast(x, dtype), count them with wf.count(); elementwise "
+            "functions are wf.exp, wf.abs and their like",
         ),
     },
 }

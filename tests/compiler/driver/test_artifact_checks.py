@@ -162,7 +162,7 @@ def test_a_program_that_does_not_parse_is_told_when_its_stages_are_asked_for(
     (tmp_path / "k").write_bytes(sealed(made))
     k = wf.load(tmp_path / "k")
     with pytest.raises(
-        FileError, match=r"^WF514: the tensor program of this artifact is none: (?s:.*)'retrun' is unknown"
+        FileError, match=r"^WF514: the tensor program of this artifact is invalid: (?s:.*)'retrun' is unknown"
     ):
         _ = k.stages
 

@@ -71,7 +71,7 @@ def test_the_remedy_names_no_fact_that_the_text_could_not_have(code: str) -> Non
 
 def test_a_code_stands_in_one_row() -> None:
     groups = [getattr(catalogue, path.stem) for path in (ROOT / "compiler" / "errors" / "catalogue").glob("[!_]*.py")]
-    codes = [code for group in groups for rows in group.ROWS.values() for code in rows]
+    codes = [code for group in groups for entries in group.ENTRIES.values() for code in entries]
     assert sorted(codes) == sorted(CATALOGUE)
 
 

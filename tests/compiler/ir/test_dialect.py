@@ -65,14 +65,16 @@ def with_code(identity: str = "", combine: str = "") -> str:
 @pytest.mark.parametrize("place", ["identity", "combine"])
 def test_regions_that_are_copied_use_no_values_from_outside(place: str) -> None:
     found = refusal(with_code(**{place: OUTSIDE}))
-    assert "WF315: fold.reduce expects a region that uses its own values and constants alone, got a f32" in found
+    assert "WF315: fold.reduce expects a region that uses only its own values and constants, got a f32" in found
     assert "in arith.addf" in found
 
 
 @pytest.mark.parametrize("place", ["identity", "combine"])
 def test_regions_that_are_copied_have_no_regions_inside(place: str) -> None:
     code = NESTED if place == "identity" else NESTED.replace("%zero", "%a")
-    assert "WF316: fold.reduce expects a region of straight code, got scf.if" in refusal(with_code(**{place: code}))
+    assert "WF316: fold.reduce expects a region of straight-line code, got scf.if" in refusal(
+        with_code(**{place: code})
+    )
 
 
 def test_states_are_what_a_register_holds() -> None:
@@ -132,6 +134,6 @@ def test_a_pass_that_fails_over_strange_ir_is_a_coded_error() -> None:
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         module = ir.Module.parse("")
-        with pytest.raises(CompileError, match="WF319: pass broken can make nothing of this IR: list index out of"):
+        with pytest.raises(CompileError, match="WF319: pass broken cannot lower this IR: list index out of"):
             run_pass(broken, module)
         run_pass(distribute.PASS, module)

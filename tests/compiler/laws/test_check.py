@@ -467,7 +467,7 @@ def test_a_false_claim_warns_once() -> None:
     def minus(a: Any, b: Any) -> Any:
         return a - b
 
-    expected = r"WF221: minus claims what it does not keep:\n  identity: combine\(0, 1\) = -1, not 1\n  associativity: "
+    expected = r"WF221: minus breaks laws that it claims:\n  identity: combine\(0, 1\) = -1, not 1\n  associativity: "
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         warn_once(minus, (I32,))

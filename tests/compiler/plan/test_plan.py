@@ -37,7 +37,7 @@ def test_staggered_warps_leave_room_beside_their_states(vector: int, warps: int,
 def test_staggered_warps_have_places_of_their_own(change: dict[str, Any], mended: str) -> None:
     plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
     check(plan, DEFAULT, 4)
-    with pytest.raises(PlanError, match=f"WF415: walk=staggered gives the threads .*\\n.*set {mended}, or"):
+    with pytest.raises(PlanError, match=f"WF415: walk=staggered fixes how the threads .*\\n.*set {mended}, or"):
         check(replace(plan, **change), DEFAULT, 4)
 
 
@@ -101,10 +101,10 @@ def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
         ({"cta": ""}, "WF403: .* expected one of shuffle serial interleaved sequential warp_sync unrolled"),
         ({"exchange": "registers"}, "WF403: plan field exchange cannot be 'registers': expected one of shared global"),
         ({"coarsening": -2}, "WF403: plan field coarsening cannot be -2: expected 0, or a power of two"),
-        ({"exchange": "global"}, "WF411: cta=shuffle exchanges registers, the plan has exchange=global"),
+        ({"exchange": "global"}, "WF411: cta=shuffle exchanges registers, but the plan has exchange=global"),
         (
             {"coarsening": 2},
-            "WF412: coarsening=2 says when more CTAs share .* the plan has finish=cta: one CTA a result",
+            "WF412: coarsening=2 says when more CTAs share a result, but finish=cta has one CTA a result",
         ),
         ({"coarsening": 2, "unroll": 4, "finish": "atomic"}, "WF413: .* coarsening=2 is less than unroll=4"),
         ({"cluster": 3}, "WF403: plan field cluster cannot be 3: expected a power of two"),
@@ -114,7 +114,7 @@ def test_a_tile_has_a_power_of_two_of_bytes(value: str) -> None:
         ({"tile_bytes": 1000}, "WF403: plan field tile_bytes cannot be 1000: expected 0, or a power of two"),
         ({"tile_bytes": 65536}, "WF403: .* expected 0, or a power of two from 1 to 32768"),
         *[
-            ({"tile_bytes": 1024, field: value}, "WF417: tile_bytes=1024 holds all elements of a CTA's results")
+            ({"tile_bytes": 1024, field: value}, "WF417: with tile_bytes=1024 one warp reads all elements of a result")
             for field, value in (
                 ("fast", "kept"),
                 ("warps", 2),

@@ -207,7 +207,7 @@ def test_a_plain_number_takes_the_type_of_the_state() -> None:
 @pytest.mark.parametrize(("neutral", "found"), [(0, 1), ((0, 0, 0), 3), ((), 0), (lambda *t: (0,), 1), ([0], 1)])
 def test_an_identity_has_one_value_for_each_of_the_state(neutral: Any, found: int) -> None:
     made = caught("WF210", lambda: monoid(identity=neutral)(RANGE.function).typed(F32, F32), RANGE.function)
-    assert f"the identity of RANGE has {found} value(s), and what is folded with it 2" in made.message
+    assert f"the identity of RANGE has {found} value(s), but the fold has 2" in made.message
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,12 @@ def test_the_functions_of_a_program_see_symbols() -> None:
 
 @pytest.mark.parametrize(("fold_it", "code", "text"), [
     (lambda x: fold("sum", x), "WF130", "cannot reduce with a str"),
-    (lambda x: fold(XOR), "WF210", "the identity of XOR has 1 value(s), and what is folded with it 0"),
-    (lambda x: fold(XOR, x, x), "WF210", "the identity of XOR has 1 value(s), and what is folded with it 2"),
+    (lambda x: fold(XOR), "WF210", "the identity of XOR has 1 value(s), but the fold has 0"),
+    (lambda x: fold(XOR, x, x), "WF210", "the identity of XOR has 1 value(s), but the fold has 2"),
     (lambda x: fold(Monoid("PAIR", RANGE.function, lambda a, b: (a.lowest, b.lowest)), x), "WF210",
-     "the identity of PAIR has 2 value(s), and what is folded with it 1"),
-    (lambda x: fold(XOR, x + fold(SUMS, x)), "WF213", "<lambda> folds with XOR what depends on the result of folding"),
+     "the identity of PAIR has 2 value(s), but the fold has 1"),
+    (lambda x: fold(XOR, x + fold(SUMS, x)), "WF213",
+     "<lambda> folds values with XOR that depend on the result of the fold"),
 ])  # fmt: skip
 def test_a_wrong_fold_is_located_where_it_is_made(fold_it: Any, code: str, text: str) -> None:
     with pytest.raises(WarpfoldError, match=f"^{code}: ") as caught:
@@ -282,9 +283,7 @@ def test_a_wrong_fold_is_located_where_it_is_made(fold_it: Any, code: str, text:
 def test_a_lift_of_too_many_values_is_located_at_its_monoid() -> None:
     lifting = monoid(identity=(0, 0), lift=lambda x: (x, x, x))(RANGE.function)
     made = caught("WF210", lambda: program(lambda x: fold(lifting, x, x, x), (F32,)), RANGE.function)
-    assert made.message.startswith(
-        "the identity of RANGE has 2 value(s), and what is folded with it 3: expected as many"
-    )
+    assert made.message.startswith("the identity of RANGE has 2 value(s), but the fold has 3: expected one per value")
     assert made.remedy == "give one identity per value, and a lift that returns as many"
 
 
@@ -374,5 +373,5 @@ def test_promises_are_kept_as_they_are_given(promise: str) -> None:
      (lambda a, b: (a + b) / count(F32), "wf.count")],
 )  # fmt: skip
 def test_a_combine_knows_its_two_states_alone(combine: Any, what: str) -> None:
-    with pytest.raises(TraceError, match=f"WF218: combine function <lambda> uses {what}: expected the values"):
+    with pytest.raises(TraceError, match=f"WF218: combine function <lambda> uses {what}: expected only the values"):
         monoid(identity=0)(combine).typed(F32)

@@ -73,7 +73,7 @@ def test_a_fold_of_a_folds_result_is_refused_where_the_function_is() -> None:
         return fold(monoids.MAX, abs(x - mean))
 
     with pytest.raises(
-        TraceError, match="WF213: centred folds with MAX what depends on the result of folding with SUM"
+        TraceError, match="WF213: centred folds values with MAX that depend on the result of the fold with SUM"
     ) as e:
         program(centred, (F32,))
     assert e.value.location is not None
@@ -118,9 +118,7 @@ def test_a_name_that_no_field_can_have_is_refused(key: Any) -> None:
     def named(x: Any) -> Any:
         return {"fine": fold(monoids.SUM, x), key: fold(monoids.MAX, x)}
 
-    with pytest.raises(
-        TraceError, match=r"WF224: named names a result .*: expected a word of letters, digits"
-    ) as caught:
+    with pytest.raises(TraceError, match=r"WF224: named names a result .*: expected an identifier") as caught:
         program(named, (F32,))
     assert repr(key) in caught.value.message
     assert caught.value.location is not None

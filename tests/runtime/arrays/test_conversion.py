@@ -590,7 +590,7 @@ def test_out_that_cannot_take_the_result() -> None:
         (np.zeros(4, ">f4"), "WF113", "foreign byte order"),
         (x[2], "WF111", "input 1"),
         (x.ravel()[::5], "WF111", "input 1"),
-        (cuda_interface(shape=(4,)), "WF112", "out lies on cuda:1: the inputs lie on cpu"),
+        (cuda_interface(shape=(4,)), "WF112", "out is on cuda:1: the inputs are on cpu"),
     ):
         with expect(code, text):
             arrays.check_out(out, (4,), F32, views)

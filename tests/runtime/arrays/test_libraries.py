@@ -58,7 +58,10 @@ def test_an_interface_that_is_no_dictionary(name: str) -> None:
 def test_an_address_that_is_none(name: str, address: int) -> None:
     if name == "__array_interface__" or address == 0:
         facts = SOUND | {"data": (address, False)}
-        refused(holder(**{name: facts}), rf"^WF166: a .*Holder has elements and no memory .* its address is {address}")
+        refused(
+            holder(**{name: facts}),
+            rf"^WF166: a .*Holder has no memory that holds its elements: .*its address is {address}",
+        )
 
 
 def _fails() -> Any:

@@ -212,7 +212,7 @@ def test_gpu_torch_views_and_dtypes(torch: Any) -> None:
     out = torch.empty(30, device="cuda")
     assert wf.sum(x.detach(), 0, out=out) is out
     assert torch.equal(out, x.detach().sum(0))
-    with pytest.raises(ArgumentError, match=r"^WF112: out lies on cpu: the inputs lie on cuda:0"):
+    with pytest.raises(ArgumentError, match=r"^WF112: out is on cpu: the inputs are on cuda:0"):
         wf.sum(x, 0, out=torch.empty(30))
     with pytest.raises(ArgumentError, match=r"^WF111"):
         wf.sum(x.detach(), 0, out=x.detach()[0])

@@ -220,7 +220,7 @@ FLAG = "W: ld.volatile.global.u32 r1, [d0+8]; setp.ne.u32 p2, r1, 7; @p2 bra W;"
     ("body", "options", "message"),
     [
         (FLAG, NONE,
-         r"WF730: deadlock: 32 threads in a loop that ends in PTX line 9 wait for ever, .* they read, 'out'\[2\] of "
+         r"WF730: deadlock: 32 threads in a loop that ends in PTX line 9 wait forever, .* they read, 'out'\[2\] of "
          r"4 bytes, which is 0x0; there is no other thread; .*PTX line 9: 'ld\.volatile\.global\.u32 r1, \[d0\+8\];'"),
         ("setp.ge.u32 p1, r0, 8; @p1 exit; " + FLAG, NONE,
          r"WF730: .* 8 threads .*; of the other threads 24 have ended; "),
