@@ -19,7 +19,7 @@ from .compiler.ir.dialect import load
 from .compiler.ir.expected_diagnostics import Diagnostic, expectations, mismatches
 from .compiler.ir.locations import position
 from .compiler.ir.mlir import ir
-from .compiler.standard import settle, silence
+from .compiler.standard_streams import settle, silence
 from .passes import PASSES
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _report(info: Any, show: Callable[[Diagnostic], None]) -> bool:
 
 
 def _read(path: str) -> str:
-    """The text of the input, with no more of it than fits the memory.
+    """The text of the input, up to the size that is read at once.
 
     Raises:
         FileError: WF591.

@@ -11,7 +11,7 @@ import sys
 import click
 
 from .. import __version__
-from ..compiler.standard import settle
+from ..compiler.standard_streams import settle
 from .analysis import ladder, profile, sanitize, spread
 from .group import USAGE, Commands, full
 from .machine import bench, doctor, grid, tune

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..compiler.standard import silence
+from ..compiler.standard_streams import silence
 
 WRONG, USAGE, INTERRUPTED, CLOSED = 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports for SIGINT and SIGPIPE."""

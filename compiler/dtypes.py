@@ -1,4 +1,4 @@
-"""Element types: what warpfold calls them, how they lie in memory, and how they accumulate.
+"""Element types: their names, their size in memory, and the types in which they accumulate.
 
 Pure Python: NumPy is imported only where an actual ``numpy.dtype`` is asked for.
 """
@@ -152,7 +152,7 @@ def holds(t: DType, number: Any) -> bool:
 
 
 def _meant(name: str) -> str:
-    """What a name without a type may stand for: a type that NumPy spells so, or one of which it is a slip."""
+    """A hint for an unknown name: the type that NumPy calls so, or a similar name."""
     import numpy as np
 
     try:

@@ -1,4 +1,4 @@
-"""What one thread at a time does, MLIR above all, and what a fork waits for. Imports no MLIR.
+"""The lock for what one thread at a time does, mainly using MLIR, and what a fork waits for. Imports no MLIR.
 
 The process has one MLIR context, which is single-threaded (``dialect.load``) and so takes no locks of its own: two
 threads in it end the process. A call whose kernel is compiled already never asks for the lock.
@@ -16,7 +16,7 @@ lock = threading.RLock()
 _PACKAGES = {
     __name__.partition(".")[0], "numba_cuda_mlir", "mlir", "cuda", "numpy", "ml_dtypes", "platformdirs", "importlib",
 }  # fmt: skip
-"""Ours, and those that ours import when they are first needed."""
+"""The package, and the packages that it imports at first use."""
 
 
 def _settle() -> None:

@@ -1,8 +1,9 @@
-"""Files: how anything here is read from a path, and written to one.
+"""Reading and writing files.
 
-What is written takes its place at once and whole: it is written beside it first. A link stays a link, and the file that
-it points to keeps its mode and its group. A pipe and a character device (``/dev/stdout``, ``/dev/null``) take what is
-written. Only regular files of a bounded size are read, so that no pipe and no device can hang or fill the memory.
+A file is written beside its path first and then moved there, so it appears complete or not at all. A link stays a link,
+and the file that it points to keeps its mode and group. Pipes and character devices (``/dev/stdout``, ``/dev/null``)
+are written directly. Only regular files of bounded size are read, so that no pipe or device can hang the process or
+fill the memory.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .errors import FileError, error
 
 Name = str | os.PathLike[str]
 MOST = 64 << 20
-"""Bytes of a text or an artifact at most: what is read whole stays within these."""
+"""The most bytes of a text or an artifact that is read at once."""
 PREFIX = ".warpfold."
-"""How the names of files begin that are still being written: no longer, whatever they are called in the end."""
+"""The prefix of files that are still being written; their names do not grow with the final name."""
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a block device"),

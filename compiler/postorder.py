@@ -1,7 +1,7 @@
-"""The order in which values that are made of others are looked at: each once, and operands before users.
+"""Postorder over values and their operands: each value once, operands before users.
 
-A program may use a value several times on each of hundreds of lines, or add numbers thousands of times in a row. So
-nothing that looks at what a value is made of, in the graph or in the IR, asks for an operand twice or calls itself.
+A program may use a value several times on each of hundreds of lines, or chain thousands of additions. So no walk over
+operands, in the graph or in the IR, visits a value twice or recurses.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ T = TypeVar("T", bound=Hashable)
 
 
 def postorder(ends: Sequence[T], operands: Callable[[T], Sequence[T]], known: Container[T] = ()) -> Iterator[T]:
-    """Every value that ``ends`` are made of, and these, once; those that are ``known`` are not looked into.
+    """The ``ends`` and every value that they depend on, once; ``known`` values are not entered.
 
-    ``known`` may grow while the walk goes on: a value is asked for when the walk reaches it.
+    ``known`` may grow during the walk: a value is looked up when the walk reaches it.
     """
     seen: set[T] = set()
     stack = [(v, False) for v in reversed(ends)]

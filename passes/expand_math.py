@@ -78,7 +78,7 @@ from ..compiler.ir.build import before, replace, word_type
 from ..compiler.ir.combine import elements, fragment, width, with_shape
 from ..compiler.ir.dialect.base import element
 from ..compiler.ir.mlir import arith, ir, llvm, vector
-from ..compiler.ir.uniform import known
+from ..compiler.ir.uniform_fragments import known
 from .math.arithmetic import Builder, intrinsic
 from .math.error_function import erf
 from .math.exponential import cosh, exp, exp2, expm1, sinh, tanh

@@ -97,7 +97,7 @@ from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store
 from ..compiler.ir.combine import pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
-from ..compiler.ir.lanes import butterfly
+from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith, ir, nvvm, scf
 from .access.state_buffers import StateBuffers
 

@@ -56,7 +56,7 @@ from ..compiler.ir.anchored import joined
 from ..compiler.ir.build import before, find, integer, replace
 from ..compiler.ir.combine import pack
 from ..compiler.ir.dialect.base import bool_attr, int_attr, values
-from ..compiler.ir.lanes import butterfly
+from ..compiler.ir.lane_exchange import butterfly
 from ..compiler.ir.mlir import arith
 from .access.state_buffers import StateBuffers
 

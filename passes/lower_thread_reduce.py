@@ -62,7 +62,7 @@ from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import Anchored, anchored
 from ..compiler.ir.build import before, find, replace
 from ..compiler.ir.combine import clone_block, combine, horizontal, pack, splat, tree, unpack, width
-from ..compiler.ir.uniform import independent, uniform
+from ..compiler.ir.uniform_fragments import independent, uniform
 from .access.blocks import lower_reduce
 from .access.thread_loop import combines_lanes, walked
 from .words.byte_reductions import lower as lower_bytes

@@ -40,7 +40,7 @@ from ..compiler.ir.attributes import target_of
 from ..compiler.ir.build import before, find, i32, kernel_module, replace
 from ..compiler.ir.combine import elements, fragment, pack, single_op, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
-from ..compiler.ir.lanes import butterfly, lane_id
+from ..compiler.ir.lane_exchange import butterfly, lane_id
 from ..compiler.ir.mlir import arith, nvvm
 from ..compiler.target import WARP
 

@@ -15,7 +15,7 @@ INSIDE = "inside the compiler: "
 BACKWARD = {
     "compiler/program/graph.py": "from ..planner.task import Task",
     "compiler/planner/task.py": "from ..ir.combine import apply",
-    "compiler/ir/uniform.py": "def late() -> None:\n    from ..driver.artifact import Artifact",
+    "compiler/ir/uniform_fragments.py": "def late() -> None:\n    from ..driver.artifact import Artifact",
 }
 """Imports that the contract of the compiler forbids, by the file in which they are planted."""
 

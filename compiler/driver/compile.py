@@ -44,8 +44,8 @@ def compile_program(
 
     Args:
         program: what to compute.
-        facts: for what geometry.
-        plan: in which way.
+        facts: the facts about the geometry.
+        plan: the plan to compile for.
         target: the architecture.
         steps: the lowering, ``passes.steps(target)``.
         key: the cache key to store with it.
@@ -66,7 +66,7 @@ def stages(source: str, steps: Sequence[tuple[str, Step]]) -> list[Stage]:
     """The IR after every step of lowering the tensor program ``source``, the program itself first.
 
     Raises:
-        FileError: WF514 for a file's program that is none.
+        FileError: WF514 for a file's program that does not parse.
     """
     with session():
         try:
@@ -86,15 +86,15 @@ def listed(
     names: bool,
     locations: bool,
 ) -> list[Stage]:
-    """The IR after every step of lowering a program, printed with what the text of an artifact does not tell.
+    """The IR after every step of lowering a program, printed with names and source lines.
 
     Args:
         program: what to compute.
-        facts: for what geometry.
-        plan: in which way.
+        facts: the facts about the geometry.
+        plan: the plan to compile for.
         target: the architecture.
         steps: the lowering, ``passes.steps(target)``.
-        names: whether values are called what they are: ``%lane`` and not ``%3``.
+        names: whether values have names: ``%lane`` and not ``%3``.
         locations: whether the user's line stands beside each operation.
     """
     found = [k for _, k in kernels(program, facts, plan)]

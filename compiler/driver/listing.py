@@ -1,7 +1,7 @@
-"""IR as it is read: with values that are called what they are, and the lines of the user's source beside operations.
+"""Readable IR: values with names, and lines of the user's source beside operations.
 
-Names and lines are in the locations of operations, which MLIR prints as a table at the end. Here they stand where they
-are looked for, a line's as a comment, so the text parses as it would without.
+Names and lines are in the locations of operations, which MLIR prints as a table at the end. A listing puts names into
+values and lines into comments, so it still parses.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Listing:
 
 
 def comments(several: Iterable[Lines]) -> list[str]:
-    """What stands beside the operations of each number: where the line is, and its text.
+    """The comment beside the operations of each number: file, line and text.
 
-    What a kernel has of its own, and no node of the program asks for, has the place alone; most operations are such.
+    Operations that belong to the kernel and to no node of the program, which are most, have file and line alone.
     """
     found = []
     for lines in several:

@@ -76,8 +76,8 @@ def run_pass(step: Pass, module: Any) -> None:
 def printed(operation: Any, **options: bool) -> str:
     """The text of ``operation``, which parses again; ``options`` are those of MLIR's ``get_asm``.
 
-    Upstream marks a function that was a kernel twice as one, which its own parser refuses; so one mark goes. It takes
-    the location of a barrier for an attribute; so barriers with a location are in the generic form.
+    Upstream marks a lowered kernel as a kernel twice, which its own parser refuses, so one mark is removed. Its parser
+    also takes the location of a barrier for an attribute, so barriers with a location are printed in generic form.
     """
 
     def visit(op: Any) -> Any:
@@ -144,10 +144,10 @@ def run(
 
 
 def lowered(steps: Sequence[tuple[str, Step]], module: Any) -> Any:
-    """The operation that ``run`` makes of ``module``, in half the time: what is between the steps is not looked at.
+    """The operation that ``run`` makes of ``module``, in half the time, without checks between the steps.
 
-    Passes whose ops are not there are left out, nothing is verified before the code is written, and no step keeps what
-    it was given. If anything fails, ``run`` says what; ``module`` is then as that leaves it.
+    Passes whose ops are absent are skipped, verification happens once before code generation, and no step keeps its
+    input. If a step fails, ``run`` repeats the lowering to report it; ``module`` is then as ``run`` leaves it.
 
     Raises:
         CompileError: as ``run``.
@@ -177,7 +177,7 @@ def _quickly(steps: Sequence[tuple[str, Step]], operation: Any) -> None:
 
 
 def _superfluous(step: Pass, stages: dict[str, int]) -> bool:
-    """Whether a pass is for ops of ours alone, of which there are none."""
+    """Whether a pass lowers only fold ops, and none are present."""
     return bool(step.eliminates) and all(n.startswith("fold.") and n not in stages for n in step.eliminates)
 
 

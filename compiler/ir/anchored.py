@@ -1,4 +1,4 @@
-"""Anchored monoids as code: several states together under one anchor, as ``program/analysis/anchors.py`` finds it."""
+"""Code for anchored monoids (``program/analysis/anchors.py``): several states combined under one anchor."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..postorder import postorder
 from ..program.analysis.anchors import Term, sums_of
 from ..program.analysis.formulas import Read, needed
 from .combine import clone, combine, splat, tree, width
+from .combine_reader import made_by
 from .dialect.base import element
 from .mlir import arith, ir, math
-from .reader import made_by
-from .uniform import known
+from .uniform_fragments import known
 
 FEW = 3
 """States that are joined pair by pair if that is less: of a pair only one is seen from elsewhere."""
 
 
 class Anchored:
-    """The combine of an anchored monoid, taken apart.
+    """The combine of an anchored monoid, split into anchor and sums.
 
     Attributes:
         anchors, sums: the numbers of the values that are the anchor, and of the sums.
@@ -46,7 +46,7 @@ class Anchored:
         return [state[k] for k in self.anchors]
 
     def sums_of(self, state: Sequence[Any]) -> list[Any]:
-        """Those that are sums."""
+        """The values of a state that are its sums."""
         return [state[k] for k in self.sums]
 
     def state(self, anchor: Sequence[Any], sums: Sequence[Any]) -> list[Any]:
@@ -55,7 +55,7 @@ class Anchored:
         return [found[k] for k in sorted(found)]
 
     def join(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        """One anchor of two."""
+        """The anchor of two states."""
         mapping = dict(zip(self.anchor_of(self._left), left, strict=True))
         mapping |= zip(self.anchor_of(self._right), right, strict=True)
         clone(self._joining, mapping)
@@ -102,7 +102,7 @@ class Anchored:
 
 
 def anchored(region: Any) -> Anchored | None:
-    """The combine ``region`` taken apart; None where it is not of an anchored monoid."""
+    """The combine ``region``, split; None if its monoid is not anchored."""
     made, read = made_by(region)
     terms = sums_of(made, read)
     return Anchored(region.blocks[0], made, terms, read) if terms else None

@@ -1,8 +1,8 @@
-"""The lines of a user's source in PTX: places have numbers while kernels are compiled and kept, lines when asked for.
+"""The lines of a user's source in PTX: compiled kernels number the nodes, and each program fills in its own lines.
 
-Functions that trace alike share their kernels, whatever file and line they stand in. So what is compiled names nodes of
-the program, ``.loc 1 NUMBER 0``, and the file and line of each are filled in for the program that asks: no kernel is
-compiled anew because a line has moved, and a profiler or debugger shows the lines of the program that runs.
+Functions that trace alike share their kernels, whatever file and line they are in. So compiled PTX names nodes of the
+program by number, ``.loc 1 NUMBER 0``, and each program that asks for it gets its own files and lines instead. No
+kernel is compiled again because a line has moved, and a profiler or debugger shows the lines of the running program.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..plan.plan import Plan
 from ..program.graph import Expr, Program, walk
 
 Places = tuple[Location | None, ...]
-"""The place of each number; None where nobody knows."""
-# Texts, which are compiled at their first use: who imports this may never need them.
+"""The source line of each number; None where it is unknown."""
+# Patterns as text, compiled at first use: many importers never need them.
 _NUMBER = r"(?m)^\t\.loc\t1 (\d{1,6}) 0\n"
 _EMITTED = (
     r"(?m)^(?:\t\.loc\t\d+ \d+ (\d+)[^\n]*|\$L__(?:tmp|func_begin|func_end)\d+:|"
     r"\t\.(?:section\t\.debug_|file\t)[^\n]*)\n"
 )
 _NAMELESS = '\t.file\t1 "warpfold"\n'
-"""The file of numbers: PTX with them is valid, too."""
+"""The file that numbered lines are in, which keeps numbered PTX valid."""
 
 
 class Lines:
@@ -63,9 +63,9 @@ def places(several: Iterable[Kernel]) -> Places:
 
 
 def with_numbers(ptx: str) -> str:
-    """The PTX as LLVM writes it, whose columns are numbers, with nothing but these of what is for debuggers.
+    """LLVM's PTX, whose columns are the numbers, without any other debug information.
 
-    LLVM counts columns in 16 bits. A number beyond these, or of two ops that became one, is 0, the first kernel itself.
+    LLVM counts columns in 16 bits. A larger number, or that of two merged ops, becomes 0, the first kernel itself.
     """
     return re.sub(_EMITTED, lambda m: f"\t.loc\t1 {m[1]} 0\n" if m[1] else "", ptx) + _NAMELESS
 
@@ -76,7 +76,7 @@ def with_lines(ptx: str, program: Program, facts: Facts, plan: Plan) -> str:
 
 
 def filled_in(ptx: str, known: Sequence[Location | None]) -> str:
-    """``ptx`` with files and lines in the place of numbers; a ``.loc`` that says what the last one said is left out."""
+    """``ptx`` with files and lines in place of numbers; a ``.loc`` that repeats the last one is left out."""
     files: dict[str, int] = {}
     texts = []
     for place in known:

@@ -1,7 +1,7 @@
 """The laws of a monoid: proved from its graph, tried on every state, or searched for values that break them.
 
-Values are computed in the state's own types. See ``program/analysis/proofs.py``, ``samples.py``, ``search.py`` and
-``comparison.py``.
+Values are computed in the state's own types. ``program/analysis/proofs.py`` proves, ``sample_states.py`` makes states,
+``counterexamples.py`` searches them, and ``comparison.py`` tells a broken law from rounding.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..program.fold import count_of
 from ..program.frames import outermost
 from ..program.monoid import Monoid
 from ..program.signatures import Bound
-from .samples import Source
-from .search import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search
+from .counterexamples import FULL, QUICK, TERMS, Counterexample, Effort, Name, Search
+from .sample_states import Source
 
 Verdict = Literal["proved", "exhaustive", "held", "untested", "refuted"]
 MADE_UP = "the states were made up: with lift= only states are tried that elements lead to"
@@ -70,9 +70,9 @@ class Laws:
         name: the monoid's.
         elements: the types given: of its elements.
         laws: one entry per law.
-        made_up: whether states of several values were tried of which some may never occur, for want of a ``lift``.
-        values: how many a state has.
-        alike: those of them that are the same in all states tried; all where there was one state.
+        made_up: whether some tried states of several values may never occur, because the monoid has no ``lift``.
+        values: the number of values in a state.
+        alike: which values of the state are the same in all tried states; all of them if there was one state.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Laws:
 
     @property
     def untested(self) -> tuple[Law, ...]:
-        """The claimed laws of which nothing is known."""
+        """The claimed laws that the tried states say nothing about."""
         return tuple(law for law in self.laws if law.claimed and law.verdict == "untested")
 
     @property
@@ -118,7 +118,7 @@ class Laws:
 
 @outermost
 def check_monoid(m: Monoid, *dtypes: object) -> Laws:
-    """Looks whether a monoid obeys its laws.
+    """Checks whether a monoid obeys its laws.
 
     Args:
         m: the monoid.
@@ -166,7 +166,7 @@ def warn_once(m: Monoid, dtypes: tuple[DType, ...]) -> None:
 
 
 def warn_thoroughly(m: Monoid, dtypes: tuple[DType, ...]) -> None:
-    """Warns of the laws that ``check_monoid`` refutes, but for those of which ``warn_once`` has warned."""
+    """Warns of the laws that ``check_monoid`` refutes, except those that ``warn_once`` warned of."""
     if _is_ours(m):
         return
     known = [law.law for law in refuted(m, dtypes)]
@@ -189,7 +189,7 @@ def _in_a_line(law: Law) -> str:
 
 
 def _warn(text: str, m: Monoid) -> None:
-    """Warns at the monoid's own line: the calls that led here say nothing to a user."""
+    """Warns at the monoid's own line, since the calls that led here mean nothing to a user."""
     place = m.location
     if place is None:
         warnings.warn(text, WarpfoldWarning, stacklevel=3)

@@ -1,8 +1,7 @@
-"""The two sides of a law and whether they differ: in their own types and, where floats round, in wider ones.
+"""Whether the two sides of a law differ: in their own types and, where floats round, in wider types.
 
-Where floats round, sides that differ prove nothing: they count only if wider types tell the same two sides apart, by
-more than rounding explains. Two zeros are equal, and so are two NaNs; a state that is NaN in one float is compared in
-its whole numbers only.
+Where floats round, a difference counts only if the sides also differ in wider types, by more than rounding explains.
+Two zeros are equal, and so are two NaNs. If a float of a state is NaN, only the integers of the state are compared.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import numpy as np
 from ..dtypes import DType
 from ..program.graph import Expr, MonoidGraph, walk
 from ..program.numeric import Array, evaluate
-from .samples import States
+from .sample_states import States
 
 EXACT = ("min", "max", "neg", "abs", "floor", "ceil", "round", "where", "eq", "ne", "lt", "le", "gt", "ge", "bitcast")
 """Operations on floats that never round."""
 TAME = 2.0**40
-"""Beyond this magnitude even the wide types lose whole numbers."""
+"""Beyond this magnitude even the wide types do not hold all integers."""
 SLACK = 64
-"""Roundings that a wide result may differ by."""
+"""The number of roundings by which wide results may differ."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Side:
 
 
 def traced(graph: MonoidGraph, left: Side, right: Side) -> Side:
-    """Two states combined in wide types, with what happens on the way."""
+    """Two states combined in wide types, with the largest magnitude and the invalid operations on the way."""
     params = [*left.values, *right.values]
     memo = evaluate(graph.combine, lambda e: params[e.value], wider)  # type: ignore[call-overload]
     shape = np.shape(params[0])

@@ -32,7 +32,7 @@ _EXACT = frozenset((
     "input", "param", "const", "iota", "count", "reduce", "result", "cast", "bitcast", "where", "min", "max", "eq",
     "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "shl", "shr", "floor", "ceil",
 ))  # fmt: skip
-"""Nodes that compare, select, convert or move bits, whose results need no more room than their operands."""
+"""Nodes that compare, select, convert or move bits: their results are no wider than their operands."""
 _LEAVES = frozenset(("const", "count", "param"))
 _SPELLED = {"add": "+", "sub": "-", "mul": "*", "pow": "**", "ipow": "**", "mod": "%", "floordiv": "//"}
 
@@ -86,9 +86,9 @@ def contributions(m: Monoid, elements: Sequence[Value]) -> tuple[list[Any], bool
 
 
 def registers(m: Monoid, elements: Sequence[Value]) -> list[Value]:
-    """Elements as wide as registers, if the combine of ``m``, which only selects, can be traced on these.
+    """Elements widened to registers if the combine of ``m``, which only selects, can be traced on them.
 
-    One that casts to the elements' own type cannot; these stay as they are then.
+    A combine that casts to the elements' own type cannot; its elements stay as they are.
     """
     wide: list[Value] = [convert(x, compute(x.dtype)) for x in elements]
     return list(elements) if _combine(m, wide) is None else wide
@@ -108,7 +108,7 @@ def accumulated(m: Monoid, values: Sequence[Any]) -> list[Any]:
 
 
 def _lifted(m: Monoid, elements: Sequence[Value]) -> list[Any]:
-    """What the lift of ``m`` makes of the elements, or of the same in wider types where they are computed with."""
+    """What the lift of ``m`` returns for the elements, widened first if it computes with them."""
     lift: Any = m.lift
     wide = [_widened(x) for x in elements]
     after = (
@@ -129,7 +129,7 @@ def _contribution(m: Monoid, elements: Sequence[Value]) -> Any:
 
 
 def _all_of(m: Monoid, values: Sequence[Any]) -> tuple[Expr, ...] | None:
-    """What makes the values, and what combines them; None where they cannot be combined."""
+    """The expressions of the values and of their combination; None if they cannot be combined."""
     combined = _combine(m, values)
     return combined and (*(s.expr for v in values if isinstance(v, Value) for s in split(v)), *combined)
 
@@ -163,7 +163,7 @@ def _computes(e: Expr) -> bool:
 
 
 def _gains(before: tuple[Expr, ...] | None, after: tuple[Expr, ...] | None) -> bool:
-    """Whether wider operands leave less arithmetic in narrow types, or make arithmetic of the logic of bools."""
+    """Whether wider operands leave less arithmetic in narrow types, or turn logic of bools into arithmetic."""
     if before is None or after is None:
         return after is not None
     (narrow, wide), (fewer, more) = (_counted(roots) for roots in (before, after))

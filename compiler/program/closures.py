@@ -1,4 +1,4 @@
-"""What functions read from outside themselves: a trace bakes these values in, so a changed one asks for a new trace."""
+"""What functions read from outside themselves: a trace bakes these values in, so a change needs a new trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = (bool, int, float, complex, str, type(None))
 PACKAGE = __name__.partition(".")[0]
 _OWN = __name__.rpartition(".compiler.")[0] + "."
 _ARRAYS = {"numpy", "torch", "cupy", "jax", "jaxlib", PACKAGE}
-"""Packages whose objects count as they are: entries of arrays are not looked at."""
+"""Packages whose objects count by identity: entries of arrays are not looked at."""
 LIBRARIES = _ARRAYS | sys.stdlib_module_names
 """Packages whose classes and functions do not change."""
 

@@ -1,8 +1,8 @@
-"""Folding: the one way from a value per element to a value per result, and what a program may ask about elements.
+"""Folding: the one way from a value per element to a value per result; and the number and the count of elements.
 
-While a program is traced there is a *scope*: which elements take part, and how wide their numbers are. A mask in it (of
-``where=`` or ``nan="ignore"``) is seen by every fold: elements outside contribute the identity. So no reduction, a
-user's included, has code of its own for masks.
+A trace has a *scope*, which says which elements take part and how wide their numbers are. Every fold obeys the mask of
+the scope (from ``where=`` or ``nan="ignore"``): elements outside contribute the identity. So no reduction, built-in or
+a user's, needs code for masks.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .symbols import Sym, constant
 from .values import Value, cast, join, split
 
 HUGE = 1 << 47
-"""So many integers of 16 bits may have a sum that 64 bits do not hold."""
+"""The sum of this many 16-bit integers may overflow 64 bits."""
 
 
 @dataclass
 class Scope:
-    """What holds while one program is traced.
+    """The state of one trace.
 
     Attributes:
         wide: elements are numbered in 64 bits.
@@ -42,7 +42,7 @@ class Scope:
         name: what messages call the program.
         takes_initial: whether a caller can give it one.
         checks: (code, condition per result) of what must be false once the kernels ran.
-        most: of how many elements a result what is traced is right at most; none for any number.
+        most: bounds on the elements of a result within which the trace is right; empty for no bound.
         used: the monoids, each with the types of what it reduces: lifted elements, or the values of its state.
     """
 
@@ -61,14 +61,14 @@ _SCOPE: ContextVar[Scope] = ContextVar("scope")
 
 
 def _held() -> Scope:
-    """The scope that holds; outside of every trace, one of its own."""
+    """The current scope; outside of every trace, a new one."""
     found = _SCOPE.get(None)
     return Scope() if found is None else found
 
 
 @contextmanager
 def scope(found: Scope) -> Iterator[Scope]:
-    """``found`` holds inside the ``with``."""
+    """Makes ``found`` the current scope inside the ``with``."""
     token = _SCOPE.set(found)
     try:
         yield found
@@ -78,7 +78,7 @@ def scope(found: Scope) -> Iterator[Scope]:
 
 @contextmanager
 def leaving_out(elements: Sym | None) -> Iterator[None]:
-    """Folds inside the ``with`` leave ``elements`` out; None is no element."""
+    """Makes folds inside the ``with`` leave out the ``elements`` that are true; None leaves out nothing."""
     held = _held()
     if elements is None:
         yield
@@ -94,7 +94,7 @@ def uses(m: Monoid, values: Sequence[Value]) -> None:
 
 
 def sums_fit() -> bool:
-    """Whether 64 bits hold the sum of integers of 16 bits; what is traced serves fewer than HUGE elements then."""
+    """Whether 64 bits hold the sum of 16-bit integers; if so, the trace is for fewer than HUGE elements."""
     held = _held()
     if not held.huge:
         held.most.append(HUGE - 1)
@@ -129,7 +129,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
 
 
 def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) -> Any:
-    """What ``fold`` gives, for a line of the user's."""
+    """``fold`` with its arguments in sequences, located at the line ``at``."""
     if not isinstance(m, Monoid):
         raise irreducible(m, folds=True, where=at)
     found = count_of(m.identity)
@@ -174,7 +174,7 @@ def _folded(
         values: what each element contributes.
         mask: which elements take part; None for all.
         at: the line that folds.
-        begun: a state to begin with stands where there is no element.
+        begun: whether an initial state stands in for no elements.
     """
     types = tuple(v.dtype for v in values)
     graph = m.typed(*types)
@@ -215,7 +215,7 @@ def _reduced(graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> li
 
 
 def _or_nothing(state: list[Value], held: Scope, some: Sym | None) -> list[Value]:
-    """The state of a monoid without identity where the mask may leave nothing: NaN, or a check where there is none."""
+    """The state of a monoid without identity whose mask may leave nothing: NaN for floats, else a check."""
     nothing = count(I64) == 0 if some is None else ~some
     if all(isinstance(v, Sym) and v.dtype.is_float for v in state):
         return [where(nothing, math.nan, v) for v in state]
@@ -224,7 +224,7 @@ def _or_nothing(state: list[Value], held: Scope, some: Sym | None) -> list[Value
 
 
 def _begun(m: Monoid, initial: Any, state: list[Value], some: Sym | None) -> list[Value]:
-    """``initial`` combined with the state of all elements, or alone where there is ``some`` to say that none is."""
+    """``initial`` combined with the state of all elements; alone where ``some`` says that there is no element."""
     given = initial if isinstance(initial, tuple | list) else (initial,)
     if len(given) != len(state):
         raise error("WF136", initial=repr(initial), name=m.name, expected=f"{len(state)} value(s)")
@@ -236,10 +236,10 @@ def _begun(m: Monoid, initial: Any, state: list[Value], some: Sym | None) -> lis
 
 
 def within(m: Monoid, initial: Any, *types: DType) -> Any:
-    """``initial``, for a state that holds values of these narrower types and gives them back.
+    """``initial``, checked to fit the narrower types that the result will have.
 
     Raises:
-        ArgumentError: WF136 for a value that would not come back.
+        ArgumentError: WF136 for a value that these types do not hold.
     """
     given = () if initial is None else initial if isinstance(initial, tuple | list) else (initial,)
     for value, t in zip(given, types, strict=False):  # fold counts them
@@ -259,7 +259,7 @@ def _initial(m: Monoid, value: Any, t: DType, initial: Any) -> Value:
 
 
 def count_of(values: Any) -> int | None:
-    """How many values an identity has, or a lift takes, as far as can be told before the types are known."""
+    """How many values an identity has or a lift takes; None if that depends on the types."""
     if values is None:
         return None
     if not callable(values):

@@ -1,7 +1,7 @@
-"""From a Python function to a ``Program``: traced once, its results named, all its folds made one.
+"""From a Python function to a ``Program``: one trace, named results, and one fold.
 
-Several independent folds become one over the product of their monoids: a state with the values of all, combined side by
-side. So any number of reductions of the same arrays read them once, and what comes after knows one fold only.
+Several independent folds become one fold over the product of their monoids, whose state holds the values of all. So any
+number of reductions of the same arrays read them once, and everything below this level sees one fold.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Traced:
         checks: for each trailing output the code of the error that a true value means.
         arrays: the element type of each array that is read; a mask is the last.
         used: the monoids that were folded with, each with the types of what it reduces.
-        most: the elements of a result that it serves at most; None for any number.
+        most: the most elements of a result that it serves; None for any number.
     """
 
     program: Program
@@ -78,7 +78,7 @@ def trace(
         masked: whether there is such a mask.
         nan: whether NaN elements take part, are left out, or are an error.
         wide: whether elements are numbered in 64 bits.
-        huge: whether a result has so many that no sum in 64 bits is sure to hold them.
+        huge: whether a result has so many elements that a 64-bit sum may overflow.
 
     Raises:
         TraceError: WF212 when a result was never reduced, WF213 when one fold needs another's result, WF224 when a

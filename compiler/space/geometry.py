@@ -1,4 +1,4 @@
-"""Geometry: the iteration space of a reduction after everything that does not matter has been removed.
+"""Geometry: the iteration space of a reduction, in as few dims as possible.
 
 Dims of size 1 are dropped, dims walked backwards are flipped, dims are ordered by stride, and neighbours that one
 stride serves are merged. What is left is a short list of *kept* and of *reduced* dims, outermost first. Pure Python.
@@ -33,7 +33,7 @@ class Dim:
     row_stride: int = 0
 
     def flipped(self) -> Dim:
-        """The same dim walked from its other end; rows are numbered along a dim of stride 0, which never is."""
+        """This dim walked from its other end; ragged rows never are, since the dim that numbers them has stride 0."""
         return Dim(self.size, tuple(-s for s in self.strides), -self.index_stride)
 
     def holds(self, inner: Dim) -> bool:
@@ -105,7 +105,7 @@ class Geometry:
         return self.kept[-1].size if self.kept else 1
 
     def padded(self, kept: int, reduced: int) -> Geometry:
-        """The same with as many dims as a kernel has; those of size 1 in front change nothing."""
+        """This geometry with leading dims of size 1, up to the ranks of a kernel."""
         one = Dim(1, (0,) * len(self.offsets))
         front = [(one,) * (rank - len(dims)) for rank, dims in ((kept, self.kept), (reduced, self.reduced))]
         return replace(self, kept=front[0] + self.kept, reduced=front[1] + self.reduced)
@@ -160,8 +160,8 @@ def memory_order(shape: Sequence[int], inputs: Sequence[Sequence[int]]) -> tuple
     axes lie as in C order; all of an array without elements do. A result in this order has kept dims that follow each
     other wherever the input's do, so that they merge.
 
-    Axes that say nothing about each other are in no order that could be sorted by: the last axis comes first, and each
-    one before it goes within those that it must, past others, as in NumPy.
+    Undecided pairs of axes make no order that a sort could use. So, as in NumPy, axes are inserted one by one from the
+    last to the first.
 
     Args:
         shape: sizes of all dims.

@@ -13,7 +13,7 @@ from typing import Any
 from ...compiler.ir.build import bytes_of, i32, integer, memory_type, store
 from ...compiler.ir.combine import elements, fragment, width, with_shape
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.lanes import exchange, lane_id
+from ...compiler.ir.lane_exchange import exchange, lane_id
 from ...compiler.ir.mlir import arith, ir, scf
 from ...compiler.plan.tiles import SECTOR
 from ...compiler.planner.alignment import WIDEST

@@ -13,7 +13,7 @@ from typing import Any
 from ...compiler.ir.build import address, integer
 from ...compiler.ir.combine import combine, unpack
 from ...compiler.ir.dialect.base import element
-from ...compiler.ir.lanes import lane_id, of_lane
+from ...compiler.ir.lane_exchange import lane_id, of_lane
 from ...compiler.ir.mlir import arith, gpu, ir, scf
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan

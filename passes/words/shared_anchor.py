@@ -14,7 +14,7 @@ from typing import Any
 
 from ...compiler.ir.anchored import Anchored, plus
 from ...compiler.ir.combine import halved, splat, unpack, width
-from ...compiler.ir.uniform import uniform
+from ...compiler.ir.uniform_fragments import uniform
 
 
 class SharedAnchor:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warpfold.compiler import standard
+from warpfold.compiler import standard_streams
 
 RUN, OPT = "-m warpfold.cli", "-m warpfold.opt"
 SMALL = "sum --shape 8 --device emulator"
@@ -140,5 +140,5 @@ def test_streams_that_somebody_put_in_place_stay(monkeypatch: pytest.MonkeyPatch
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, io.StringIO())
     before = sys.stdin, sys.stdout, sys.stderr
-    standard.settle()
+    standard_streams.settle()
     assert (sys.stdin, sys.stdout, sys.stderr) == before

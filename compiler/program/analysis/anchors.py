@@ -1,16 +1,16 @@
-"""Which values of a state are sums, seen from an anchor that its other values are: found in a combine's formulas.
+"""Anchored monoids: which values of a state are sums relative to an anchor that the other values form.
 
 The combine of such a monoid makes one anchor of two, sees both states' sums from there, and adds them:
 
     combine(a, b) = (k, F(a, k) + F(b, k))    with k made of the anchors of a and b alone
 
-So log-sum-exp is written (anchor: the greatest exponent; sum: of exponentials relative to it), online softmax, and a
-variance (anchor: count and mean; sum: of squared deviations). The states of any number of elements can come together
-at once then: first all anchors, which is cheap, then each state's sums are seen from the last one, and added:
+Log-sum-exp has this form (anchor: the greatest exponent; sum: of exponentials relative to it), and so have online
+softmax and a variance (anchor: count and mean; sum: of squared deviations). The states of any number of elements can
+then be combined at once: first all anchors, which is cheap, then each state's sums relative to the last anchor:
 
     combine(a, b, c, ...) = (k, F(a, k) + F(b, k) + F(c, k) + ...)    with k made of all anchors
 
-Why that is the same: since the combine is associative, F(combine(a, b), k) = F(a, k) + F(b, k) - F(e, k) for the
+This gives the same result: since the combine is associative, F(combine(a, b), k) = F(a, k) + F(b, k) - F(e, k) for the
 identity e; and F(e, k) is zero, as each of its terms is a product with a value of the state's own.
 """
 
@@ -31,12 +31,12 @@ MOST_TERMS = 64
 
 
 class _Formula(NamedTuple):
-    """What a node says of its state, with both states called alike.
+    """What a node computes from a state; the same formula over the left and the right state has one number.
 
     Attributes:
-        sides: which states have a part in it.
+        sides: which states it depends on.
         number: the same for the same formula.
-        anchored: whether the anchor has a part in it.
+        anchored: whether it depends on the anchor.
         own: whether it is a value of a state, or a product with one.
     """
 
@@ -49,7 +49,7 @@ class _Formula(NamedTuple):
 def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
     """The left state's terms of each sum, by its number among the values ``made`` by a combine: as many as there are.
 
-    None are found where the combine is not of that kind. What only adds plainly counts as part of the anchor.
+    The result is empty if the combine has another form. A plain sum counts as part of the anchor.
     """
     if len(made) < 2 or any(read(v).op == "param" for v in made):
         return {}
@@ -60,7 +60,7 @@ def sums_of(made: Sequence[Hashable], read: Read) -> dict[int, list[Term]]:
 
 
 def _groups(made_of: Sequence[set[int]]) -> list[set[int]]:
-    """The values of a state, those together that are made of each other: the values of each monoid of a product."""
+    """The values of a state in groups that depend on each other: the monoids of a product."""
     groups: list[set[int]] = []
     for k, own in enumerate(made_of):
         joined = {k, *own}.union(*(g for g in groups if not g.isdisjoint({k, *own})))
@@ -85,7 +85,7 @@ def _sums_among(
 
 
 class _Formulas:
-    """What the values ``made`` by a combine are made of, where all but the ``sums`` among them are a known anchor."""
+    """The formulas of the values ``made`` by a combine; all values but ``sums`` are the known anchor."""
 
     def __init__(self, made: Sequence[Any], sums: set[int], read: Read) -> None:
         self.made, self.count, self.read_node = made, len(made), read
@@ -114,7 +114,7 @@ class _Formulas:
         return Node("anchor", (), self.anchor[v]) if v in self.anchor else self.read_node(v)
 
     def terms(self, v: Any) -> list[Term]:
-        """What is added up to ``v``; ``v`` itself, which is no sum of both states then, where that is too much."""
+        """The terms of the sum ``v``; ``v`` alone, which then counts as no sum, where there are too many."""
         found, left = list[Term](), [v]
         while left:
             x = left.pop()
@@ -132,13 +132,13 @@ class _Formulas:
         return found
 
     def of(self, v: Any) -> _Formula:
-        """What ``v`` says."""
+        """The formula of ``v``."""
         for x in postorder([v], lambda x: self.read(x).args, self.memo):
             self.memo[x] = self._of(self.read(x))
         return self.memo[v]
 
     def _of(self, node: Node) -> _Formula:
-        """The same of one node, from that of its operands."""
+        """The formula of one node, from the formulas of its operands."""
         read = [self.memo[x] for x in node.args]
         sides = reduce(int.__or__, (f.sides for f in read), 0)
         if node.op == "param":

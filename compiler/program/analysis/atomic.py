@@ -19,7 +19,7 @@ def adds(monoid: MonoidGraph) -> bool:
 
 
 def operation(monoid: MonoidGraph) -> str:
-    """The one operation that combines two states; nothing where there are several, or several values in a state."""
+    """The one operation that combines two states; empty for several operations, or several values in a state."""
     if len(monoid.state) > 1:
         return ""
     (e,) = monoid.combine

@@ -1,4 +1,4 @@
-"""What a combine costs, roughly, in instructions."""
+"""The rough cost of a combine, in instructions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COST = {
 
 
 def operations(monoid: MonoidGraph) -> int:
-    """Those of one combine; a combine that only picks a value counts as one.
+    """The instructions of one combine, at least 1.
 
-    Of an anchored monoid those that an element goes through: what joins anchors, and what sees its sums from one.
+    For an anchored monoid, those that an element needs: joining anchors, and moving its sums to the new anchor.
     """
     made = monoid.combine
     terms = sums_of(made, node)
@@ -31,15 +31,15 @@ def operations(monoid: MonoidGraph) -> int:
 
 
 def _scales(e: Expr) -> bool:
-    """Whether ``e`` is a float times a power of two. These count as nothing.
+    """Whether ``e`` is a float times a power of two, which counts as no instruction.
 
-    Such are mostly weights, of which an access has one for all its elements, and what is halved against overflow.
+    Most of these are weights, which an access computes once for all its elements, and halvings against overflow.
     """
     factors = [a.value for a in e.args if a.op == "const"] if e.op == "mul" and e.dtype.is_float else []
     return any(abs(math.frexp(f)[0]) == 0.5 for f in factors)  # type: ignore[arg-type]
 
 
 def lifted(program: Program) -> int:
-    """Those that make of an element what is combined; what it is widened to counts as nothing."""
+    """The instructions that compute from an element what is combined; widening counts as none."""
     made = walk(program.reduces[0].args)
     return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == "element")

@@ -20,7 +20,7 @@ _MIRRORED = {"gt": "lt", "ge": "le"}
 
 
 def proof(graph: MonoidGraph, law: str) -> Proof | None:
-    """How far the graph proves a law; None where it does not tell."""
+    """Whether the graph proves a law, exactly or apart from rounding; None where it proves nothing."""
     if law == "commutativity":
         return "exact" if _mirrored(graph) else None
     ops = [operation_of(graph, i) for i in range(len(graph.state))]
@@ -35,7 +35,7 @@ def proof(graph: MonoidGraph, law: str) -> Proof | None:
 
 
 def operation_of(graph: MonoidGraph, position: int) -> str:
-    """The operation that combines a value with its counterpart and is all there is; else nothing."""
+    """The single operation that combines a value with its counterpart; empty if there is more."""
     e = graph.combine[position]
     params = sorted(a.value for a in e.args if a.op == "param")  # type: ignore[type-var]
     return e.op if params == [position, position + len(graph.state)] and len(e.args) == 2 else ""

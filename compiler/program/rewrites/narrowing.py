@@ -1,11 +1,11 @@
-"""States that have no more room than they need, which changes no result.
+"""Narrow states: sums in 32 bits where no result can leave them, which changes no result.
 
-No sum of 2^24 signed bytes leaves 32 bits, nor of 2^16 signed integers of 16 bits, and no count of 2^31 - 1 truth
-values. So their type is one until the sum is done, and the program widens it then: half the registers, shuffles and
-partial states of the 64 bits that types ask for.
+The sum of up to 2^24 signed bytes or 2^16 signed 16-bit integers fits into 32 bits, and so does a count of 2^31 - 1
+truth values. Such a sum stays in 32 bits, and the program widens the result to the 64 bits that the types ask for. This
+halves registers, shuffles and partial states.
 
-The extreme of integers of 8 and 16 bits is taken of what they widen to, and what stands for no element is the last of
-those. It may as well be the last of the narrow type: then a register has room for several
+The extreme of 8-bit and 16-bit integers is taken of 32-bit values, and its identity is the last 32-bit value. The last
+value of the narrow type serves as well, and then a register has room for several values
 (``passes/words/extremes.py``).
 """
 
@@ -20,13 +20,13 @@ from .ranking import placed
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8, I16, U16), U64: (BOOL, U8, U16)}
-"""What is added up in each type; a negative number in one without a sign would widen to another."""
+"""The element types that each sum type serves; a negative element in an unsigned sum would widen wrongly."""
 _NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
-"""Of what extremes are taken in each type."""
+"""The narrow element types of the extremes that are taken in each type."""
 
 
 def narrowed(program: Program) -> tuple[Program, int | None]:
-    """``program`` with a narrow state, and how many elements a result may have then, any if None; else as it is."""
+    """``program`` with a narrow state if it can have one, and the most elements a result may then have; None: any."""
     if found := placed(program):
         return found
     (reduce,) = program.reduces
@@ -49,7 +49,7 @@ def narrowed(program: Program) -> tuple[Program, int | None]:
 
 
 def _element(e: Expr) -> Expr | None:
-    """``e`` in the narrower type, where it is an element of few bits, or 0 outside a mask; else None."""
+    """``e`` in the narrower type if it is an element of few bits, or 0 outside a mask; else None."""
     t, masks = _NARROW[e.dtype], list[Expr]()
     while e.op == "where" and e.args[2].op == "const" and e.args[2].value == 0:
         masks.append(e)
@@ -64,7 +64,7 @@ def _element(e: Expr) -> Expr | None:
 
 
 def _extreme(program: Program, reduce: Expr, monoid: MonoidGraph) -> Expr | None:
-    """A ``reduce`` to the extreme of narrow integers that begins with the last of these; None where it is another."""
+    """The ``reduce`` with the last narrow integer as its identity; None if it is no extreme of narrow integers."""
     wide, last = monoid.state[0], {"min": "highest", "max": "lowest"}.get(operation(monoid))
     if not last or monoid.identity != (getattr(wide, last),):
         return None
@@ -84,9 +84,9 @@ def _extreme(program: Program, reduce: Expr, monoid: MonoidGraph) -> Expr | None
 
 
 def _joined(program: Program, reduce: Expr, narrow: DType) -> bool:
-    """Whether all that is made of an extreme joins it with a number of the narrow type, as with one to begin with.
+    """Whether every use of an extreme combines it with a number of the narrow type, such as an initial value.
 
-    Else that of no elements, which is wider, might be asked for.
+    Otherwise a caller may see the extreme of no elements, which is a wider number.
     """
     result = Expr("result", (reduce,), reduce.dtype, "kept", 0).digest
     users = [e for e in walk(program.outputs) if any(a.digest == result for a in e.args)]
@@ -96,7 +96,7 @@ def _joined(program: Program, reduce: Expr, narrow: DType) -> bool:
 
 
 def _most(element: Expr) -> int:
-    """How many elements, whatever they are, their type holds the sum of."""
+    """The most elements, whatever their values, whose sum fits into the type of ``element``."""
     while element.op == "where":
         element = element.args[1]
     t, added = element.dtype, element.args[0].dtype

@@ -18,7 +18,7 @@ _SIGNED, _UNSIGNED = (I8, I16), (U8, U16)
 
 
 def placed(program: Program) -> tuple[Program, int] | None:
-    """``program`` with narrow words, and how many elements a result may have then; None where it has no such words."""
+    """``program`` with narrow words, and the most elements a result may then have; None if it has no such words."""
     (reduce,) = program.reduces
     monoid = program.monoid
     if monoid.state != (I64,) or operation(monoid) != "min" or monoid.identity != (I64.highest,):
@@ -58,7 +58,7 @@ def _of_bf16(rank: Expr, number: Expr) -> tuple[Expr, int, None] | None:
 
 
 def _of_integer(rank: Expr, number: Expr) -> tuple[Expr, int, int] | None:
-    """The integer that is a rank, its bits turned over or not, above the number."""
+    """The integer that is the rank, its bits inverted or not, above the number."""
     over = rank.op == "xor" and rank.args[1].value == -1
     x = rank.args[0] if over else rank
     biased = x.op == "xor" and x.args[1].value == SIGN and x.args[0].op == "bitcast"
@@ -69,7 +69,7 @@ def _of_integer(rank: Expr, number: Expr) -> tuple[Expr, int, int] | None:
         return None
     shift, zero = WORD - t.bits, -SIGN - (1 << t.bits - 1)
     turned = (-1 << shift if over else 0) ^ (SIGN if biased else 0)
-    word = _op("or", _op("shl", x, _const(shift)), number)  # turned over at the end: one instruction does both
+    word = _op("or", _op("shl", x, _const(shift)), number)  # inverted at the end: one instruction does both
     return (_op("xor", word, _const(turned)) if turned else word), t.bits, (zero if over else -zero) if biased else 0
 
 

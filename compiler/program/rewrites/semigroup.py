@@ -1,10 +1,10 @@
 """Semigroups: a combine without an identity, to which one is adjoined.
 
-Kernels pad: threads without elements, masked elements and cut accesses hold the identity. A monoid that has none
-(``has_identity=False``) gives a constant to pad with, or nothing. Where that constant is shown to be neutral beside
-every state, as the least integer is for a maximum, it pads. Otherwise each state carries a flag, whether there is an
-element in it, and combining with a state without elements gives the other state. So no plan, mask or segment can show
-a padded element, and nothing below this level knows of semigroups.
+Kernels pad: threads without elements, masked elements and partial accesses hold the identity. A monoid without one
+(``has_identity=False``) may give a constant to pad with. The constant pads if it is proved neutral beside every state,
+as the least integer is for a maximum. Otherwise each state carries a flag that says whether it holds an element, and
+combining with a state without elements gives the other state. So padding never shows in a result, whatever the plan,
+the mask or the segments, and nothing below this level knows of semigroups.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _BY_ORDER = ("param", "const", "where", "min", "max", "eq", "ne", "lt", "le", "g
 """Operations whose results depend on how their operands are ordered, and are one of these or a truth value."""
 _LOGIC = ("and", "or", "xor")
 MOST = 1 << 14
-"""Points at which a combine is tried, at most."""
+"""The most states on which a combine is tried."""
 
 
 def adjoined(graph: MonoidGraph) -> MonoidGraph:
-    """``graph`` with an identity: a first value of the state says whether there is an element in it."""
+    """``graph`` with an identity: a new first value of the state says whether it holds an element."""
     n = len(graph.state)
     state = (BOOL, *graph.state)
     left = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(state)]
@@ -37,8 +37,8 @@ def adjoined(graph: MonoidGraph) -> MonoidGraph:
         Expr("param", (), t, "scalar", i).digest: Expr("param", (), t, "scalar", i + 1 + (i >= n))
         for i, t in enumerate(graph.state + graph.state)
     }
-    both = [Sym(e) for e in rewrite(graph.combine, moved)]
-    values = [where(left[0], where(right[0], c, a), b) for a, b, c in zip(left[1:], right[1:], both, strict=True)]
+    combined = [Sym(e) for e in rewrite(graph.combine, moved)]
+    values = [where(left[0], where(right[0], c, a), b) for a, b, c in zip(left[1:], right[1:], combined, strict=True)]
     combine = tuple(s.expr for s in (left[0] | right[0], *values))
     return replace(graph, state=state, identity=(False, *graph.identity), combine=combine)
 
@@ -61,7 +61,7 @@ def _by_order(e: Expr) -> bool:
 
 
 def _holds_in_every_order(graph: MonoidGraph, nodes: list[Expr]) -> bool:
-    """Whether combining with the constant changes none of the states that stand for all."""
+    """Whether combining with the constant changes none of the representative states."""
     import numpy as np
 
     from ..numeric import combine

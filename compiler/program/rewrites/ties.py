@@ -1,7 +1,7 @@
-"""Programs that number their elements only to tell which of equal ones comes first, as ``argmin`` and ``argmax`` do.
+"""Programs that number their elements only to break ties, as ``argmin`` and ``argmax`` do.
 
-Where an element is repeated, the first of its places is the answer, whatever the others are. So dims along which no
-input moves need not be walked (``planner/repeats.py``): the elements at their index 0 have the lowest numbers.
+If an element is repeated, its first number is the answer. So dims along which no input moves need not be walked
+(``planner/repeats.py``): the elements at their index 0 have the lowest numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..monoid import Monoid
 
 
 def only_breaks_ties(program: Program, count: int) -> bool:
-    """Whether of ``count`` elements a result, some of them equal, the numbers of all but the first change nothing."""
+    """Whether, among equal elements of a result of ``count`` elements, only the lowest number matters."""
     (reduce,) = program.reduces
     monoid = program.monoid
     groups = [_group(monoid, reduce.args, i, count) for i, e in enumerate(reduce.args) if _is_numbered(e)]
@@ -24,7 +24,7 @@ def only_breaks_ties(program: Program, count: int) -> bool:
 
 
 def _group(monoid: MonoidGraph, args: tuple[Expr, ...], i: int, count: int) -> tuple[int, ...]:
-    """The values of the state among which value ``i``, made with a number, decides; none where it may do more."""
+    """The values of the state that value ``i``, made with a number, belongs to; empty if the number may do more."""
     e = args[i]
     while e.op == "where" and e.args[2].op == "const" and not _is_numbered(e.args[0]):  # outside a mask
         e = e.args[1]
@@ -36,7 +36,7 @@ def _group(monoid: MonoidGraph, args: tuple[Expr, ...], i: int, count: int) -> t
 
 
 def _bits(word: Expr) -> int:
-    """The low bits of an integer in which a number lies, and nothing else; 0 where it lies otherwise."""
+    """How many low bits of an integer hold a number and nothing else; 0 if there are none."""
     if word.op == "xor" and word.args[1].op == "const":
         found, turned = _bits(word.args[0]), word.args[1].value
         return found if isinstance(turned, int) and turned % (1 << found) == 0 else 0
@@ -63,7 +63,7 @@ def _is_numbered(e: Expr) -> bool:
 
 
 def _pair(monoid: MonoidGraph, first: int) -> tuple[list[str], tuple[DType, ...]]:
-    """How a value and the next one of a state are combined, as if they were all of it; and their types."""
+    """Digests of the combine of a value and the next one, as if they were the whole state; and their types."""
     types, n = monoid.state[first : first + 2], len(monoid.state)
     places = {first: 0, first + 1: 1, n + first: 2, n + first + 1: 3}
     own = monoid.combine[first : first + 2]
@@ -76,7 +76,7 @@ def _pair(monoid: MonoidGraph, first: int) -> tuple[list[str], tuple[DType, ...]
 
 
 def _is_apart(monoid: MonoidGraph, group: tuple[int, ...]) -> bool:
-    """Whether no other value of the state is combined by what these are."""
+    """Whether no other value of the state depends on these."""
     n = len(monoid.state)
     own = {*group, *(n + i for i in group)}
     others = tuple(e for i, e in enumerate(monoid.combine) if i not in group)
@@ -84,7 +84,7 @@ def _is_apart(monoid: MonoidGraph, group: tuple[int, ...]) -> bool:
 
 
 def takes_the_first(combine: list[str], state: tuple[DType, ...]) -> bool:
-    """Whether they are digests of ``argmin`` or ``argmax``: of equals that of the lowest number, which no other has."""
+    """Whether these digests are those of ``argmin`` or ``argmax``, which prefer the lowest number among equals."""
     return len(state) == 2 and any(combine == _digests(m, state) for m in (ARGMIN, ARGMAX))
 
 

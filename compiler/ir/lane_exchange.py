@@ -1,4 +1,4 @@
-"""Lanes talking to each other: the butterfly that the warp stage and the inter-warp stage both end in."""
+"""Exchange of states between lanes: the butterfly that ends the warp stage and the inter-warp stage."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .mlir import arith, gpu, ir, scf
 
 
 def exchange(x: Any, distance: Any) -> Any:
-    """The fragment that the lane whose number differs in the bit ``distance``, an i32, holds."""
+    """The fragment of the lane whose number differs in the bit ``distance``, an i32."""
     return fragment([_moved(e, distance, gpu.ShuffleMode.XOR) for e in elements(x)])
 
 
 def of_lane(x: Any, lane: Any) -> Any:
-    """The fragment that the lane of the number ``lane``, an i32, holds."""
+    """The fragment of the lane ``lane``, an i32."""
     return fragment([_moved(e, lane, gpu.ShuffleMode.IDX) for e in elements(x)])
 
 
@@ -40,8 +40,8 @@ def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ord
     """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
 
     Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
-    A combine with math functions that become long code is put in a loop over the steps, and so compiled once. Lanes of
-    an anchored monoid first agree on an anchor; what they see from there is then added.
+    A combine with math functions that expand to long code goes into a loop over the steps, so that it is compiled
+    once. Lanes of an anchored monoid first agree on an anchor, then add their sums relative to it.
     """
     distances = [stride << step for step in range(lanes.bit_length() - 1)]
     found = anchored(region) if distances else None
@@ -71,7 +71,7 @@ def _is_long(name: str) -> bool:
 
 
 def _step(join: Join, values: list[Any], distance: Any, ordered: bool) -> list[Any]:
-    """One exchange at ``distance``, an i32, and what came joined with what was there."""
+    """One exchange at ``distance``, an i32: the received state combined with the lane's own."""
     others = [exchange(v, distance) for v in values]
     if not ordered:
         return join(values, others)

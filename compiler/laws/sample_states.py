@@ -1,10 +1,10 @@
 """States on which the laws of a monoid are tried, the simplest first.
 
 Not every tuple of numbers is a state that occurs: Welford's count is never negative. With a ``lift`` the states are
-those of lifted elements and what combining gives. Among the elements are all those of 8 bits, and of others the numbers
-at which the graph changes what it does (``pivots.py``). Without one a single value may be anything; several values are
-small positive whole numbers (bools: the other one than the identity's), with infinity and NaN in one float at a time,
-the identity, and what combining these gives. States of bools alone are all tried.
+lifted elements and their combinations. The elements include all 8-bit ones, and for other types the numbers at which
+the graph changes its behaviour (``critical_values.py``). Without a ``lift``, a state of one value may be any number. A
+state of several values holds small positive integers (for bools, the opposite of the identity), with infinity and NaN
+in one float at a time; the identity and combinations are added. All states of bools are tried.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..program.monoid import Monoid
 from ..program.numeric import Array, evaluate
 from ..program.storage import parts, value
 from ..program.values import Value, split
-from .pivots import pivots
+from .critical_values import pivots
 
 States = list[Array]
 """One array per value of the state, in its own type."""
 VALUES = 16
-"""Different numbers for which one value of a state has a place among these, if there are too many states."""
+"""If there are too many states, each value of the state keeps this many different numbers."""
 SMALL, NEW = 256, 4
-"""Whole numbers up to so many are lifted, too: a lift may ask for one by its square, which no formula tells. So many of
-the states that only they lead to are tried."""
+"""Integers up to SMALL are lifted, too: a lift may compare a square, which no formula inverts. Up to NEW of the states
+that only these integers lead to are tried."""
 FEW = 3
-"""States of several values without lift are made of the whole numbers to here."""
+"""States of several values without a lift are made of the integers up to here."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _columns(rows: Sequence[tuple[Any, ...]], types: Sequence[DType]) -> States:
 
 
 def _shuffled(columns: list[Array], rng: np.random.Generator) -> States:
-    """The values of each column, and, if there are several, each with random others."""
+    """The columns as states; if there are several columns, also paired at random."""
     n = max(len(c) for c in columns)
     full = [np.resize(c, n) for c in columns]
     return full if len(full) == 1 else _joined([full, [rng.permutation(c) for c in full]])
@@ -184,7 +184,7 @@ def _grid(types: Sequence[DType]) -> list[tuple[int, ...]]:
 
 
 def _elements(t: DType, roots: Sequence[Expr], count: int, rng: np.random.Generator) -> Array:
-    """Elements to lift: about ``count``, those at which the graph changes what it does, and of bytes all there are."""
+    """Elements to lift: about ``count``, the critical values of the graph, and all values of 8-bit types."""
     found = _among(_scalars(t, (), count, rng), pivots(roots, t))
     if t.bits > 8 or t == BOOL:
         return found
@@ -204,14 +204,14 @@ def _among(found: Array, more: Iterable[Any]) -> Array:
 
 
 def _new(states: States, known: States) -> States:
-    """The first few states with a value that none of those known has at its place."""
+    """The first few states with a value that no known state has at the same position."""
     other = np.logical_or.reduce([~np.isin(s, k) for s, k in zip(states, known, strict=True)])
     found = unique([s[other] for s in states])
     return [s[:NEW] for s in found]
 
 
 def _first(states: States, most: int) -> States:
-    """Of too many states the first ones, which are the simplest, and those in which some value is a new one."""
+    """At most ``most`` states: the first ones, which are the simplest, and those that bring a new value."""
     if len(states[0]) <= most:
         return states
     keep = set(range(most // 2))

@@ -1,4 +1,4 @@
-"""Fragments whose elements are all equal, such as a count that no element has a part in: one scalar stands for them."""
+"""Uniform fragments, whose elements are all equal, such as a count: one scalar stands for them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from ..postorder import postorder
 from ..program.analysis import formulas
 from .combine import width
+from .combine_reader import made_by
 from .mlir import arith, ir
-from .reader import made_by
 
 Maker = Callable[[], Any]
 
 
 def uniform(v: Any) -> Maker | None:
-    """What makes, at the insertion point, the scalar that all elements of ``v`` equal; None where they may differ."""
+    """A function that makes the scalar that all elements of ``v`` equal; None if they may differ."""
     order = list(postorder([v], _operands))
     alike = set[Any]()
     for x in order:
@@ -33,7 +33,7 @@ def _operands(v: Any) -> Sequence[Any]:
 
 
 def _is_alike(v: Any, alike: set[Any]) -> bool:
-    """Whether the elements of ``v`` are equal; ``alike`` are those of its operands of which that is so."""
+    """Whether the elements of ``v`` are equal; ``alike`` holds the operands whose elements are equal."""
     if width(v.type) == 1:
         return True
     if isinstance(v, ir.BlockArgument) or len(v.owner.results) != 1:
@@ -47,7 +47,7 @@ def _is_alike(v: Any, alike: set[Any]) -> bool:
 
 
 def _made(order: Sequence[Any]) -> Any:
-    """Makes the scalars of fragments that are alike, operands first; the last of them."""
+    """Makes the scalars of uniform fragments, operands first; returns the last."""
     memo: dict[Any, Any] = {}
     for v in order:
         memo[v] = v if width(v.type) == 1 else _scalar(v, memo)
@@ -75,14 +75,14 @@ def known(v: Any) -> float | None:
 
 
 def _sources(v: Any) -> Sequence[Any]:
-    """What may tell the number that ``v`` is."""
+    """The values from which the number of ``v`` may be known."""
     if isinstance(v, ir.BlockArgument) or v.owner.operation.name not in ("vector.broadcast", "arith.select"):
         return ()
     return list(v.owner.operation.operands)
 
 
 def _number(v: Any, sources: Sequence[float | None]) -> float | None:
-    """The same of ``v`` alone, from what is known of its sources."""
+    """The number that ``v`` is known to be, from the numbers of its sources."""
     if isinstance(v, ir.BlockArgument):
         return None
     op = v.owner.operation
@@ -100,6 +100,6 @@ def _number(v: Any, sources: Sequence[float | None]) -> float | None:
 
 
 def independent(region: Any, values: set[int]) -> set[int]:
-    """The same as in ``program/analysis/formulas.py``, of a combine in the IR."""
+    """``formulas.independent`` for a combine in the IR."""
     made, read = made_by(region)
     return formulas.independent(made, values, read)

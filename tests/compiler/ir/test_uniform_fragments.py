@@ -8,7 +8,7 @@ import pytest
 
 from warpfold.compiler.ir.dialect import load
 from warpfold.compiler.ir.mlir import ir
-from warpfold.compiler.ir.uniform import independent, uniform
+from warpfold.compiler.ir.uniform_fragments import independent, uniform
 
 PROGRAM = """
 func.func @values(%x: f32, %v: vector<4xf32>) {

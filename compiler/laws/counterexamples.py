@@ -15,7 +15,7 @@ import numpy as np
 from ..program.graph import walk
 from ..program.numeric import Array
 from .comparison import Side, apart, is_float, rounds, same, traced, wider
-from .samples import Source, States, combined, own, unique
+from .sample_states import Source, States, combined, own, unique
 
 Name = Literal["identity", "associativity", "commutativity", "idempotence"]
 Term = str | tuple["Term", "Term"]
@@ -38,9 +38,9 @@ class Effort:
     """How far a search goes.
 
     Attributes:
-        exhaustive: sets of at most so many states are tried whole.
-        states: about how many states are tried of greater sets.
-        tries: at most so many tuples of them.
+        exhaustive: sets of at most this many states are tried completely.
+        states: about how many states are tried of larger sets.
+        tries: the most tuples of states that are tried.
     """
 
     exhaustive: int
@@ -50,7 +50,7 @@ class Effort:
 
 FULL, QUICK = Effort(256, 64, 1 << 24), Effort(8, 16, 1 << 11)
 SIMPLE = 12
-"""Tuples of so many of the simplest states are tried first."""
+"""The number of simplest states whose tuples are tried first."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Counterexample:
 
     Attributes:
         values: the states, as Python numbers, or tuples of them.
-        left, right: what the two sides come to.
+        left, right: the values of the two sides.
         texts: both sides as calls of ``combine``.
     """
 
@@ -83,8 +83,8 @@ class Search:
         source: what the states come from.
         states: the states, the simplest first.
         complete: whether they are all there are.
-        alike: the values of the state that are the same in all of them, if that tells nothing: where they are not all
-            there are, or there is one.
+        alike: which values are the same in all states, so that the search says nothing about them. None if the states
+            are complete and several.
     """
 
     def __init__(self, source: Source, effort: Effort) -> None:
@@ -114,7 +114,7 @@ class Search:
         return tries, rounding, None
 
     def _broken(self, pair: tuple[Term, Term], index: list[Array]) -> tuple[Array, bool]:
-        """Which tuples of states break a law, and whether some seem to, by rounding."""
+        """Which tuples of states break a law, and whether some differ only by rounding."""
         if self.table is not None:
             table, neutral = self.table, np.flatnonzero(self._neutral())[:1]
             names = {"e": neutral, **dict(zip("abc", index, strict=False))}
@@ -131,7 +131,7 @@ class Search:
         return differ, not real.all()
 
     def _table(self) -> Array:
-        """The number of the combined state for each two, which a complete set holds."""
+        """The index of the combined state of each pair; a complete set holds every combined state."""
         n = len(self.states[0])
         i, j = (g.reshape(-1) for g in np.indices((n, n)))
         got = self.source.combine([s[i] for s in self.states], [s[j] for s in self.states])
@@ -155,7 +155,7 @@ class Search:
         return [_term(t, known, lambda x, y: Side.of(combined(self.source.graph, x.values, y.values))) for t in pair]
 
     def _infinite(self, index: list[Array], sides: Sequence[Side]) -> Array:
-        """Where infinities met that the caller's elements brought in, not the identity."""
+        """Where infinities met that came from elements and not from the identity."""
         floats = [s for s in self.states if s.dtype.kind not in "iub"]
         brought = np.logical_or.reduce([np.isinf(s) for s in floats]) & ~self._neutral() if floats else np.array(False)
         met = sides[0].invalid | sides[1].invalid
@@ -174,7 +174,7 @@ class Search:
 
 
 def _tuples(size: int, variables: int, most: int) -> Iterator[list[Array]]:
-    """Tuples of so many of ``size`` numbers, in pieces: all, or ``most`` of them evenly spread."""
+    """All tuples of ``variables`` numbers below ``size``, in pieces; if they exceed ``most``, an even selection."""
     total = size**variables
     step = -(-total // most) | 1  # odd, so that it walks through all numbers where their count is even
     for start in range(0, total, PIECE * step):

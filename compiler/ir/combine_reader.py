@@ -1,4 +1,4 @@
-"""A combine in the IR as ``program/analysis/formulas.py`` sees one."""
+"""Reads a combine of the IR as the nodes of ``program/analysis/formulas.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.mu
 
 
 def made_by(region: Any) -> tuple[list[Any], Read]:
-    """The values that a combine makes, and what reads those that they are made of."""
+    """The values that a combine yields, and a function that reads them and their operands as nodes."""
     block = region.blocks[0]
     made = [x for v in list(block.operations)[-1].operation.operands for x in unpack(v)]
     return made, _reader(block)

@@ -1,8 +1,8 @@
-"""Standard input, output and error as a command may find them: closed, full, or of an encoding that lacks letters.
+"""Standard input, output and error of a command, which may be closed, full, or in an encoding that lacks letters.
 
-A descriptor that is closed is the number of the next file that anybody opens, which then gets what is printed; so what
-is closed leads nowhere instead. A command that prints into a standard output that is closed fails. Standard error that
-takes nothing is no failure: the exit code says what happened.
+The number of a closed descriptor goes to the next file that is opened, which would then receive what is printed. So
+closed descriptors are opened on the null device. A command that prints to a closed standard output fails. A standard
+error that takes nothing is no failure: the exit code says what happened.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Closed(io.TextIOBase):
 
 
 class _Lenient:
-    """Standard error that says nothing where it can say nothing."""
+    """Standard error that ignores failed writes."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -47,7 +47,7 @@ class _Lenient:
 
 
 def settle(encoding: str | None = None) -> None:
-    """Makes the streams of this process fit for a command: once, before anything is opened or printed.
+    """Prepares the streams of this process for a command: once, before anything is opened or printed.
 
     Args:
         encoding: of standard input and output, where it is not the terminal's. What a terminal's lacks is written as
@@ -66,7 +66,7 @@ def settle(encoding: str | None = None) -> None:
 
 
 def _fit(stream: Any, encoding: str | None, errors: str) -> Any:
-    """A stream of the process's own as a command needs it; one that somebody put in its place stays as it is."""
+    """A stream of the process, prepared for a command; a replaced stream stays as it is."""
     if stream is None:
         return _Closed()
     if stream in (sys.__stdin__, sys.__stdout__):

@@ -1,6 +1,6 @@
-"""Numbers at which a graph changes what it does: its constants, what it compares with them, and their neighbours.
+"""Numbers at which a graph changes its behaviour: constants, the inputs that reach them, and their neighbours.
 
-Where a lift asks ``x == 40`` or ``2 * x + 1 < 7``, random elements all lead to one state; 40 and 3 do not.
+If a lift computes ``x == 40`` or ``2 * x + 1 < 7``, random elements all give one state; 40 and 3 do not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..dtypes import BOOL, DType
 from ..program.graph import Expr, walk
 
 MOST = 48
-"""Numbers that are taken of one graph."""
+"""The most numbers that are taken from one graph."""
 SIMPLE = (-1, 0, 1, 2)
-"""Numbers that are tried in any case, as are those beside them."""
+"""Numbers that are always tried, with their neighbours."""
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "min", "max")
 Inverse = Callable[[Any, Any, bool], Any]
-"""The other operand, from the result, the constant one, and whether this is the left one."""
+"""Computes the variable operand from the result, the constant operand, and whether the constant is on the left."""
 
 _INVERSE: dict[str, Inverse] = {
     "add": lambda v, c, _: v - c,
@@ -39,7 +39,7 @@ _INVERSE: dict[str, Inverse] = {
 
 
 def pivots(roots: Iterable[Expr], t: DType) -> list[Any]:
-    """Values of type ``t`` at which the expressions change what they do, with their neighbours, the simplest first."""
+    """Values of type ``t`` at which the expressions change their behaviour, with neighbours, the simplest first."""
     nodes = list(walk(tuple(roots)))
     found = [e.value for e in nodes if e.op == "const"]
     for e in nodes:
@@ -51,7 +51,7 @@ def pivots(roots: Iterable[Expr], t: DType) -> list[Any]:
 
 
 def _solved(e: Expr, value: Any) -> Iterator[Any]:
-    """What the values below ``e`` must be for it to have this one; each may have one operand that is no constant."""
+    """The values of nodes below ``e`` that give ``e`` this value; each node has at most one operand that varies."""
     while e.op not in ("input", "param", "const"):
         open_ = [i for i, a in enumerate(e.args) if a.op != "const"]
         if len(open_) != 1 or not (e.op in _INVERSE or e.op in ("cast", "abs")):
@@ -66,7 +66,7 @@ def _solved(e: Expr, value: Any) -> Iterator[Any]:
 
 
 def _neighbours(value: float, t: DType) -> Iterator[Any]:
-    """The number itself, those beside it and one away, as far as ``t`` has them."""
+    """The number, the adjacent values of ``t``, and the number plus and minus one, if ``t`` has them."""
     if t == BOOL:
         return
     if t.is_float:
