@@ -12,7 +12,7 @@ import numpy as np
 from ..compiler.driver.artifact import Artifact
 from ..compiler.errors import WarpfoldError
 from ..compiler.laws.check import warn_thoroughly
-from ..compiler.program.tracing import names
+from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes
 from ..runtime.calls.operands import Operands
 from ..runtime.execute import prepared, side_by_side
@@ -181,7 +181,7 @@ def _fields(labels: Sequence[str], results: Sequence[Array]) -> Array:
 
 def _labels(outcome: Outcome) -> list[str]:
     """The name of each result; empty for a single one."""
-    return names(outcome.ready.traced.structure)
+    return leaf_names(outcome.ready.traced.structure)
 
 
 def why(outcome: Outcome, device: str) -> str:

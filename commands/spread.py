@@ -20,7 +20,7 @@ from ..compiler.plan.ladder import RUNGS, expand
 from ..compiler.plan.launch import Launch
 from ..compiler.plan.plan import Determinism, Fast, Finish, Meeting, Plan
 from ..compiler.program.analysis.atomic import exact
-from ..compiler.program.tracing import names
+from ..compiler.program.tracing import leaf_names
 from ..compiler.space.geometry import normalize_axes
 from ..runtime.backends.emulator_backend import EmulatorBackend
 from ..runtime.calls.operands import Operands
@@ -186,7 +186,7 @@ def _accesses(ready: Prepared) -> int:
 def _labels(trials: Trials) -> list[str]:
     """The name of each part of a result."""
     found, labels = trials.ready.traced, []
-    for name, t in zip(names(found.structure), found.results, strict=True):
+    for name, t in zip(leaf_names(found.structure), found.results, strict=True):
         tails = (".real", ".imag") if t.kind == "complex" else ("",)
         labels += [f"{name}{tail}".lstrip(".") or "result" for tail in tails]
     return labels

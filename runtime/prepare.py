@@ -21,7 +21,7 @@ from ..compiler.planner import choose as planner
 from ..compiler.planner.layouts.factored import launched
 from ..compiler.planner.repeats import taken_out
 from ..compiler.planner.task import Choice, Task
-from ..compiler.program.closures import is_own, outside
+from ..compiler.program.closures import captured, is_own
 from ..compiler.program.fold import HUGE
 from ..compiler.program.graph import Program
 from ..compiler.program.rewrites.narrowing import narrowed
@@ -63,7 +63,7 @@ class Request:
     """The values of outer variables that the functions of ``what`` read, when the request was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outside", outside(self.what))
+        object.__setattr__(self, "outside", captured(self.what))
 
 
 @dataclass(frozen=True)

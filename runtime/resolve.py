@@ -11,12 +11,12 @@ import numpy as np
 
 from ..compiler.errors import DTypeError, error, near
 from ..compiler.program.dtype_names import dtype as as_dtype
-from ..compiler.program.fold import folded, uses, within
+from ..compiler.program.fold import as_initial, folded, record_use
 from ..compiler.program.library import reductions
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.signatures import defined, keywords, positional, variadic
 from ..compiler.program.spelling import irreducible, reduction, unknown
-from ..compiler.program.tracing import named
+from ..compiler.program.tracing import tuple_type
 from ..compiler.program.values import cast
 from .arrays.conversion import view
 
@@ -135,7 +135,7 @@ def _several(whats: tuple[What, ...]) -> Callable[..., Any]:
 
 def _named(function: Callable[..., Any], got: Any) -> Any:
     """Named results as a named tuple with the name of their function."""
-    return named(function.__name__, tuple(got))(*got.values()) if isinstance(got, Mapping) else got
+    return tuple_type(function.__name__, tuple(got))(*got.values()) if isinstance(got, Mapping) else got
 
 
 def _folding(m: Monoid) -> Callable[..., Any]:
@@ -148,11 +148,11 @@ def _folding(m: Monoid) -> Callable[..., Any]:
 
     def folding(*xs: Any, initial: Any = None, **params: Any) -> Any:
         bound = m.given(params)
-        uses(bound, xs)
+        record_use(bound, xs)
         values, widened = contributions(bound, xs)
         selects = bound.lift is None and not widened
         if selects and bound.finish is None:
-            within(bound, initial, *(x.dtype for x in xs))
+            as_initial(bound, initial, *(x.dtype for x in xs))
         taken = registers(bound, xs) if selects else values
         got = folded(bound, taken, initial, m.location)  # not at the line of a call: other calls share the kernel
         state = got if isinstance(got, tuple) else (got,)

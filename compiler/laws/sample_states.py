@@ -23,7 +23,7 @@ from ..program.fold import fold
 from ..program.graph import Expr, MonoidGraph, walk
 from ..program.monoid import Monoid
 from ..program.numeric import Array, evaluate
-from ..program.storage import parts, value
+from ..program.storage import decoded, parts
 from ..program.values import Value, split
 from .critical_values import pivots
 
@@ -63,7 +63,7 @@ class Source:
         """
         elements = tuple(p for t in types for p in parts(t))
         nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(elements)])
-        given, widened = contributions(m, [value(t, [next(nodes) for _ in parts(t)]) for t in types])
+        given, widened = contributions(m, [decoded(t, [next(nodes) for _ in parts(t)]) for t in types])
         if m.lift is None and not (widened and len(given) == 1):
             return cls(m.typed(*(v.dtype for v in given)))
         state = fold(replace(m, has_identity=True), *given)

@@ -18,7 +18,7 @@ from ..dtypes import BOOL, DType, accumulator, compute
 from ..errors import Location, TraceError, WarpfoldWarning, error
 from .complexes import Complex
 from .dtype_names import dtype as as_dtype
-from .fold import folded, typed_values, uses
+from .fold import folded, record_use, typed_values
 from .frames import caller
 from .graph import Expr, walk
 from .monoid import Monoid, missing_return
@@ -69,7 +69,7 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
     taken: Sequence[Any] = values
     if isinstance(m, Monoid):
         if m.lift is None:
-            uses(m, typed_values(values))
+            record_use(m, typed_values(values))
         taken = accumulated(m, values)
     return folded(m, taken, initial, caller())
 

@@ -19,7 +19,7 @@ LIBRARIES = _ARRAYS | sys.stdlib_module_names
 """Packages whose classes and functions do not change."""
 
 
-def outside(what: object) -> tuple[object, ...]:
+def captured(what: object) -> tuple[object, ...]:
     """The values that the functions of ``what`` read from outside, as far as they are seen, as one that has a hash.
 
     Seen are numbers, strings, functions and monoids, also in tuples, lists, dicts and the like, that a function names:
@@ -29,33 +29,33 @@ def outside(what: object) -> tuple[object, ...]:
 
     >>> def scaled(factor):
     ...     return lambda x: x * factor
-    >>> outside(scaled(2.0))[0]
+    >>> captured(scaled(2.0))[0]
     '2.0'
     """
     return () if isinstance(what, str) else tuple(_Values(what).found)
 
 
-class Walk:
+class CaptureWalk:
     """Everything that the functions of ``what`` may read from outside, once.
 
-    A *place* is where names are looked up: the globals of a function, a module, a class, the fields of an object. The
-    names are those in the code of all functions found: a function may hand what it names to another that reads it.
+    Names are looked up in *namespaces*: the globals of a function, a module, a class, the fields of an object. They are
+    the names in the code of all functions found, since a function may pass an object to another that reads its fields.
     """
 
     def __init__(self, what: object) -> None:
         self._names: dict[str, None] = {}
-        self._places: dict[int, Mapping[str, Any]] = {}
+        self._namespaces: dict[int, Mapping[str, Any]] = {}
         self._looked: set[tuple[int, str]] = set()
         self._seen: dict[int, Any] = {}  # with the values, since an id is used again once its object is gone
         self._walk(what)
         while asked := self._unlooked():
             self._looked.update(asked)
             for key, name in asked:
-                place = self._places[key]
-                self.looked_up(place, name)
-                if name in place:
-                    self._walk(place[name])
-        for found in (self._names, self._places, self._looked, self._seen):
+                namespace = self._namespaces[key]
+                self.looked_up(namespace, name)
+                if name in namespace:
+                    self._walk(namespace[name])
+        for found in (self._names, self._namespaces, self._looked, self._seen):
             found.clear()
 
     # what is done with what is found
@@ -71,7 +71,7 @@ class Walk:
     def defaults(self, function: FunctionType) -> None:
         """A function with defaults was found."""
 
-    def looked_up(self, place: Mapping[str, Any], name: str) -> None:
+    def looked_up(self, namespace: Mapping[str, Any], name: str) -> None:
         """A name is looked up."""
 
     def changeable(self) -> None:
@@ -82,7 +82,7 @@ class Walk:
 
     # the way
     def _unlooked(self) -> list[tuple[int, str]]:
-        return [(k, n) for k in self._places for n in self._names if (k, n) not in self._looked]
+        return [(k, n) for k in self._namespaces for n in self._names if (k, n) not in self._looked]
 
     def _walk(self, value: Any) -> None:
         number = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
@@ -135,8 +135,8 @@ class Walk:
         if imports:
             self.opaque()
         self._names.update(dict.fromkeys((*names, *given)))
-        for place in (given, vars(function), function.__globals__):
-            self._open(place)
+        for namespace in (given, vars(function), function.__globals__):
+            self._open(namespace)
 
     def _object(self, value: Any) -> Iterator[Any]:
         cls, fields = type(value), _fields(value)
@@ -162,16 +162,16 @@ class Walk:
     def _classes(self, *classes: type) -> Iterator[Any]:
         """Opens the user's among these and their bases; gives the methods that code calls without naming them."""
         for base in (b for c in classes for b in c.__mro__ if not _is_of(b, LIBRARIES)):
-            if id(base) not in self._places:
-                self._places[id(base)] = vars(base)
+            if id(base) not in self._namespaces:
+                self._namespaces[id(base)] = vars(base)
                 yield from (v for n, v in vars(base).items() if _is_called(n) and isinstance(v, _METHODS))
 
-    def _open(self, place: Mapping[str, Any]) -> None:
-        if place:
-            self._places.setdefault(id(place), place)
+    def _open(self, namespace: Mapping[str, Any]) -> None:
+        if namespace:
+            self._namespaces.setdefault(id(namespace), namespace)
 
 
-class _Values(Walk):
+class _Values(CaptureWalk):
     """What is found, as values that have a hash."""
 
     def __init__(self, what: object) -> None:
@@ -184,8 +184,8 @@ class _Values(Walk):
     def function(self, value: FunctionType) -> None:
         self.found.append(value)
 
-    def looked_up(self, place: Mapping[str, Any], name: str) -> None:
-        if name in place:
+    def looked_up(self, namespace: Mapping[str, Any], name: str) -> None:
+        if name in namespace:
             self.found.append(name)
 
     def opaque(self) -> None:

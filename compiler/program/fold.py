@@ -88,7 +88,7 @@ def leaving_out(elements: Sym | None) -> Iterator[None]:
         yield
 
 
-def uses(m: Monoid, values: Sequence[Value]) -> None:
+def record_use(m: Monoid, values: Sequence[Value]) -> None:
     """Notes that ``m`` reduces ``values``, for those who check its laws."""
     _held().used.append((m, tuple(v.dtype for v in values)))
 
@@ -235,7 +235,7 @@ def _begun(m: Monoid, initial: Any, state: list[Value], some: Sym | None) -> lis
     return begun if some is None else [where(some, b, f) for b, f in zip(begun, first, strict=True)]
 
 
-def within(m: Monoid, initial: Any, *types: DType) -> Any:
+def as_initial(m: Monoid, initial: Any, *types: DType) -> Any:
     """``initial``, checked to fit the narrower types that the result will have.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ..dtypes import BOOL, DType
 from ..errors import Location, WarpfoldError, error
-from .closures import outside
+from .closures import captured
 from .frames import Tracing, caller
 from .graph import Expr, MonoidGraph, walk
 from .signatures import Bound, defined, keywords, parameters, positional
@@ -100,7 +100,7 @@ class Monoid:
         Raises:
             TraceError: WF201 to WF228, located in the combine function.
         """
-        return _typed(self, state, outside(self))
+        return _typed(self, state, captured(self))
 
     def __call__(self, *states: Any) -> Any:
         """The combine function itself, so that it stays testable as plain Python."""

@@ -24,7 +24,7 @@ def parts(t: DType) -> tuple[DType, ...]:
     return (U8,) if t in (F8E4M3FN, F8E5M2) else (t,)
 
 
-def value(t: DType, exprs: Sequence[Expr]) -> Value:
+def decoded(t: DType, exprs: Sequence[Expr]) -> Value:
     """One element of an array of ``t`` as a symbolic value, from the nodes of its parts."""
     if t.kind == "complex":
         return Complex(Sym(exprs[0]), Sym(exprs[1]))

@@ -21,7 +21,7 @@ from .graph import Expr, MonoidGraph, Program, rewrite, walk
 from .library.monoids import ANY
 from .monoid import Monoid, missing_return
 from .signatures import defined, keywords
-from .storage import parts, value
+from .storage import decoded, parts
 from .values import Value, split
 
 Nan = Literal["propagate", "ignore", "raise"]
@@ -87,7 +87,7 @@ def trace(
     types = [p for t in arrays for p in parts(t)]
     elements = [Expr("input", (), t, "element", i) for i, t in enumerate(types)]
     nodes = iter(elements)
-    values = [value(t, [next(nodes) for _ in parts(t)]) for t in arrays]
+    values = [decoded(t, [next(nodes) for _ in parts(t)]) for t in arrays]
     mask = split(values.pop())[0] if masked else None
     label = str(name or getattr(function, "__name__", "reduction"))
     bad = not_a_number(values) if nan != "propagate" else None
@@ -148,31 +148,31 @@ def nest(structure: Structure, leaves: Sequence[Any]) -> Any:
         return leaves[structure]
     name, fields, members = structure
     found = [nest(m, leaves) for m in members]
-    return named(name, fields)(*found) if fields else tuple(found)
+    return tuple_type(name, fields)(*found) if fields else tuple(found)
 
 
-def names(structure: Structure, prefix: str = "") -> list[str]:
+def leaf_names(structure: Structure, prefix: str = "") -> list[str]:
     """What each leaf is called: the fields (or positions) that lead to it; nothing for a single result."""
     if isinstance(structure, int):
         return [prefix]
     _, fields, members = structure
     keys = fields or tuple(map(str, range(len(members))))
-    found = [names(m, f"{prefix}.{k}" if prefix else k) for k, m in zip(keys, members, strict=True)]
+    found = [leaf_names(m, f"{prefix}.{k}" if prefix else k) for k, m in zip(keys, members, strict=True)]
     return [n for group in found for n in group]
 
 
 @lru_cache(maxsize=256)
-def named(name: str, fields: tuple[str, ...]) -> Any:
+def tuple_type(name: str, fields: tuple[str, ...]) -> Any:
     """A tuple type with these fields, whose values pickle by them: no module has the type itself."""
     fit = name.isidentifier() and not iskeyword(name)
     made = cast("Any", namedtuple(name if fit else "results", fields, rename=True))
-    made.__reduce__ = lambda self: (again, (type(self).__name__, self._fields, tuple(self)))
+    made.__reduce__ = lambda self: (rebuilt_tuple, (type(self).__name__, self._fields, tuple(self)))
     return made
 
 
-def again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def rebuilt_tuple(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     """A tuple with these fields, from a pickle."""
-    return named(name, fields)(*values)
+    return tuple_type(name, fields)(*values)
 
 
 # --- folds ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.program.closures import Walk
+from ...compiler.program.closures import CaptureWalk
 
 _ABSENT = object()
 _CONTENTS = attrgetter("cell_contents")
@@ -33,7 +33,7 @@ def watch_of(what: object) -> Watch | None:
         return None
 
 
-class Watch(Walk):
+class Watch(CaptureWalk):
     """The variables that the functions of ``what`` read.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...compiler.program.tracing import Structure, named
+from ...compiler.program.tracing import Structure, tuple_type
 from ..arrays.fast_readers import reader_of
 from ..backends.kernel_calls import Start
 from ..backends.launch_buffers import WORD, argument
@@ -99,7 +99,7 @@ def _nested(structure: Structure, first: int, values: dict[str, Any]) -> str:
     if not fields:
         return f"({inner})"
     kind = f"kind{len(values)}"
-    values[kind] = named(name, tuple(fields))
+    values[kind] = tuple_type(name, tuple(fields))
     return f"{kind}({inner})"
 
 

@@ -17,7 +17,7 @@ from ...dtypes import BOOL, C64, C128, F32, I64, DType, accumulator, compute, fl
 from ...dtypes import dtype as as_dtype
 from ...errors import error
 from ..complexes import Complex
-from ..fold import count, fold, leaving_out, not_a_number, sums_fit, within
+from ..fold import as_initial, count, fold, leaving_out, not_a_number, sums_fit
 from ..functions import fma, isinf, log, sqrt, where
 from ..monoid import Monoid
 from ..public_names import REDUCTIONS
@@ -97,24 +97,24 @@ def _adds_exactly(t: DType) -> bool:
 def sum(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The sum; integers and bools widen to 64 bits, halves accumulate in f32."""
     result = _sum_type(x, dtype)
-    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=within(SUM, initial, result)), result)
+    return cast(_total(_widened(x, dtype, accumulate), accumulate, initial=as_initial(SUM, initial, result)), result)
 
 
 def prod(x: Any, *, dtype: object = None, initial: Any = None, accumulate: object = None) -> Any:
     """The product; integers and bools widen to 64 bits, halves accumulate in f32."""
     _plain("prod", accumulate)
     result = _sum_type(x, dtype)
-    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=within(PROD, initial, result)), result)
+    return cast(fold(PROD, _widened(x, dtype, accumulate), initial=as_initial(PROD, initial, result)), result)
 
 
 def min(x: Any, *, initial: Any = None) -> Sym:
     """The least element; NaN if any is NaN."""
-    return cast(fold(MIN, cast(x, compute(expect_real(x).dtype)), initial=within(MIN, initial, x.dtype)), x.dtype)
+    return cast(fold(MIN, cast(x, compute(expect_real(x).dtype)), initial=as_initial(MIN, initial, x.dtype)), x.dtype)
 
 
 def max(x: Any, *, initial: Any = None) -> Sym:
     """The greatest element; NaN if any is NaN."""
-    return cast(fold(MAX, cast(x, compute(expect_real(x).dtype)), initial=within(MAX, initial, x.dtype)), x.dtype)
+    return cast(fold(MAX, cast(x, compute(expect_real(x).dtype)), initial=as_initial(MAX, initial, x.dtype)), x.dtype)
 
 
 def minmax(x: Any) -> dict[str, Sym]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from ...dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..analysis.atomic import operation
 from ..graph import Expr, MonoidGraph, Program, rewrite, walk
-from .ranking import placed
+from .ranking import with_narrow_words
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
 _SERVED: dict[DType, tuple[DType, ...]] = {I64: (BOOL, I8, U8, I16, U16), U64: (BOOL, U8, U16)}
@@ -27,7 +27,7 @@ _NARROWEST: dict[DType, tuple[DType, ...]] = {I32: (I8, I16), U32: (U8, U16)}
 
 def narrowed(program: Program) -> tuple[Program, int | None]:
     """``program`` with a narrow state if it can have one, and the most elements a result may then have; None: any."""
-    if found := placed(program):
+    if found := with_narrow_words(program):
         return found
     (reduce,) = program.reduces
     monoid = program.monoid

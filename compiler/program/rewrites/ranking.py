@@ -17,7 +17,7 @@ WORD, SIGN = 32, -(1 << 31)
 _SIGNED, _UNSIGNED = (I8, I16), (U8, U16)
 
 
-def placed(program: Program) -> tuple[Program, int] | None:
+def with_narrow_words(program: Program) -> tuple[Program, int] | None:
     """``program`` with narrow words, and the most elements a result may then have; None if it has no such words."""
     (reduce,) = program.reduces
     monoid = program.monoid

@@ -15,7 +15,7 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import F32
-from warpfold.compiler.program.closures import outside
+from warpfold.compiler.program.closures import captured
 
 FACTOR: Any = 2.0
 
@@ -56,19 +56,19 @@ class Scaled:
 @pytest.mark.parametrize("new", [3.0, 2, True, -2.0, np.float32(2), "2.0", (2.0,), [2.0], {"by": 2.0}, by_global])
 def test_another_value_is_another_trace(new: Any) -> None:
     reads, change = around(value=2.0)
-    before = outside(reads)
-    assert outside(reads) == before
+    before = captured(reads)
+    assert captured(reads) == before
     hash(before)
     change(new)
-    assert outside(reads) != before
+    assert captured(reads) != before
 
 
 @pytest.mark.parametrize("what", [by_global, by_helper, (by_global, "sum"), functools.partial(by_helper),
                                   lambda x: (lambda y: by_global(y))(x)])  # fmt: skip
 def test_globals_count_wherever_they_are_read(what: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = outside(what)
+    before = captured(what)
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
-    assert outside(what) != before
+    assert captured(what) != before
 
 
 def test_attributes_and_entries_count() -> None:
@@ -77,24 +77,24 @@ def test_attributes_and_entries_count() -> None:
     def program(x: Any) -> Any:
         return x * settings.factor * weights[1]
 
-    found = [outside(f) for f in (scaled, scaled.method, program)]
+    found = [captured(f) for f in (scaled, scaled.method, program)]
     scaled.factor = settings.factor = 3.0
-    again = [outside(f) for f in (scaled, scaled.method, program)]
+    again = [captured(f) for f in (scaled, scaled.method, program)]
     assert all(a != b for a, b in zip(found, again, strict=True))
     weights[1] = 5.0
-    assert outside(program) != again[2]
+    assert captured(program) != again[2]
 
 
 def test_what_holds_itself_ends() -> None:
     held: list[Any] = [1]
     held.append(held)
     reads, _ = around(value=held)
-    assert outside(reads) == outside(reads)
+    assert captured(reads) == captured(reads)
 
 
 def test_names_and_warpfolds_own_monoids_read_nothing() -> None:
-    assert outside("sum") == ()
-    assert outside(wf.SUM) == outside(wf.SUM)
+    assert captured("sum") == ()
+    assert captured(wf.SUM) == captured(wf.SUM)
 
 
 def test_a_combine_is_traced_anew() -> None:
@@ -336,7 +336,7 @@ def test_a_changed_value_is_seen_wherever_it_stands(place: Callable[[], Place]) 
 
     for value in (2.0, 2.0, 3.0, 5.0):
         change(value)
-        before = outside(reads)
+        before = captured(reads)
         hash(before)
         assert wf.reduce(x, program, device="emulator") == 4 * value
         assert wf.reduce(x, summed, device="emulator") == 4 * value
@@ -347,7 +347,7 @@ def test_a_changed_value_is_seen_wherever_it_stands(place: Callable[[], Place]) 
 )
 def test_what_stays_is_the_same_trace(place: Callable[[], Place]) -> None:
     reads, _ = place()
-    assert outside(reads) == outside(reads)
+    assert captured(reads) == captured(reads)
 
 
 def test_a_class_that_hides_its_bases_attribute() -> None:
@@ -357,14 +357,14 @@ def test_a_class_that_hides_its_bases_attribute() -> None:
     class Below(Above):
         pass
 
-    before = outside(lambda x: x * Below.scale)
+    before = captured(lambda x: x * Below.scale)
     Below.scale = 3.0
-    assert outside(lambda x: x * Below.scale)[:-1] != before[:-1]
+    assert captured(lambda x: x * Below.scale)[:-1] != before[:-1]
 
 
 def test_fields_that_appear_and_slots_that_are_empty() -> None:
     for held in (Slotted.__new__(Slotted), Config()):
         reads, _ = around(value=held)
-        before = outside(reads)
+        before = captured(reads)
         held.scale = 3.0
-        assert outside(reads) != before
+        assert captured(reads) != before

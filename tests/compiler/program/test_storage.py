@@ -12,7 +12,7 @@ from graph_numpy import evaluate
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, STORED, U8, DType
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.graph import Expr
-from warpfold.compiler.program.storage import parts, value
+from warpfold.compiler.program.storage import decoded, parts
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.values import join, split
 
@@ -28,16 +28,16 @@ def test_every_byte_of_an_8_bit_float_decodes_to_its_f32(t: DType, theirs: Any) 
     """Zeros of both signs, subnormals, infinities where there are any: bit for bit. A NaN is one, of either sign."""
     codes = np.arange(256, dtype=np.uint8)
     (byte,) = inputs(t)
-    decoded = value(t, [byte])
-    assert isinstance(decoded, Sym)
-    assert decoded.dtype == F32
-    (found,) = evaluate((decoded.expr,), {byte.digest: codes})
+    found = decoded(t, [byte])
+    assert isinstance(found, Sym)
+    assert found.dtype == F32
+    (values,) = evaluate((found.expr,), {byte.digest: codes})
     expected = codes.view(theirs).astype(np.float32)
     nan = np.isnan(expected)
     assert nan.sum() == {"f8e4m3fn": 2, "f8e5m2": 6}[t.name]
-    assert np.array_equal(np.isnan(found), nan)
-    assert np.array_equal(found.view(np.uint32)[~nan], expected.view(np.uint32)[~nan])
-    assert np.array_equal(np.signbit(found), np.signbit(expected))
+    assert np.array_equal(np.isnan(values), nan)
+    assert np.array_equal(values.view(np.uint32)[~nan], expected.view(np.uint32)[~nan])
+    assert np.array_equal(np.signbit(values), np.signbit(expected))
 
 
 def test_what_an_array_is_to_a_kernel() -> None:
@@ -50,7 +50,7 @@ def test_what_an_array_is_to_a_kernel() -> None:
 @pytest.mark.parametrize("t", [*ALL, *STORED], ids=str)
 def test_a_value_is_split_and_joined_again(t: DType) -> None:
     exprs = inputs(t)
-    found = value(t, exprs)
+    found = decoded(t, exprs)
     assert found.dtype == (F32 if t in (F8E4M3FN, F8E5M2) else t)
     assert isinstance(found, Complex) == (t.kind == "complex")
     (again,) = join([found.dtype], split(found))

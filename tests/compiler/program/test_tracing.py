@@ -18,7 +18,7 @@ from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program.fold import count, fold, index
 from warpfold.compiler.program.graph import MonoidGraph
 from warpfold.compiler.program.library import monoids, reductions
-from warpfold.compiler.program.tracing import names, nest, program, trace
+from warpfold.compiler.program.tracing import leaf_names, nest, program, trace
 
 
 def graph_of(function: Any, *types: Any) -> MonoidGraph:
@@ -99,7 +99,7 @@ Pair = namedtuple("Pair", ["low", "high"])
 def test_results_nest_as_the_function_returns_them(made: Any, structure: Any, leaves: list[str]) -> None:
     found = trace(lambda x: made(fold(monoids.SUM, x)), (F32,), {}, name="f")
     assert found.structure == structure
-    assert names(found.structure) == leaves
+    assert leaf_names(found.structure) == leaves
     assert found.results == (F32,) * len(leaves)
 
 

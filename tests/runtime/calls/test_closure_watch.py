@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.program.closures import outside
+from warpfold.compiler.program.closures import captured
 from warpfold.runtime.calls.closure_watch import ChangeableError, Watch, watch_of
 
 number, pair, helper, module = 2.0, (1, 2), None, types.ModuleType("m")
@@ -64,12 +64,12 @@ def test_a_changed_variable_is_seen_as_the_trace_sees_it(
 ) -> None:
     for before in values:
         monkeypatch.setitem(globals(), name, before)
-        watch, seen = Watch(function), outside(function)
+        watch, seen = Watch(function), captured(function)
         assert watch.same()
         assert not watch.empty
         for after in values:
             monkeypatch.setitem(globals(), name, after)
-            assert watch.same() == (outside(function) == seen)
+            assert watch.same() == (captured(function) == seen)
 
 
 def test_a_function_behind_a_function_a_module_and_a_name_that_appears(monkeypatch: pytest.MonkeyPatch) -> None:
