@@ -1,4 +1,4 @@
-"""Whether the parts of an artifact fit together: asked of every file before anything of it is launched.
+"""Whether the parts of an artifact fit together, checked for every file before anything of it is launched.
 
 Plans and facts are checked as the planner's are, and compared with what the tensor program says; kernels and parameters
 with those that these facts give (``plan/kernels.py``), and with the entries of the PTX. What is left is code: see
@@ -77,7 +77,7 @@ def _plan(a: Artifact, plan: Plan) -> None:
     try:
         check_plan(plan, TARGETS[a.arch], sum(t.itemsize for t in a.state))
     except PlanError as e:
-        raise UnsoundError(f"its plan is none: {e.message}") from e
+        raise UnsoundError(f"its plan is invalid: {e.message}") from e
 
 
 def _facts(a: Artifact, facts: Facts) -> None:
@@ -165,7 +165,7 @@ def _leaves(structure: Any) -> list[int]:
     """The results of a structure, in order."""
     if isinstance(structure, int):
         return [structure]
-    _expect(type(structure) is tuple and list(map(type, structure)) == [str, tuple, tuple], "its structure is none")
+    _expect(type(structure) is tuple and list(map(type, structure)) == [str, tuple, tuple], "its structure is invalid")
     _, fields, members = structure
     named = len(fields) == len(members) == len(set(fields)) and all(map(_is_field, fields))
     _expect(named or not fields, f"its structure has the fields {fields}")

@@ -110,7 +110,7 @@ class Complex(Symbolic):
 
 
 def convert(x: Any, t: DType) -> Any:
-    """``x`` as type ``t``, one of them complex: truth is not being zero, and no cast leads to a real type."""
+    """``x`` as type ``t``, where one of them is complex: bool tests for non-zero, and no cast gives a real type."""
     if t.kind == "complex":
         return x if isinstance(x, Complex) and x.dtype == t else to_complex(x, t)
     if t == BOOL:

@@ -1,7 +1,7 @@
-"""Elementwise functions that are made of others: what NumPy, the Array API and PyTorch have beside these.
+"""Elementwise functions composed of others: further functions of NumPy, the Array API and PyTorch.
 
-Each has NumPy's meaning, with NaN, infinities and signs of zeros. Those that round more than once do so in f32 at the
-least.
+Each has NumPy's meaning, including NaN, infinities and signs of zeros. Functions that round more than once compute in
+f32 or wider.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The names of element types that public functions take: NumPy's, the Array API's, ml_dtypes', and MLIR's short ones.
 
-MLIR's short names count bits and NumPy's count bytes. Where one name is both, as ``i8`` is, it is refused: the command
-line and the IR, which know MLIR's names alone, read theirs with ``dtypes.dtype``.
+MLIR's short names count bits and NumPy's count bytes. A name that is both, such as ``i8``, is refused. The command line
+and the IR know MLIR's names alone and read them with ``dtypes.dtype``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _OF_BYTES = {
     "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "f16": "longdouble", "c8": "complex64",
     "c16": "complex128",
 }  # fmt: skip
-"""What NumPy calls the types whose short names a count of bits may be meant by, too."""
+"""NumPy's types by those short names that could also count bits."""
 _OF_BITS = {"i1": "bool", "i8": "int8", "u8": "uint8", "f16": "float16"}
-"""What there is of these with as many bits."""
+"""The types that these names mean if they count bits."""
 
 
 def dtype(spec: object) -> DType:
-    """The type that a caller of a public function means by ``spec``: a ``DType``, a name, or a type of another library.
+    """The type that ``spec`` names: a ``DType``, a name, or a type of another library.
 
     >>> [dtype(name) for name in ("int8", "float", "f32", "bfloat16")]
     [i8, f64, f32, bf16]

@@ -1,4 +1,4 @@
-"""Whose frame is whose in a traceback: users see the lines of their own functions, and of ours only what they called.
+"""Which stack frames belong to the user: errors point at the user's lines, and tracebacks hide our frames.
 
 ``WARPFOLD_TRACEBACK=full`` in the environment leaves tracebacks as they are.
 """
@@ -23,10 +23,10 @@ _ROOT = Path(__file__).parents[2]
 _INIT = str(_ROOT / "__init__.py")
 _COMMANDS = str(_ROOT / "commands") + os.sep
 _MACHINERY = (*(str(_ROOT / part) + os.sep for part in ("compiler", "runtime")), _INIT)
-"""The files between a user's line and a place that asks for it."""
+"""Files whose frames are between the user's line and ``caller``."""
 _OURS = (*_MACHINERY, *(str(_ROOT / part) + os.sep for part in ("cli", "commands", "passes")))
 _BUILT_IN = str(_ROOT / "compiler" / "program" / "library") + os.sep
-"""Where the built-in reductions are defined, as a user's are in files of theirs."""
+"""The built-in reductions: their lines count like those of a user's reductions."""
 _LIBRARIES = LIBRARIES | {"cuda", "ml_dtypes", "mlir", "numba_cuda_mlir"}
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NameError, "define the name before the call, or make it a parameter: def f(x, *, name=1.0)"),
@@ -52,9 +52,9 @@ def _is_machinery(file: str) -> bool:
 
 
 def shown(e: Exception) -> Exception:
-    """``e`` as the public function that caught it raises it: with a place, and without the frames between.
+    """``e`` for a public function to raise: with a source line, and without our frames.
 
-    An exception without a code that no function of the user's raised is a fault of ours, and keeps all its frames.
+    An exception that has no code and passed through no function of the user is a bug of ours, and keeps all its frames.
     """
     if isinstance(e, WarpfoldError) and (e.location is None or e.location.file.startswith(_BUILT_IN)):
         e.locate(caller() or e.location)  # a mistake that shows in a built-in function is its caller's
@@ -68,7 +68,7 @@ def shown(e: Exception) -> Exception:
 
 
 def outermost(function: Callable[P, R]) -> Callable[P, R]:
-    """``function``, from which exceptions come as ``shown`` makes them."""
+    """``function``, whose exceptions pass through ``shown``."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -81,9 +81,9 @@ def outermost(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Tracing:
-    """Around the call of a user's function that is traced: what it raises is told with the user's line.
+    """A context for tracing a user's function, which adds the user's line to what it raises.
 
-    Coded errors without a place get one. Python's own keep their type, and say in a note that this was a trace.
+    Coded errors without a line get it. Python's own exceptions keep their type and get a note (WF241).
     """
 
     def __init__(self, name: str) -> None:
@@ -104,7 +104,7 @@ class Tracing:
 
 
 def users_line(e: BaseException) -> Location | None:
-    """The innermost line of a user's function that ``e`` passed through below one of ours; None where there is none."""
+    """The innermost line of a user's function, called by ours, that ``e`` passed through; None if there is none."""
     found, below = None, False
     for entry in _entries(e):
         if _is_ours(entry):

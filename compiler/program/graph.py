@@ -62,12 +62,12 @@ class Expr:
         return isinstance(other, Expr) and self.digest == other.digest
 
     def __repr__(self) -> str:
-        """The node alone: written out, a value that is used twice on each of n lines would stand there 2^n times."""
+        """The node without its operands: a value that is used twice on each of n lines would be printed 2^n times."""
         value = "" if self.value is None else f" {self.value!r}"
         return f"<Expr {self.op}{value} of {len(self.args)}, {self.dtype.name}, {self.space}, {self.digest[:8]}>"
 
     def __reduce__(self) -> Any:
-        """The nodes below it in a row: one inside the other, pickling them would exceed Python's stack."""
+        """Pickles the nodes below it as a list: nested, they would exceed Python's stack."""
         nodes = list(walk((self,)))
         places = {e.digest: i for i, e in enumerate(nodes)}
         return _rebuilt, (
@@ -151,19 +151,19 @@ class Program:
 
     @lazy
     def shared(self) -> frozenset[int]:
-        """Which values of a state no element has a part in, such as a count: an access has one for all its elements."""
+        """Which values of a state depend on no element, such as a count: an access holds one for all its elements."""
         lifts = enumerate(self.reduces[0].args)
         found = {k for k, lift in lifts if all(e.op not in ("input", "iota") for e in walk((lift,)))}
         return frozenset(independent(self.monoid.combine, found, node))
 
     @lazy
     def uses_index(self) -> bool:
-        """Whether elements are numbered anywhere (argmin and the like)."""
+        """Whether the program numbers elements (argmin and the like)."""
         return any(e.op == "iota" for e in walk(self.outputs))
 
     @lazy
     def uses_count(self) -> bool:
-        """Whether the number of reduced elements is asked for anywhere (a mean's divisor)."""
+        """Whether the program uses the number of reduced elements (a mean's divisor)."""
         return any(e.op == "count" for e in walk(self.outputs))
 
 

@@ -95,7 +95,7 @@ class Monoid:
         return replace(self, **bound)  # type: ignore[arg-type]
 
     def typed(self, *state: DType) -> MonoidGraph:
-        """The monoid over a state of these dtypes, traced once while what its functions read from outside stays.
+        """The monoid over a state of these dtypes, traced again only when a value that it reads from outside changes.
 
         Raises:
             TraceError: WF201 to WF228, located in the combine function.
@@ -108,7 +108,7 @@ class Monoid:
 
 
 def _by_name(make: Callable[P, R]) -> Callable[P, R]:
-    """``make``, which says what is missing where it stands above a function without parentheses."""
+    """``make``, which reports a use without parentheses and unknown parameters."""
 
     @wraps(make)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -193,7 +193,7 @@ def missing_return(role: str, name: str, expected: str, where: Location | None) 
 
 _MADE = "return what operators and warpfold's functions make of the two states, by a plain def with a return"
 _FROM_OUTSIDE = {"reduce": "wf.fold", "iota": "wf.index", "count": "wf.count", "input": "an element of an array"}
-"""Nodes that a combine has no business with."""
+"""Nodes that a combine must not use, and what made them."""
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
-"""Monoids in pickles: by the name that they have in a module, else by the names of their functions.
+"""Pickles of monoids: by the monoid's name in a module, else by the names of its functions.
 
-``@monoid`` gives the function's name to the monoid, so pickle would find another object there than it is given. A
-lambda, or a function made in another one, has no name at all that another process could find it by.
+``@monoid`` gives the function's name to the monoid, so pickle would look up the function and find the monoid. A lambda
+or a nested function has no name by which another process could find it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of a user's as values: their parameters, parameters that are given to them, and where they are defined."""
+"""A user's functions: their parameters, values bound to parameters, and where they are defined."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def variadic(function: Callable[..., Any]) -> bool:
 
 
 def parameters(function: Any) -> Collection[inspect.Parameter]:
-    """What ``function`` takes.
+    """The parameters of ``function``.
 
     Raises:
-        ArgumentError: WF130 for what is no function, or one that does not tell.
+        ArgumentError: WF130 for anything but a function with a signature.
     """
     try:
         return inspect.signature(function.function if isinstance(function, Bound) else function).parameters.values()
@@ -65,7 +65,7 @@ def parameters(function: Any) -> Collection[inspect.Parameter]:
 
 
 def defined(function: Any) -> Location | None:
-    """Where ``function`` is defined, if it is written in Python; one made from a user's names that as ``defined``."""
+    """Where ``function`` is defined, if it is written in Python; its attribute ``defined`` takes precedence."""
     code = getattr(getattr(function, "defined", function), "__code__", None)
     if code is None:
         return None

@@ -1,4 +1,4 @@
-"""What other libraries call what warpfold has, for messages: names of functions, and of parameters."""
+"""Names from other libraries, so that messages can say what to write here: functions and parameters."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ REDUCING_NAMES = {
     "fmax": "nanmax", "amin": "min", "minimum": "min", "fmin": "nanmin", "logical_or": "any", "or_": "any",
     "logical_and": "all", "and_": "all", "average": "mean",
 }  # fmt: skip
-"""Functions of Python, its operators and NumPy that others reduce with, and the reductions here."""
+"""Functions of Python and NumPy that other libraries reduce with, and the reductions here."""
 REDUCING = "a monoid, a function, a name, or a tuple of them"
-"""What a caller may reduce with, as messages say it."""
+"""What a caller may reduce with, for messages."""
 SHARED = ("axis", "keepdims", "out", "where", "nan", "determinism", "device", "plan")
-"""Parameters that reductions have whatever they compute."""
+"""Parameters that all reductions have."""
 
 
 def missing(name: str, known: Collection[str]) -> WarpfoldError:
@@ -73,7 +73,7 @@ def unknown(name: str, key: str, own: Collection[str], *, array: bool, where: Lo
 
 
 def reduction(what: Any) -> str:
-    """The reduction that a function of Python, NumPy or warpfold's own interface stands for; nothing where it does not.
+    """The reduction that a function of Python, NumPy or warpfold stands for; empty if it stands for none.
 
     >>> import numpy
     >>> [reduction(f) for f in (max, numpy.add, numpy.mean, len)]
@@ -86,7 +86,7 @@ def reduction(what: Any) -> str:
 
 
 def _home(what: Any) -> str:
-    """What users call the module of a function of Python's, NumPy's or warpfold's interface; nothing for others."""
+    """The name by which users know the module of a function: a module of Python, numpy or wf; empty for others."""
     module = "numpy" if type(what).__name__ == "ufunc" else str(getattr(what, "__module__", "") or "")
     if module.startswith(f"{PACKAGE}.runtime."):
         return "wf"
@@ -121,7 +121,7 @@ def irreducible(what: object, kind: str = "", *, folds: bool = False, where: Loc
 
 
 def _monoid(name: str) -> str:
-    """The monoid that alone makes the reduction ``name``; nothing where it does more than fold."""
+    """The monoid that alone makes the reduction ``name``; empty if the reduction does more than fold."""
     return name.upper() if name.upper() in MONOIDS else ""
 
 

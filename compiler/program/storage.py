@@ -1,6 +1,6 @@
 """How an array's elements become values that kernels compute with.
 
-Most types are what they are. A complex element is two floats side by side, which a kernel sees as two inputs; an 8-bit
+Most types need no conversion. A complex element is two floats side by side, which a kernel sees as two inputs; an 8-bit
 float is a byte, decoded by arithmetic that is exact and the same on every target.
 """
 
@@ -18,7 +18,7 @@ from .values import Value, cast
 
 
 def parts(t: DType) -> tuple[DType, ...]:
-    """The types of the inputs (or results) that an array of elements ``t`` is to a kernel."""
+    """The types of the kernel inputs, or results, that represent an array of elements ``t``."""
     if t.kind == "complex":
         return (t.part, t.part)
     return (U8,) if t in (F8E4M3FN, F8E5M2) else (t,)
@@ -35,7 +35,7 @@ def decoded(t: DType, exprs: Sequence[Expr]) -> Value:
 
 
 def _e4m3fn(byte: Sym) -> Sym:
-    """Exponent and mantissa moved to their places in an f32, whose bias is 120 more; all ones are NaN."""
+    """Moves exponent and mantissa to their bits of an f32, whose bias is 120 larger; all ones are NaN."""
     size = bitcast((byte & 0x7F) << 20, F32) * 2.0**120
     size = where((byte & 0x7F) == 0x7F, math.nan, size)
     return where(byte >= 0x80, -size, size)

@@ -32,7 +32,7 @@ def _kind(dtype: object, default: DType) -> DType:
 
 
 def _widened(x: Any, dtype: object, accumulate: object) -> Any:
-    """``x`` in the type in which it is added up: of truth values that were asked for, whether it is not zero."""
+    """``x`` in the type in which it is added up; with ``dtype=bool``, whether it is not zero."""
     t = _kind(dtype, x.dtype)
     return cast(cast(x, BOOL) if t == BOOL else x, _wide(t, accumulate, pair=isinstance(x, Complex)))
 
@@ -58,7 +58,7 @@ def _sum_type(x: Any, dtype: object) -> DType:
 
 
 def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> Any:
-    """The sum of ``x``, with what its making ``lost`` when sums are compensated."""
+    """The sum of ``x``; compensated sums add ``lost``, the rounding error of ``x``."""
     if accumulate != "compensated" or not (isinstance(x, Complex) or x.dtype.is_float):
         return fold(SUM, x, initial=initial)
     s, c = fold(COMPENSATED, x, cast(lost, x.dtype), initial=None if initial is None else (initial, 0))
@@ -68,7 +68,7 @@ def _total(x: Any, accumulate: object, lost: Any = 0, initial: Any = None) -> An
 
 
 def _corrected(s: Sym, c: Sym) -> Sym:
-    """The sum with its error, which is no number beside an infinite sum."""
+    """The sum plus its error; an infinite sum has NaN as its error and stays as it is."""
     return where(abs(s) < math.inf, s + c, s)
 
 
@@ -80,7 +80,7 @@ def _products(x: Any, y: Any, accumulate: object) -> Any:
 
 
 def _plain(name: str, accumulate: object) -> None:
-    """Refuses compensation where no sum is.
+    """Refuses compensation for a reduction that is no sum.
 
     Raises:
         ArgumentError: WF137.
