@@ -72,7 +72,7 @@ class Task:
 
     @property
     def turns(self) -> int:
-        """How often all CTAs together reduce ``plan.slots`` results: once each, but several times for tiles."""
+        """How often ``plan.slots`` results are reduced in all: a CTA does so once, or several times with a tile."""
         if not self.results:
             return self.ctas
         turns, left = _over(self.results, self.plan.slots), self.n_kept - (self.run.tiles - 1) * self.results
@@ -95,7 +95,7 @@ def ideals(ready: Prepared, compiled: Artifact) -> list[Counts]:
 
 
 def _task(ready: Prepared, compiled: Artifact, kernel: CompiledKernel) -> Task:
-    """The launch of ``kernel``, as ``runtime.launch.calls`` makes it."""
+    """The launch of ``kernel``, as ``runtime/backends/kernel_calls.py`` makes it."""
     run, n_kept, program = ready.choice.run, ready.geometry.n_kept, ready.program
     votes = _votes(operation(program.monoid), kernel.plan, compiled.state, ready.target.has_redux)
     task = Task(

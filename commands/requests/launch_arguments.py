@@ -170,7 +170,7 @@ def _number(param: Variable, scalar: Scalar) -> int | bytes:
 
 
 def _float_type(param: Variable, scalar: Scalar) -> DType | None:
-    """The float type of a number: the written one, the parameter's, or for untyped bits the one of their size."""
+    """The float type of a number: the written one, else the parameter's, or for untyped bits that of their size."""
     name = scalar.type or param.type
     if name[0] == "b" and name != "bf16" and isinstance(scalar.value, float):
         name = {4: "f32", 8: "f64"}.get(param.size, name)

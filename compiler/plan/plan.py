@@ -194,7 +194,7 @@ class Plan:
 
     @property
     def global_states(self) -> int:
-        """The states of ``exchanged`` that are in global memory."""
+        """How many of the ``exchanged`` states are in global memory: all of them or none."""
         return self.exchanged if self.exchange == "global" else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Ragged rows: pieces of one axis, each with an end of its own; where long ones are cut, and which plan serves them.
+"""Ragged rows: segments of one axis, each with an end of its own; where long ones are cut, and which plan serves them.
 
 One kernel gives every row the same number of threads, the one that costs all rows together least. Rows that would still
 hold up the rest are cut into pieces, and the states of the pieces are the rows of one more kernel.
@@ -99,9 +99,9 @@ class RaggedRows:
 
 @dataclass(frozen=True)
 class Threads:
-    """How many threads a row should get, a power of two, for lanes that lie along either axis.
+    """How many threads a row should get, a power of two: once for lanes along the reduced axis, once for the kept axis.
 
-    Planning knows no more of the rows, so that calls share a few kernels.
+    Planning learns nothing else about the rows, so that calls share a few kernels.
     """
 
     reduced: int

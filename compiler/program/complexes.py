@@ -14,7 +14,7 @@ from .symbols import Sym, node, select, sym, to_real
 
 
 def _refusing(operator: str) -> Callable[..., Any]:
-    """The method of an operator that complex numbers do not have."""
+    """The method for an operator that complex numbers do not have: it raises WF206."""
 
     def refuse(x: Complex, *_: object) -> Any:
         raise error("WF206", op=operator, dtype=x.dtype.name, where=caller())

@@ -1,4 +1,4 @@
-"""Folding: the one way from a value per element to a value per result; and the number and the count of elements.
+"""Folding: the one way from a value per element to a value per result; and the number of each element, and their count.
 
 A trace has a *scope*, which says which elements take part and how wide their numbers are. Every fold obeys the mask of
 the scope (from ``where=`` or ``nan="ignore"``): elements outside contribute the identity. So no reduction, built-in or

@@ -120,7 +120,7 @@ def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | N
 
 # --- results -------------------------------------------------------------------------------------------------------
 def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Structure:
-    """How ``got`` nests; appends its values to ``leaves``."""
+    """How the values of ``got``, which a traced function returned, are nested; appends them to ``leaves``."""
     if isinstance(got, Mapping):
         for key in got:
             if not isinstance(key, str) or not key.isidentifier() or key.startswith("_") or iskeyword(key):

@@ -136,7 +136,7 @@ def _holders(kernel: Kernel, place: Place) -> tuple[int, Any, Any]:
 
 
 def _of_first(value: Any, plan: Plan) -> Any:
-    """The ``value`` of the first lane, which counts: a combine may give others other bits."""
+    """The ``value`` of the first lane, the one that counts: a combine may have left other bits in other lanes."""
     if plan.lanes == 1:
         return value
     bits = plan.lanes_kept - 1 if plan.fast == "kept" else -plan.lanes

@@ -2,7 +2,7 @@
 
 ptxas fits the registers of a thread to that number. Without one, it aims at SMs full of threads and spills registers on
 the way; with too small a one, it uses more registers than the threads need. The numbers here were read off the machine
-code for every architecture, which ``test_catalogue.py`` does again.
+code for every architecture, which ``tests/test_catalogue.py`` does again.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ LARGE_CTA = 512
 full SM prevents that where CTAs of this size share long rows in whole accesses: the planner chooses that for light
 states alone, and counts on full SMs (``compiler/planner/split.py``)."""
 FEW, HELD = 8, 16
-"""Registers for the states of a thread that reads columns, up to which half the threads of an SM have registers enough:
-HELD for states of one register, FEW for a state of 64 bits, fewer than FEW with offsets of 64 bits, and fewer than HELD
-for states of several values. With more registers ptxas does well by itself where warps meet; along periods it needs a
-number for ROOMY threads."""
+"""Registers for the states of a thread that reads columns. Up to here an SM has registers enough for half its threads:
+HELD for states of one register, FEW for a state of 64 bits; fewer than FEW where offsets have 64 bits, and fewer than
+HELD where states have several values. Beyond, ptxas does well by itself where warps meet; along periods it is asked for
+ROOMY threads."""
 FULL = 32
 """Registers for the states of a thread along a period from which on the number is one CTA per SM: for several values of
 64 bits, or one beside offsets of 64 bits."""

@@ -216,7 +216,7 @@ def _single(op: Any) -> list[Any]:
 
 
 def _words_of_truths(state: Any) -> list[Any]:
-    """Words whose bytes are zero where the state is false. A state from here gives the words that it was made of."""
+    """Words whose bytes are zero where the truth values are false: those of which ``state`` was made, or new ones."""
     if is_a(state, "arith.cmpi") and is_a(state.owner.operands[0], "vector.bitcast"):
         made = state.owner.operands[0].owner.operands[0]
         if is_a(made, "vector.from_elements"):
@@ -238,7 +238,7 @@ def _byte(w: Any, j: int) -> Any:
 
 
 def lift_of(v: Any, combine: str) -> Any:
-    """The fragment ``v`` as a function of bytes; None if it is none."""
+    """How the fragment ``v`` is made of bytes; None if it is made of something else."""
     masks: tuple[Any, ...] = ()
     while is_a(v, "arith.select") and is_number(v.owner.operands[2], _NEUTRAL[combine]):
         mask, v = v.owner.operands[0], v.owner.operands[1]

@@ -87,7 +87,7 @@ class _Noted(ArgminWalk):
         return self.count - 1 - n if self.down else n
 
     def noted(self, lanes: int) -> list[Any]:
-        """The registers noted at the end of the walk for ``lanes`` results, and the indices where their steps begin."""
+        """For each of ``lanes`` results the register noted by the end of the walk, and where its step begins."""
 
         def step(state: list[Any], starts: list[Any]) -> list[Any]:
             best, at = state

@@ -72,7 +72,7 @@ class EmulatorBackend:
         self._elements = 0
 
     def workspace(self, partial_bytes: int, counters: int, stream: int) -> Workspace:  # noqa: ARG002
-        """Two allocations that grow when they must."""
+        """Memory for partial states and tickets: two allocations, each replaced by a larger one when too small."""
         from .kernel_calls import Workspace
 
         partials, size, cells, count = self._scratch

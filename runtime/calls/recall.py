@@ -211,7 +211,7 @@ def call_key(axis: Any, out: Any, where: Any, how: Mapping[str, Any], *more: Has
 
 @lru_cache(maxsize=256)
 def _are_fixed(types: tuple[type, ...]) -> tuple[bool, bool]:
-    """Whether equal values of these types mean the same, and whether the key needs their text."""
+    """Whether equal values of these types mean the same; whether the key needs their text, as 0.0 equals -0.0."""
     exact = all(
         t in _FIXED or issubclass(t, np.dtype) or (t.__module__, t.__name__) == ("torch", "dtype") for t in types
     )

@@ -50,16 +50,23 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     """Reads a fragment: ``fold.load base, kept, reduced, layout... {kept_rank, reduced_rank, axis, access}``.
 
     The elements begin at the flat kept and reduced index and follow each other along ``axis``. The layout operands are
-    kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known:
-    ``aligned`` vectors, ``shifted`` (aligned ones that may begin before the row and end after it; one more operand
-    follows, the elements from ``base`` on that are the array's), ``unaligned`` (vectors along the kept axis that begin
-    anywhere; what follows are the elements of the array before and behind those that the layout is of, and the sizes of
-    the kept and the reduced axis), ``period`` (aligned ones of rows that are read as one;
-    those that its ends cut are read one by one), ``staggered`` (aligned ones along the kept axis, that may begin before
-    it and end after it; the sizes of both axes follow), ``strided`` single elements, ``tile`` (vectors that lie side by
-    side in what ``fold.tile_copy`` gave, and begin anywhere; the origin of the copy follows), ``tile_strided`` (single
-    elements there), or ``coherent`` (aligned vectors, along the kept axis or as of a period, of data that other CTAs
-    have written during this kernel).
+    kept sizes and reduced sizes (without the outermost), kept strides, reduced strides. ``access`` says what is known,
+    and which operands follow the layout:
+
+    - ``aligned``: aligned vectors.
+    - ``shifted``: aligned vectors that may begin before the row and end after it. Operand: how many elements from
+      ``base`` on are the array's.
+    - ``unaligned``: vectors along the kept axis that begin anywhere. Operands: how many elements of the array are
+      before and behind those that the layout is of, and the sizes of the kept and the reduced axis.
+    - ``period``: aligned vectors of rows that are read as one; those that its ends cut are read one by one.
+    - ``staggered``: aligned vectors along the kept axis that may begin before it and end after it. Operands: the sizes
+      of both axes.
+    - ``strided``: single elements.
+    - ``tile``: vectors that lie side by side in what ``fold.tile_copy`` gave, and begin anywhere. Operand: the origin
+      of the copy.
+    - ``tile_strided``: single elements there.
+    - ``coherent``: aligned vectors, along the kept axis or as of a period, of data that other CTAs have written during
+      this kernel.
     """
 
     base: ext.Operand[Any]

@@ -154,7 +154,7 @@ def _warps_of_tile(task: Task, vector: int, most: int) -> int:
 
 
 def _more(task: Task, wide: Plan) -> int:
-    """How many times the accesses of ``wide`` are in flight: twice in large CTAs, if registers hold their values.
+    """The factor for the accesses in flight of ``wide``: 2 in large CTAs whose registers hold the values, else 1.
 
     Bytes, and states of several values, have enough in flight as it is.
     """

@@ -90,7 +90,7 @@ def short(task: Task, length: int) -> Reading | None:
 
 
 def are_pairs(task: Task) -> bool:
-    """Whether elements have 2 bytes and a state of one register, in a few runs a result."""
+    """Whether elements have 2 bytes, their state has one register and a short combine, and a result has few runs."""
     light = task.itemsize == 2 and task.state_registers == 1 and not task.has_long_combine
     return light and task.geometry.runs < MANY_RUNS
 

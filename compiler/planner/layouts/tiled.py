@@ -167,7 +167,7 @@ def access(g: Geometry, operand: int) -> Access:
 
 
 def takes_words(task: Task, vector: int) -> bool:
-    """Whether ``vector`` elements of a copy can be read at once: words of rows whose elements are narrower."""
+    """Whether ``vector`` elements of a copy are read at once: whole words, of rows whose elements are narrower."""
     g, inputs = task.geometry, range(len(task.program.inputs))
     copied = [i for i in inputs if tiles.unit(g, i) is not None]
     items = {task.operand_type(i).itemsize for i in copied}

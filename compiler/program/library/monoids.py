@@ -92,9 +92,9 @@ def WELFORD(a: Any, b: Any) -> Any:
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
     twice = where(n == 0, 0.0, nb / n) * 2.0
-    # Half the difference of two numbers does not overflow: so the mean of numbers is one, and only an infinity or NaN
-    # among the elements makes another. The weight comes first: beside an empty state it is 0, and the square of a great
-    # mean alone would overflow.
+    # Half the difference of two finite numbers does not overflow: so the mean of finite elements is finite, and only an
+    # infinity or NaN among them makes it otherwise. It is multiplied by the weight before it is squared: beside an
+    # empty state the weight is 0, and the square of a great mean alone would overflow.
     half = fma(mb, 0.5, ma * -0.5)
     return n, fma(half, twice, ma), fma(half * (na * twice * 2.0), half, sa + sb)
 
@@ -103,7 +103,7 @@ def WELFORD(a: Any, b: Any) -> Any:
 def LOGSUMEXP(a: Any, b: Any) -> Any:
     """State (greatest exponent, sum of exponentials relative to it)."""
     (ma, sa), (mb, sb) = a, b
-    # of f64, whose maximum takes a dozen instructions, the sign of a zero may get lost
+    # in f64, whose maximum takes a dozen instructions, a comparison, which may lose the sign of a zero
     m = maximum(ma, mb) if ma.dtype.bits == 32 else where((ma > mb) | isnan(ma), ma, mb)
     base = where(m == -math.inf, 0.0, minimum(m, _LARGEST[m.dtype.bits]))
     # an infinity is not below the largest number; below the greatest by 87 even 2^64 elements are lost beside one

@@ -36,7 +36,7 @@ def _group(monoid: MonoidGraph, args: tuple[Expr, ...], i: int, count: int) -> t
 
 
 def _bits(word: Expr) -> int:
-    """How many low bits of an integer hold a number and nothing else; 0 if there are none."""
+    """How many low bits of an integer hold an element's number and nothing else; 0 if none do."""
     if word.op == "xor" and word.args[1].op == "const":
         found, turned = _bits(word.args[0]), word.args[1].value
         return found if isinstance(turned, int) and turned % (1 << found) == 0 else 0

@@ -145,7 +145,7 @@ class Table:
         return Clock(all_keys[last], all_times[last])
 
     def _taken(self, part: Part, count: int, wide: dict[Log, int], done: dict[Part, int]) -> Iterator[Release]:
-        """The releases that ``part`` acquires, without those taken before.
+        """The releases that ``part`` acquires and has not taken before.
 
         What was released and acquired at the widest scope is the same for all threads, so it is taken only once.
         """
