@@ -9,18 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_row import facts, laid, numbers, strides_of
-from test_shifted import placed
+from arrays import numbers, placed
 
 import warpfold as wf
-from warpfold.compiler.errors import ArgumentError
-from warpfold.compiler.plan.abi import Facts
-from warpfold.compiler.planner import choose as planner
-from warpfold.compiler.planner import task
-from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
 
-__all__ = ["facts"]
 PLAN = "walk=padded,unroll=2"
 TYPES = [
     ("any", np.bool_),
@@ -50,32 +43,14 @@ def test_results_may_begin_anywhere(what: str, t: Any, columns: int, offset: int
     np.testing.assert_array_equal(memory, before)
 
 
-def test_whole_accesses_are_written_but_at_the_ends_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_accesses_are_written_but_at_the_ends_of_rows(profiler: Profiler) -> None:
     """A warp writes its vectors at once, and its single elements at each of their places."""
     rows, columns, vector = 9, 1001, 16
     x = numbers((rows, 3, columns), np.int8)
-    tool = Profiler()
-    monkeypatch.setattr(emulator(), "tool", tool)
     np.testing.assert_array_equal(wf.max(x, axis=1, plan=f"{PLAN},vector={vector}", device="emulator"), x.max(axis=1))
     warps = -(-rows * 1024 // (32 * vector))
-    stores = total(tool.profiles).traffic("global store")
+    stores = total(profiler.profiles).traffic("global store")
     assert warps < stores.requests <= warps + 2 * vector * rows
-
-
-@pytest.mark.parametrize(
-    ("limit", "columns"), [((planner, "INDEX_LIMIT"), 83), ((task, "LARGE_ELEMENTS"), 87)], ids=["wide", "own dims"]
-)
-def test_offsets_of_sixty_four_bits_and_kernels_of_just_these_dims(
-    limit: Any, columns: int, monkeypatch: pytest.MonkeyPatch, facts: list[Facts]
-) -> None:
-    monkeypatch.setattr(*limit, 0)
-    for shape in ((3, 21, columns), (2, 3, 21, columns)):
-        x = numbers(shape, np.float16)
-        array, _ = laid(x, strides_of(shape, (*range(len(shape) - 3), len(shape) - 2, len(shape) - 3), (1, 1, 1)), 2)
-        found = wf.sum(array, axis=-2, plan=f"{PLAN},vector=8", device="emulator")
-        np.testing.assert_array_equal(found, x.sum(axis=-2))
-        assert (facts[-1].by_row, facts[-1].store_vector) == (True, True)
-        assert facts[-1].index_bits == (64 if limit[1] == "INDEX_LIMIT" else 32)
 
 
 def test_a_mask_and_code_after_the_reduction() -> None:
@@ -85,20 +60,3 @@ def test_a_mask_and_code_after_the_reduction() -> None:
     mask = np.broadcast_to(mask[..., :1], mask.shape).copy()
     found = wf.sum(x.astype(np.int8), axis=1, where=mask, plan=f"{PLAN},vector=8", device="emulator")
     np.testing.assert_array_equal(found, x.astype(np.int8).sum(axis=1, where=mask, dtype=np.int64))
-
-
-def test_a_kernel_serves_rows_of_every_size_but_a_single_one() -> None:
-    k = wf.compile("sum", (4, 6, 301), "f32", axis=1, plan=f"{PLAN},vector=4")
-    for shape in ((4, 6, 301), (7, 33, 53), (2, 9, 1001), (5, 40, 12)):
-        x = numbers(shape, np.float32)
-        np.testing.assert_array_equal(k(placed(x, 12), device="emulator"), x.sum(axis=1))
-    with pytest.raises(ArgumentError, match="WF123"):
-        k(numbers((1, 50, 65), np.float32), device="emulator")
-
-
-@pytest.mark.parametrize(("what", "t"), [("any", np.bool_), ("max", np.int8), ("sum", np.float16)])
-def test_a_large_array_is_read_so_unasked(what: str, t: Any, facts: list[Facts]) -> None:
-    x = numbers((300, 7, 2001), t)
-    found = wf.reduce(placed(x, 2), what, axis=1, device="emulator")
-    np.testing.assert_array_equal(found, getattr(x, what)(axis=1))
-    assert (facts[0].access, facts[0].by_row, facts[0].store_vector) == (("unaligned",), True, True)

@@ -9,23 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from test_shifted import placed
+from arrays import numbers, placed
 
 import warpfold as wf
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner.alignment import WIDEST
-from warpfold.runtime.api import plan_for
 
 TYPES = [np.int8, np.float16, np.float32, np.float64]
 WALK = "walk=period,warps_kept=1"
 COLUMNS = [2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 32]
 """What one warp can own: those that divide an access, fill several, or have nothing in common with one."""
-
-
-def numbers(shape: tuple[int, ...], t: Any, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).integers(-3, 4, shape).astype(t)
 
 
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("argmax", np.float32)])
@@ -55,29 +48,6 @@ def test_the_rows_of_a_middle_axis_begin_anywhere(t: Any, finish: str) -> None:
             np.testing.assert_array_equal(found, values.sum(axis=1, dtype=found.dtype))
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    shape=st.tuples(st.integers(1, 4), st.integers(2, 700), st.integers(2, 64)),
-    t=st.sampled_from(TYPES),
-    start=st.integers(0, 15),
-    options=st.tuples(st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([1, 2, 4])),
-    finish=st.sampled_from(["cta", "last_block"]),
-    what=st.sampled_from(["sum", "max", "argmin", "any", "count_nonzero"]),
-)
-def test_any_rows_in_any_plan(shape: Any, t: Any, start: int, options: Any, finish: str, what: str) -> None:
-    values = numbers(shape, t, start)
-    array = placed(values, start * np.dtype(t).itemsize % WIDEST)
-    warps, vector, unroll = options
-    plan = f"walk=period,warps_kept={warps},vector={vector},unroll={unroll},finish={finish}"
-    try:
-        found = wf.reduce(array, what, axis=1, plan=plan, device="emulator")
-    except PlanError as e:
-        assume(e.code not in ("WF405", "WF416", "WF421"))
-        raise
-    wanted = np.count_nonzero(values, axis=1) if what == "count_nonzero" else getattr(values, what)(axis=1)
-    np.testing.assert_array_equal(found, wanted)
-
-
 def test_inputs_that_begin_at_one_place_are_read_together() -> None:
     x, y = numbers((700, 9), np.float32, 1), numbers((700, 9), np.float32, 2)
     plan = f"{WALK},finish=last_block"
@@ -101,17 +71,3 @@ def test_what_has_no_narrow_rows_without_gaps_is_refused(x: Any, axis: int) -> N
     """More columns than threads, reduced rows, elements or rows with others between them, no rows."""
     with pytest.raises(PlanError, match="WF416"):
         wf.sum(x, axis=axis, plan=WALK, device="emulator")
-
-
-def test_the_mean_and_the_variance_of_columns() -> None:
-    """The count is that of rows; a state of three values lies in three buffers, which both rounds use."""
-    x = np.random.default_rng(3).standard_normal((5000, 13)).astype(np.float32)
-    for what in ("mean", "var"):
-        found = wf.reduce(placed(x, 12), what, axis=0, plan="walk=period,warps_kept=2,unroll=1", device="emulator")
-        np.testing.assert_allclose(found, getattr(x.astype(np.float64), what)(axis=0), rtol=1e-4, atol=1e-6)
-
-
-def test_a_large_narrow_array_is_walked_so_unasked() -> None:
-    x = np.random.default_rng(4).standard_normal((40_000, 9)).astype(np.float32)
-    assert plan_for("sum", x.shape, axis=0).choice.plan.walk == "period"
-    np.testing.assert_allclose(wf.sum(placed(x, 8), axis=0, device="emulator"), x.sum(axis=0), rtol=1e-4, atol=1e-3)

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from test_shifted import placed
+from arrays import placed
 
 import warpfold as wf
-from warpfold.compiler.errors import PlanError
-from warpfold.compiler.planner.task import LARGE_ELEMENTS
+from warpfold.compiler.driver.artifact import Artifact
 
 
 def images(
@@ -62,42 +58,6 @@ def test_every_run_is_read_wherever_it_begins(what: str, t: Any, finish: str) ->
         np.testing.assert_array_equal(found, expected(x, what, (1, 2)), f"{offset} {x.shape} {plan}")
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    shape=st.tuples(st.integers(1, 40), st.integers(2, 60), st.integers(2, 500)),
-    kept=st.sampled_from([(), (1,), (3,)]),
-    t=st.sampled_from([np.int8, np.bool_, np.float16, ml_dtypes.bfloat16, np.float32, np.uint16]),
-    cut=st.tuples(st.integers(0, 2), st.integers(1, 5)),
-    flips=st.tuples(*[st.sampled_from([1, -1])] * 3),
-    what=st.sampled_from(["sum", "max", "any", "argmax", "count_nonzero"]),
-    middle=st.booleans(),
-    offset=st.integers(0, 15),
-    plan=st.sampled_from(["", "walk=runs,lanes=4", "walk=runs,lanes=16,warps=2,warps_kept=4"]),
-)
-def test_any_images(
-    shape: Any, kept: Any, t: Any, cut: Any, flips: Any, what: str, middle: bool, offset: int, plan: str
-) -> None:
-    """Kept dims before the reduced ones or between them, walked forwards or backwards; large as the planner asks."""
-    count, rows, columns = shape
-    count = count if plan else max(count, -(-LARGE_ELEMENTS // (rows * columns * (kept or (1,))[0])))
-    item = np.dtype(t).itemsize
-    x = images((*kept, count), rows, columns, t, offset // item * item, cut)
-    x = x[..., :: flips[0], :: flips[1], :: flips[2]]
-    x = x.swapaxes(-3, -2) if middle else x
-    axes = (-3, -1) if middle else (-2, -1)
-    try:
-        found = wf.reduce(x, what, axis=axes, plan=plan, device="emulator")
-    except PlanError as e:
-        assume("WF416" not in str(e))  # dims that are one
-        raise
-    last = np.moveaxis(x, axes, (-2, -1)).reshape(*found.shape, -1)
-    reference = {"sum": lambda: last.astype(np.float64).sum(-1), "count_nonzero": lambda: (last != 0).sum(-1)}
-    wanted = reference.get(what, lambda: getattr(last, what)(-1))()
-    np.testing.assert_allclose(
-        found.astype(np.float64), np.asarray(wanted, np.float64), rtol=1e-2 if item == 2 else 1e-6
-    )
-
-
 def test_three_reduced_dims_and_a_second_input() -> None:
     """Runs are numbered along two dims; of several inputs none may begin anywhere."""
     x = images((9, 7, 8), 5, 101, np.int8)
@@ -107,3 +67,10 @@ def test_three_reduced_dims_and_a_second_input() -> None:
     y = images((4,), 30, 36, np.float32)
     product = wf.reduce(y, y, what="vecdot", axis=(1, 2), plan=plan, device="emulator")
     np.testing.assert_array_equal(product, (y.astype(np.float64) ** 2).sum(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("shape", [(3, 1400, 1001), (300, 40, 360)])
+def test_a_large_array_is_read_so_unasked(shape: tuple[int, int, int], artifacts: list[Artifact]) -> None:
+    x = images(shape[:1], *shape[1:], np.int8)
+    np.testing.assert_array_equal(wf.argmax(x, axis=(1, 2), device="emulator"), expected(x, "argmax", (1, 2)))
+    assert artifacts[0].main.plan.walk == "runs"

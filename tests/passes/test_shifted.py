@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arrays import accesses, placed
 
 import warpfold as wf
 from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.planner.alignment import WIDEST
-from warpfold.runtime.backends.emulator_backend import EmulatorBackend, emulator
 from warpfold.runtime.emulator.profiler import Profiler, total
 
 LENGTHS = range(2, 71)
@@ -23,31 +23,8 @@ PLANS = [f"lanes={lanes},unroll={unroll}" for lanes in (1, 4, 32) for unroll in 
 TYPES = [np.int8, np.float16, np.float32, np.float64]
 
 
-def placed(values: Any, offset: int) -> Any:
-    """A copy of ``values`` that begins ``offset`` bytes after a boundary of the widest access."""
-    raw = np.zeros(values.nbytes + 2 * WIDEST, np.uint8)
-    start = -raw.ctypes.data % WIDEST + offset
-    found = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
-    found[...] = values
-    return found
-
-
-@pytest.fixture
-def accesses(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """How the inputs of the kernels that run here are read."""
-    found: set[str] = set()
-    launch = EmulatorBackend.launch
-
-    def watched(self: EmulatorBackend, artifact: Artifact, *rest: Any) -> None:
-        found.update(*(kernel.facts.access for kernel in artifact.kernels))
-        launch(self, artifact, *rest)
-
-    monkeypatch.setattr(EmulatorBackend, "launch", watched)
-    return found
-
-
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("max", np.float32)])
-def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any], accesses: set[str]) -> None:
+def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any], artifacts: list[Artifact]) -> None:
     """Every offset and length, with every plan at some of each; rows of odd lengths begin where the first does not.
 
     What is before the first row and after the last one is outside the array.
@@ -60,11 +37,11 @@ def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any],
             values = source.integers(-3, 4, (ROWS, length)).astype(t)
             found = wf.reduce(placed(values, offset), what, axis=1, plan=plan, device="emulator")
             np.testing.assert_array_equal(found, getattr(values, what)(axis=1), f"{offset} {length} {plan}")
-    assert accesses == {"aligned", "shifted"}
+    assert accesses(artifacts) == {"aligned", "shifted"}
 
 
 @pytest.mark.parametrize("t", TYPES)
-def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], accesses: set[str]) -> None:
+def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], artifacts: list[Artifact]) -> None:
     """Each CTA's part begins and ends between boundaries, too; only the first and the last touch the array's ends."""
     item = np.dtype(t).itemsize
     for offset in range(0, WIDEST, item):
@@ -73,11 +50,11 @@ def test_an_array_of_one_row_that_several_ctas_share(t: type[Any], accesses: set
             plan = f"vector={WIDEST // item},lanes=4,warps=1,warps_kept=1,unroll=2,coarsening=2,{finish}"
             found = wf.reduce(placed(values, offset), "max", plan=plan, device="emulator")
             assert found == values.max()
-    assert "shifted" in accesses
+    assert "shifted" in accesses(artifacts)
 
 
 @pytest.mark.parametrize("t", [t for t in TYPES if np.dtype(t).itemsize < 8])
-def test_columns_that_begin_anywhere(t: type[Any], accesses: set[str]) -> None:
+def test_columns_that_begin_anywhere(t: type[Any], artifacts: list[Artifact]) -> None:
     """Every offset and number of columns, few rows and several; the last vector of a row is cut by its end."""
     item = np.dtype(t).itemsize
     vector = min(8, WIDEST // item)
@@ -89,13 +66,11 @@ def test_columns_that_begin_anywhere(t: type[Any], accesses: set[str]) -> None:
             plan = f"fast=kept,vector={vector},lanes={lanes},warps=1,warps_kept=1,unroll={unroll}"
             found = wf.reduce(placed(values, offset), "max", axis=0, plan=plan, device="emulator")
             np.testing.assert_array_equal(found, values.max(axis=0), f"{offset} {values.shape} {plan}")
-    assert "unaligned" in accesses
+    assert "unaligned" in accesses(artifacts)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 4])
-def test_few_rows_that_begin_anywhere_are_read_and_written_in_whole_accesses(
-    rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_rows_that_begin_anywhere_are_read_and_written_in_whole_accesses(rows: int, profiler: Profiler) -> None:
     """Only the threads at the array's ends read or write single elements.
 
     A vector of 8 bytes lies in one or two accesses of 16, of which a warp asks for both: 8 sectors hold its 256 bytes,
@@ -104,11 +79,9 @@ def test_few_rows_that_begin_anywhere_are_read_and_written_in_whole_accesses(
     columns, vector = 10_007, 8
     x = placed(np.random.default_rng(rows).integers(0, 2, (rows, columns)).astype(bool), 0)
     plan = f"fast=kept,vector={vector},lanes=1,warps=1,warps_kept=8,unroll=1,finish=cta,walk=interleaved"
-    tool = Profiler()
-    monkeypatch.setattr(emulator(), "tool", tool)
     found = wf.reduce(x, "any", axis=0, plan=plan, device="emulator")
     np.testing.assert_array_equal(found, x.any(axis=0))
-    warps, seen = -(-columns // (32 * vector)), total(tool.profiles)
+    warps, seen = -(-columns // (32 * vector)), total(profiler.profiles)
     loads, stores = seen.traffic("global load"), seen.traffic("global store")
     assert 2 * rows * warps < loads.requests <= 2 * rows * warps + 2 * 2 * vector
     assert loads.sectors <= 2 * (rows * (columns / 32 + warps)) + 2 * 2 * vector

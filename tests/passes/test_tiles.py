@@ -10,19 +10,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from arrays import accesses, placed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_shifted import accesses, placed
 
 import warpfold as wf
+from warpfold.compiler.driver.artifact import Artifact
 from warpfold.compiler.errors import PlanError
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.alignment import WIDEST
 from warpfold.runtime.backends.emulator_backend import emulator
 from warpfold.runtime.emulator.sanitizer import Sanitizer
 from warpfold.runtime.emulator.sanitizer.findings import Findings
-
-__all__ = ("accesses",)
 
 TYPES = [np.int8, ml_dtypes.bfloat16, np.float32, np.float64]
 LENGTHS = range(1, 41)
@@ -94,7 +93,7 @@ def run(x: Any, what: Any = "sum", axis: Any = 1, plan: str = PLANS[0], **how: A
 
 # --- rows ---
 @pytest.mark.parametrize("t", TYPES)
-def test_every_row_is_read_and_nothing_beside_the_array(t: type[Any], accesses: set[str]) -> None:
+def test_every_row_is_read_and_nothing_beside_the_array(t: type[Any], artifacts: list[Artifact]) -> None:
     """Every offset and length, with every plan at some of each; the last CTA has fewer rows than the others."""
     item = np.dtype(t).itemsize
     for at, offset in enumerate(range(0, WIDEST, item)):
@@ -103,12 +102,12 @@ def test_every_row_is_read_and_nothing_beside_the_array(t: type[Any], accesses: 
             plan = PLANS[(at + length) % len(PLANS)]
             found = run(placed(values, offset), plan=plan)
             np.testing.assert_array_equal(found.astype(np.float64), summed(values, 1), f"{offset} {length} {plan}")
-    assert accesses <= {"tile", "tile_strided"}  # the latter of rows of one element
+    assert accesses(artifacts) <= {"tile", "tile_strided"}  # the latter of rows of one element
 
 
 @pytest.mark.parametrize("nbytes", VECTORS)
 @pytest.mark.parametrize("t", NARROW)
-def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, accesses: set[str]) -> None:
+def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, artifacts: list[Artifact]) -> None:
     """Several elements at once: every offset and length, and each vector is taken out of words, wherever it begins.
 
     A row of one element is no row to the planner, and has no vector.
@@ -121,7 +120,7 @@ def test_words_of_rows_that_begin_anywhere(t: type[Any], nbytes: int, accesses: 
             plan = f"{PLANS[(at + length) % 3]},vector={nbytes // item}"
             found = run(placed(values, offset), what, plan=plan).astype(np.float64)
             np.testing.assert_array_equal(found, plainly(what, values), f"{what} {offset} {length} {plan}")
-    assert accesses == {"tile"}
+    assert accesses(artifacts) == {"tile"}
 
 
 @pytest.mark.parametrize("nbytes", VECTORS)
@@ -178,13 +177,13 @@ def test_one_row_one_element_and_nothing() -> None:
 
 # --- middle axes, and others ---
 @pytest.mark.parametrize("t", TYPES)
-def test_middle_axes(t: type[Any], accesses: set[str]) -> None:
+def test_middle_axes(t: type[Any], artifacts: list[Artifact]) -> None:
     item = np.dtype(t).itemsize
     for at, (n, inner) in enumerate((n, inner) for n in (1, 2, 3, 7, 12) for inner in (1, 2, 3, 5, 9)):
         values = whole((11, n, inner), t)
         found = run(placed(values, at * item % WIDEST), plan=PLANS[at % len(PLANS)])
         np.testing.assert_array_equal(found.astype(np.float64), summed(values, 1), f"{n} {inner}")
-    assert accesses == {"tile", "tile_strided"}
+    assert accesses(artifacts) == {"tile", "tile_strided"}
 
 
 def test_several_dims_of_each_kind() -> None:
@@ -207,10 +206,10 @@ def test_a_mask_is_copied_as_well(t: type[Any]) -> None:
         np.testing.assert_array_equal(found.astype(np.float64), np.where(mask, values.astype(np.float64), 0).sum(1))
 
 
-def test_a_mask_that_all_rows_share_is_read_where_it_is(accesses: set[str]) -> None:
+def test_a_mask_that_all_rows_share_is_read_where_it_is(artifacts: list[Artifact]) -> None:
     values, mask = whole((29, 7), np.float32), np.arange(7) % 2 == 0
     np.testing.assert_array_equal(run(values, where=mask), summed(values[:, mask], 1))
-    assert accesses == {"tile", "strided"}
+    assert accesses(artifacts) == {"tile", "strided"}
 
 
 def test_a_mask_of_a_value_a_row_is_copied_too() -> None:
@@ -227,7 +226,7 @@ def test_two_arrays_one_of_which_is_a_row() -> None:
 
 @pytest.mark.parametrize("nbytes", VECTORS)
 @pytest.mark.parametrize("t", [np.float16, ml_dtypes.bfloat16])
-def test_words_of_two_arrays(t: type[Any], nbytes: int, accesses: set[str], findings: Findings) -> None:
+def test_words_of_two_arrays(t: type[Any], nbytes: int, artifacts: list[Artifact], findings: Findings) -> None:
     """Each begins where it does: the rows of one lie elsewhere between words than those of the other."""
     for at, length in enumerate(range(2, 42, 3)):
         a, b = whole((29, length), t), whole((29, length), t, 8)
@@ -235,17 +234,17 @@ def test_words_of_two_arrays(t: type[Any], nbytes: int, accesses: set[str], find
         found = wf.vecdot(placed(a, 2 * at % WIDEST), placed(b, 6 * at % WIDEST), axis=-1, plan=plan, device="emulator")
         expected = (a.astype(np.float64) * b.astype(np.float64)).sum(-1)
         np.testing.assert_array_equal(found.astype(np.float64), expected, f"{length} {plan}")
-    assert accesses == {"tile"}
+    assert accesses(artifacts) == {"tile"}
     assert list(findings) == []
 
 
-def test_words_of_an_array_and_a_row_that_is_read_where_it_is(accesses: set[str]) -> None:
+def test_words_of_an_array_and_a_row_that_is_read_where_it_is(artifacts: list[Artifact]) -> None:
     for length in (2, 3, 7, 8, 9, 31):
         values, weights = whole((29, length), np.float16), whole((length,), np.float16, 8)
         plan = "tile_bytes=1024,vector=4,lanes=2"
         found = wf.vecdot(placed(values, 6), placed(weights, 2), axis=-1, plan=plan, device="emulator")
         np.testing.assert_array_equal(found.astype(np.float64), (values.astype(np.float64) * weights).sum(-1))
-    assert accesses == {"tile", "strided"}
+    assert accesses(artifacts) == {"tile", "strided"}
 
 
 @pytest.mark.parametrize(("t", "vector"), [(np.int8, 4), (np.int8, 16), (np.float16, 4), (np.float16, 8)])

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import warpfold as wf
 
@@ -48,14 +46,3 @@ def test_ctas_of_a_cluster_without_elements(plan: str) -> None:
     """Rows that begin anywhere, so short that some CTAs have none of them."""
     check(filled((3, 1000), np.int8)[:, 15:], 1, plan)
     check(filled((200, 57), np.int8)[:, 15:], 1, plan)
-
-
-@settings(deadline=None, max_examples=80)
-@given(
-    st.sampled_from(TYPES), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.integers(17, 90),
-    st.integers(0, 3), st.integers(0, 2), st.sampled_from(["", "lanes=4,warps=8", "unroll=8", "walk=blocked"]),
-)  # fmt: skip
-def test_any_images(t: type, reduced: list[int], columns: int, gap: int, cut: int, plan: str) -> None:
-    whole = filled((*(n + cut for n in reduced), columns + gap), t)
-    part = (*(slice(0, n) for n in reduced), slice(gap, None))
-    check(whole[part], tuple(range(len(reduced))), plan)
