@@ -25,14 +25,14 @@ TYPES = [np.int8, np.float16, np.float32, np.float64]
 
 @pytest.mark.parametrize(("what", "t"), [*(("sum", t) for t in TYPES), ("max", np.int8), ("max", np.float32)])
 def test_every_row_is_read_and_nothing_beside_the_array(what: str, t: type[Any], artifacts: list[Artifact]) -> None:
-    """Every offset and length, with every plan at some of each; rows of odd lengths begin where the first does not.
+    """Every offset, length and plan; of three offsets each has a third of the lengths.
 
-    What is before the first row and after the last one is outside the array.
+    Rows of odd lengths begin where the first does not. What is before the first row and after the last is outside.
     """
     item = np.dtype(t).itemsize
     source = np.random.default_rng(5)
     for at, offset in enumerate(range(0, WIDEST, item)):
-        for length in LENGTHS:
+        for length in LENGTHS[at % 3 :: 3] if item < 8 else LENGTHS:
             plan = f"fast=reduced,vector={WIDEST // item},warps=1,warps_kept=1,{PLANS[(at + length) % len(PLANS)]}"
             values = source.integers(-3, 4, (ROWS, length)).astype(t)
             found = wf.reduce(placed(values, offset), what, axis=1, plan=plan, device="emulator")
