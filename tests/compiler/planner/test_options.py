@@ -88,7 +88,7 @@ def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str
     [
         ((1000, 8), 0, "walk=period,vector=16", "WF421: vector=16 elements of 4 bytes are 64 bytes: .* at most 16"),
         ((600, 129), 0, "walk=staggered,vector=8", "WF421: vector=8 elements of 4 bytes are 32 bytes: .* at most 16"),
-        ((100, 1000), 1, "tile_bytes=64", r"(?s)WF418: tile_bytes=64 holds .*help: set tile_bytes=4096, or 0$"),
+        ((100, 1000), 1, "tile_bytes=64", r"(?s)WF418: tile_bytes=64 cannot hold .*help: set tile_bytes=4096, or 0$"),
         ((1000, 8), 0, "tile_bytes=64", "(?s)WF418: .*help: set tile_bytes=0$"),
         ((100, 9000), 1, "tile_bytes=32768", "(?s)WF418: .*help: set tile_bytes=0$"),
     ],
