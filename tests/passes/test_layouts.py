@@ -138,7 +138,7 @@ def blocks(draw: st.DrawFn) -> Case:
     serves = [v for v, n in bytes_of.items() if v >= 2 and v % columns == 0 and n % 16 == 0 and n <= 256]
     assume(serves)
     vector = draw(one_of(*serves))
-    shape = (draw(ints(-(-vector // columns), 300)), elements, *([columns] if columns > 1 else []))
+    shape = (draw(ints(max(2, -(-vector // columns)), 300)), elements, *([columns] if columns > 1 else []))
     return Case(shape, 1, f"walk=whole,vector={vector}", t, what, tuple(range(len(shape) - 1)), aligned=True, fits=True)
 
 

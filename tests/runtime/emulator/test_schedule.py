@@ -237,7 +237,7 @@ FLAG = "W: ld.volatile.global.u32 r1, [d0+8]; setp.ne.u32 p2, r1, 7; @p2 bra W;"
          "@p1 mbarrier.arrive.shared.b64 d2, [r9+8];"
          "W: mbarrier.try_wait.parity.shared.b64 p2, [r9+8], 0; @!p2 bra W;",
          {"before": SHARED.replace("4", "8", 1)}, r"WF730: .* 32 threads .* they read, shared 'buf'\[1\] of 8 bytes"),
-        ("W: bra W;", {"ctas": 3}, r"WF732: no end: 96 threads .* nothing they do is seen by anybody; .*'bra W;'"),
+        ("W: bra W;", {"ctas": 3}, r"WF732: no end: 96 threads .* no other thread sees what they do; .*'bra W;'"),
         ("setp.ge.u32 p1, r0, 60; @p1 bra B; bar.sync 0; B: bar.sync 1;", {"threads": 64},
          r"WF714: deadlock: 60 of 64"),
         ("setp.ge.u32 p1, r0, 8; @p1 bra B; bar.warp.sync -1; B: bar.sync 1;", NONE, r"WF715: lanes 8, 9, 10,"),
