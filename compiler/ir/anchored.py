@@ -79,7 +79,7 @@ class Anchored:
         return self.state(anchor, self.add(states, anchor))
 
     def pair(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        """The state of two. Where an anchor is that of one of them, only the other is seen from elsewhere."""
+        """Combines two states. If the common anchor is that of one state, only the other state changes its anchor."""
         anchor = self.join(self.anchor_of(left), self.anchor_of(right))
         if not self._picks:
             return self.state(anchor, self.add([left, right], anchor))
@@ -89,7 +89,7 @@ class Anchored:
         return self.state(anchor, self.add([other], anchor, own))
 
     def add(self, states: Sequence[Sequence[Any]], anchor: Sequence[Any], own: Sequence[Any] = ()) -> list[Any]:
-        """Its ``own`` sums, and those of all ``states`` seen from one ``anchor``; a product is fused into them."""
+        """Adds the sums of ``states``, moved to one ``anchor``, to the ``own`` sums, by fused multiply-adds."""
         totals: list[Any] = list(own) or [None] * len(self.sums)
         for state in states:
             mapping = dict(zip(self._left, state, strict=True))
@@ -141,7 +141,7 @@ def _products_with(factors: Sequence[Any], sums: set[Any], read: Read) -> set[An
 
 
 def _is_pick(ends: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether an anchor of one value is always that of one of two states."""
+    """Whether the anchor of a combined state is always the anchor of one of the two states."""
     if len(ends) != 1:
         return False
     op = ends[0].owner.operation

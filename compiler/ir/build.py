@@ -54,7 +54,7 @@ def i32(value: int) -> Any:
 
 
 def memory_type(t: Any) -> Any:
-    """How a scalar of type ``t`` lies in memory: an i1 takes a byte."""
+    """The type that stores a scalar of type ``t`` in memory: an i1 takes a byte."""
     return ir.IntegerType.get_signless(8) if str(t) == "i1" else t
 
 
@@ -76,7 +76,7 @@ def from_memory(x: Any, t: Any) -> Any:
 
 
 def to_memory(x: Any) -> Any:
-    """``x`` as it lies in memory."""
+    """``x`` in the type that memory stores."""
     scalar = x.type.element_type if isinstance(x.type, ir.VectorType) else x.type
     if str(scalar) != "i1":
         return x
@@ -90,7 +90,7 @@ def address(base: Any, index: Any, t: Any) -> Any:
 
 
 def load(base: Any, index: Any, t: Any, *, volatile: bool = False, invariant: bool = False) -> Any:
-    """The fragment of type ``t`` whose elements lie side by side from element ``index`` on, aligned as a whole."""
+    """Loads a fragment of type ``t``: adjacent elements from ``index`` on, aligned to the fragment's size."""
     m, flags = _in_memory(t), {"volatile_": True} if volatile else {"invariant": True} if invariant else {}
     return from_memory(llvm.load(m, address(base, index, _scalar(t)), alignment=_alignment(t), **flags), t)
 
@@ -105,7 +105,7 @@ def _scalar(t: Any) -> Any:
 
 
 def _in_memory(t: Any) -> Any:
-    """The type of a fragment as it lies in memory."""
+    """The type that stores a fragment in memory."""
     return with_shape(memory_type(_scalar(t)), width(t))
 
 

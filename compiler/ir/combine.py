@@ -62,9 +62,9 @@ def clone_block(block: Any, arguments: Sequence[Any], lanes: int) -> list[Any]:
 
 
 def clone(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int = 0) -> None:
-    """Clones scalar ops at the insertion point, in their order, and adds to ``mapping`` what their results became.
+    """Clones scalar ops at the insertion point, in order, and records their new results in ``mapping``.
 
-    ``lanes`` is as for ``clone_block``; 0 for that of the longest fragment in ``mapping``.
+    ``lanes`` is as for ``clone_block``; 0 stands for the length of the longest fragment in ``mapping``.
     """
     given = [width(v.type) for v in mapping.values()]
     lanes = lanes or max(given)
@@ -77,7 +77,7 @@ def clone(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int = 0) -> None:
 
 
 def _clone_fragments(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int, *, mixed: bool) -> None:
-    """The same for fragments; ``mixed`` when some values are scalars in place of equal elements."""
+    """Clones ops on fragments; ``mixed`` says that scalars stand for some fragments of equal elements."""
     constants: dict[Any, Any] = {}
     for op in ops:
         if op.name == "arith.constant":
@@ -96,7 +96,7 @@ def _clone_fragments(ops: Sequence[Any], mapping: dict[Any, Any], lanes: int, *,
 
 
 def _clone_scalars(ops: Sequence[Any], mapping: dict[Any, Any]) -> None:
-    """The same for single elements, whose ops stay as they are but for their operands."""
+    """Clones ops on single elements: only the operands change."""
     for op in ops:
         new = op.clone().operation
         for i, v in enumerate(op.operands):

@@ -81,7 +81,7 @@ def elementwise(e: Expr, args: Sequence[Any], shape: Shape) -> Any:
 
 
 def _operation(e: Expr, t: DType, args: Sequence[Any], shape: Shape) -> Any:
-    """An operation or comparison whose operands are all of type ``t``, that of a whole register."""
+    """An operation or comparison on operands that all have the type ``t`` of a whole register."""
     op, splat = e.op, shape.splat
     if op in _COMPARE:
         return _compare(op, t, args[0], args[1])

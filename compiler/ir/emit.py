@@ -30,7 +30,7 @@ def location(where: Location | None, number: int = 0) -> Any:
 
 
 def scalars(roots: Sequence[Expr], params: Sequence[Any], lines: Lines | None = None) -> list[Any]:
-    """Emits a scalar graph (a combine) at the insertion point, its nodes at their places in ``lines``."""
+    """Emits a scalar graph (a combine) at the insertion point; ``lines`` gives the location of each node."""
     values: dict[str, Any] = {}
 
     def splat(value: object, t: DType) -> Any:

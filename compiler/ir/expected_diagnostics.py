@@ -1,4 +1,4 @@
-"""Expected diagnostics, as tests write them: reads the comments of an MLIR file, compares them with what came.
+"""Expected diagnostics, as tests write them: reads the comments of an MLIR file and compares.
 
 ``// expected-error @+1 {{text}}`` says that an error holding ``text`` comes from the next line. The kinds are error,
 warning, remark and note; the place is this line, ``@+N``, ``@-N``, ``@above``, ``@below`` or ``@unknown``; after
@@ -24,7 +24,7 @@ _EMBEDDED = re.compile(r"\{\{(.*?)\}\}")
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What came: ``kind`` is error, warning, remark or note; ``line`` is None when the place is unknown."""
+    """A diagnostic from MLIR: ``kind`` is error, warning, remark or note; ``line`` is None if it is unknown."""
 
     kind: str
     line: int | None
@@ -34,7 +34,7 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a comment on line ``written`` asks for: a diagnostic of ``kind`` on ``line`` whose text matches."""
+    """The diagnostic that the comment on line ``written`` expects: ``kind``, ``line`` and matching text."""
 
     kind: str
     line: int | None

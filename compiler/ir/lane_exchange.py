@@ -37,7 +37,7 @@ def _moved(x: Any, which: Any, mode: Any) -> Any:
 
 
 def butterfly(region: Any, state: Sequence[Any], lanes: int, stride: int, *, ordered: bool) -> list[Any]:
-    """Combines the states of ``lanes`` lanes that lie ``stride`` apart; all of them get the result.
+    """Combines the states of ``lanes`` lanes that are ``stride`` lanes apart; all of them get the result.
 
     Distances grow, so that each step joins neighbouring groups: with ``ordered`` the lower group is put on the left.
     A combine with math functions that expand to long code goes into a loop over the steps, so that it is compiled

@@ -30,7 +30,7 @@ _NAMELESS = '\t.file\t1 "warpfold"\n'
 
 
 class Lines:
-    """The places of one kernel, numbered from ``first`` on: its own, then its nodes'.
+    """The source places of one kernel, numbered from ``first`` on: the place of the kernel, then those of its nodes.
 
     The order of the nodes is that of the program's structure, so it is the same for all programs that share the kernel.
     """
@@ -44,13 +44,13 @@ class Lines:
         self._number = {(inside, e.digest): n for n, (e, inside) in enumerate(nodes, first + 1)}
 
     def at(self, e: Expr | None = None, *, combine: bool = False) -> tuple[Location | None, int]:
-        """The place of a node, of the combine or around it, or without one of the kernel; and its number."""
+        """The place and the number of a node, in the combine or outside it; without a node, those of the kernel."""
         n = self.first if e is None else self._number[combine, e.digest]
         return self.places[n - self.first], n
 
 
 def numbered(several: Iterable[Kernel]) -> list[Lines]:
-    """The places of each kernel; numbers are of them all."""
+    """The places of each kernel, numbered through all kernels."""
     found: list[Lines] = []
     for k in several:
         found.append(Lines(k.program, found[-1].first + len(found[-1].places) if found else 0))

@@ -1,4 +1,4 @@
-"""MLIR locations: the place in a file that one of any kind points at, and the names of values, which they carry."""
+"""MLIR locations: the place in a file that a location points at, and the names of values, which locations carry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def position(location: Any) -> Position | None:
 
 
 def named(value: Any, word: str) -> None:
-    """Names a value, for those who print IR with names; a constant has none, nor a value a second one.
+    """Names a value for printed IR. Constants get no name, and a value keeps its first name.
 
     The name stands in the location of the op that makes the value, around the place that was there.
     """

@@ -27,7 +27,7 @@ _NVPTX_PROBE = 'gpu.module @probe [#nvvm.target<chip = "sm_75">] { llvm.func @f(
 
 
 class _DeferredPackage(ModuleType):
-    """A package whose submodules import without running its ``__init__``, which runs when a name of it is asked for.
+    """A package that imports its submodules without running its ``__init__``, which runs at the first use of a name.
 
     ``numba_cuda_mlir/__init__.py`` imports a whole CUDA compiler and cuda-python (0.3 s); we need one subpackage. Code
     elsewhere in the process that uses ``numba_cuda_mlir`` itself still finds it whole, at its first attribute. Names

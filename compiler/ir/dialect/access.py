@@ -1,4 +1,4 @@
-"""Level 1: access to memory, on fragments: what of an access lies where, which elements count, their numbers.
+"""Level 1: access to memory by fragments: addresses, the elements that count, and their numbers.
 
 A *fragment* is what one thread holds of a tensor in one access: a scalar ``T``, or a ``vector<VxT>``. Pointers are
 ``!llvm.ptr<1>`` (global) and ``!llvm.ptr<3>`` (shared); indices are i32 or i64 and count elements.
@@ -92,8 +92,8 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
 class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]
     """Reads elements that follow each other, as several accesses: ``accesses... = fold.block_load base, first, total``.
 
-    Fragments of 16 bytes each, from element ``first`` on, which lies on a boundary of 16 bytes. Elements from ``total``
-    on may be anything; there are as many before it as an access holds, at least.
+    Each access is a fragment of 16 bytes. Element ``first`` begins at a boundary of 16 bytes. Elements from ``total``
+    on are undefined; ``total`` is at least the number of elements of one access.
     """
 
     base: ext.Operand[Any]
@@ -178,7 +178,7 @@ class PositionOp(Fold.Operation, name="position"):  # type: ignore[misc]
 
 
 class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
-    """Which elements of a fragment from ``reduced`` on lie in [first, end): ``fold.live reduced, first, end``."""
+    """Which elements of a fragment at ``reduced`` are in [first, end): ``fold.live reduced, first, end``."""
 
     reduced: ext.Operand[Any]
     first: ext.Operand[Any]
@@ -193,9 +193,9 @@ class LiveOp(Fold.Operation, name="live"):  # type: ignore[misc]
 
 
 class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
-    """How many elements after a boundary of ``lanes`` elements the first element of a result lies.
+    """The distance from a boundary of ``lanes`` elements to the first element of a result, in elements.
 
-    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: elements have so many bytes, and
+    ``fold.lead base, kept, layout... {kept_rank, reduced_rank = 0, lanes, bytes}``: an element has ``bytes`` bytes, and
     the layout operands are kept sizes (without the outermost) and kept strides.
     """
 
@@ -221,10 +221,10 @@ class LeadOp(Fold.Operation, name="lead"):  # type: ignore[misc]
 class StoreOp(Fold.Operation, name="store"):  # type: ignore[misc]
     """Writes a thread's results: ``fold.store value, base, kept, on, layout... {kept_rank, reduced_rank = 0, vector}``.
 
-    Only threads whose ``on`` is true write. ``vector`` says that the elements lie side by side and aligned. With
-    ``{bounded = true}`` the size of the kept axis follows, and elements beyond it are not written; nor are those before
-    it, where they may begin so ``{early = true}``. With ``{paired = true}`` all lanes come by, and the results of one
-    follow those of the lane before it.
+    Only threads whose ``on`` is true write. ``vector`` says that the elements are adjacent and aligned. With
+    ``{bounded = true}`` the size of the kept axis is one more operand, and elements beyond it are not written. With
+    ``{early = true}`` a fragment may begin before the axis, and those elements are not written either. With
+    ``{paired = true}`` all lanes execute the op, and the results of a lane follow those of the lane before it.
     """
 
     value: ext.Operand[Any]

@@ -175,10 +175,10 @@ def one_combine(op: Any) -> None:
 
 
 def check_isolated(op: Any, region: Any) -> None:
-    """Checks that the code of ``region`` is straight, and uses its own values and constants alone.
+    """Checks that ``region`` is straight-line code that uses only its own values and constants.
 
-    It is copied to other places, and into other functions, where no value from around it would be. Constants are: the
-    passes of upstream move these out of all regions of a function.
+    Passes copy the region to other places and other functions, where values from outside do not exist. Constants are
+    allowed, since upstream passes move them out of the regions of a function.
 
     Raises:
         CompileError: WF315 a value from outside, WF316 an op that has regions of its own.

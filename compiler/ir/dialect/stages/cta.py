@@ -31,7 +31,7 @@ METHODS = ("serial", "interleaved", "sequential", "warp_sync", "unrolled")
 class SharedStoreOp(Fold.Operation, name="shared_store"):  # type: ignore[misc]
     """Puts each warp's state into shared memory: ``buffers = fold.shared_store row, slot, on, state {rows, slots}``.
 
-    Threads whose ``on`` is true write their state at (row, slot), which with ``{apart = true}`` may be any place; a
+    Threads whose ``on`` is true write their state at (row, slot); with ``{apart = true}`` these need not be adjacent. A
     barrier follows. One buffer per value of the state, of ``rows`` (warps along the reduced axis) times ``slots``
     (results the CTA works on) elements.
     """
@@ -93,7 +93,7 @@ class InterwarpAccumulateOp(Fold.Operation, name="interwarp_accumulate"):  # typ
 
 
 class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
-    """Combines the states of all positions of a CTA in memory, in place of shuffles.
+    """Combines the states of all positions of a CTA in memory, without shuffles.
 
     ``state = fold.cta_reduce position, slot, state, scratch... {method, rows, lanes, slots, ordered} ({combine})``: the
     ``rows`` positions of the CTA, ``lanes`` to a warp, bring their states for ``slot`` of its ``slots`` results
@@ -132,12 +132,12 @@ class CtaReduceOp(Fold.Operation, name="cta_reduce"):  # type: ignore[misc]
 
 
 class PeriodReduceOp(Fold.Operation, name="period_reduce"):  # type: ignore[misc]
-    """Combines the states that the threads of a CTA hold of the places of a period.
+    """Combines the states that the threads of a CTA hold for the places of a period.
 
     ``state = fold.period_reduce thread, on, state, rows, columns, lead {threads} ({combine})``: a fragment holds the
-    states of places that lie side by side, that of thread t from t times its length on; threads whose ``on`` is true
-    have some. Places are ``columns`` to each of ``rows`` rows, and place p is of column p - ``lead``, modulo
-    ``columns``. Thread c gets the state of column c, others that of any.
+    states of adjacent places; the fragment of thread t begins at place t times its length. Threads whose ``on`` is true
+    have such places. A period has ``rows`` rows of ``columns`` places, and place p belongs to column p - ``lead``,
+    modulo ``columns``. Thread c gets the state of column c; the other threads get an undefined state.
     """
 
     thread: ext.Operand[Any]

@@ -1,4 +1,4 @@
-"""Stages beyond a CTA: the CTAs of a cluster, and those of the grid."""
+"""Stages beyond a CTA: the CTAs of a cluster meet, and the CTAs of the grid meet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +69,7 @@ class ClusterReduceOp(Fold.Operation, name="cluster_reduce"):  # type: ignore[mi
 
 
 class GridFinishOp(Fold.Operation, name="grid_finish"):  # type: ignore[misc]
-    """Brings the CTAs along the reduced axis together.
+    """Combines the states of the CTAs along the reduced axis.
 
     ``fold.grid_finish part, parts, kept, n_kept, on, state, partials..., [counter] {finish} ({combine}, {last})``:
     this CTA is number ``part`` of ``parts``; threads whose ``on`` is true hold its state for the results from ``kept``

@@ -7,9 +7,9 @@ from ..base import Fold, bool_attr, check_lanes, check_result, coded, one_combin
 
 
 class WarpReduceOp(Fold.Operation, name="warp_reduce"):  # type: ignore[misc]
-    """Combines the states of ``lanes`` lanes that lie ``stride`` apart.
+    """Combines the states of ``lanes`` lanes that are ``stride`` lanes apart.
 
-    ``fold.warp_reduce state {lanes, stride, ordered} ({combine})``: all of those lanes get the result.
+    ``fold.warp_reduce state {lanes, stride, ordered} ({combine})``: all these lanes get the result.
     ``ordered`` keeps lower lanes on the left.
     """
 
