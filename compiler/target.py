@@ -6,15 +6,14 @@ ISA, section "Target ISA Notes" of each instruction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .errors import error, near
 
 WARP = 32
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One architecture.
 
     Attributes:

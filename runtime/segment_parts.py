@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -84,7 +84,7 @@ class Pipeline:
     def once(self, s: ArraySpec) -> ArraySpec:
         """An array without the axis of segments."""
         a = self.axis
-        return replace(s, shape=s.shape[:a] + s.shape[a + 1 :], strides=s.strides[:a] + s.strides[a + 1 :])
+        return s._replace(shape=s.shape[:a] + s.shape[a + 1 :], strides=s.strides[:a] + s.strides[a + 1 :])
 
     def states(self, level: Level) -> tuple[ArraySpec, ...]:
         """The arrays of states that a level leaves: like the input, with one state per part along the axis."""

@@ -72,8 +72,7 @@ class View:
         return tuple(replace(self, address=a, strides=strides, dtype=t) for a, t in starts)
 
 
-@dataclass(frozen=True)
-class ArraySpec:
+class ArraySpec(NamedTuple):
     """An array as the planner needs it: shape, strides in elements, and its byte address modulo 16."""
 
     shape: tuple[int, ...]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from ..space.geometry import Geometry
 from ..target import WARP
@@ -15,8 +15,7 @@ PIECE = 32
 warps share a long run, and the masks at both ends of a piece cost little."""
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """What one call adds to a plan at run time.
 
     Attributes:

@@ -145,11 +145,11 @@ def launch_of(plan: Plan, geometry: Geometry, parts: int, inputs: Sequence[DType
     """Grid and chunk of ``plan``, with ``parts`` CTAs along the reduced axis, and tiles that go by rows of results."""
     run = launch(plan, geometry.n_kept, shared(plan, geometry), parts, row)
     if plan.walk == "runs":
-        return replace(run, length=piece(plan, geometry.reduced[-1].size))
+        return run._replace(length=piece(plan, geometry.reduced[-1].size))
     if not plan.tile_bytes:
         return run
     each = max(1, tiles.units(plan, geometry, inputs))
-    return replace(run, tiles=tiles.ctas(geometry, each), units=each)
+    return run._replace(tiles=tiles.ctas(geometry, each), units=each)
 
 
 def facts(task: Task, plan: Plan) -> Facts:

@@ -173,7 +173,7 @@ def _one_row(g: Geometry) -> Geometry:
     """The geometry of one row alone, without strides of 1, since rows are read by single elements."""
 
     def apart(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        return tuple(replace(d, strides=tuple(2 * s for s in d.strides)) for d in dims if not d.row_stride)
+        return tuple(d._replace(strides=tuple(2 * s for s in d.strides)) for d in dims if not d.row_stride)
 
     return replace(g, kept=apart(g.kept), reduced=apart(g.reduced))
 

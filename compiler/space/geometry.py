@@ -10,13 +10,13 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from ..errors import error
 from ..lazy import lazy
 
 
-@dataclass(frozen=True)
-class Dim:
+class Dim(NamedTuple):
     """One dim of the iteration space.
 
     Attributes:

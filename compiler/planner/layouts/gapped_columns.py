@@ -32,5 +32,5 @@ def widened(task: Task) -> Task | None:
     alike = all((inner.strides[i], g.reduced[0].strides[i]) == (1, pitch) for i in inputs)
     if not alike or not DENSE * pitch <= inner.size < pitch:
         return None
-    kept = (*g.kept[:-1], replace(inner, size=pitch))
+    kept = (*g.kept[:-1], inner._replace(size=pitch))
     return replace(task, geometry=replace(g, kept=kept, gap=pitch - inner.size))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -235,7 +234,7 @@ def test_many_batches_of_ctas(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(
         "warpfold.runtime.emulator.machine.launch"
     )  # the package's own name is the function
-    monkeypatch.setattr(module, "DEFAULT", replace(DEFAULT, sms=2, threads_per_sm=128))
+    monkeypatch.setattr(module, "DEFAULT", DEFAULT._replace(sms=2, threads_per_sm=128))
     body = "mov.u32 r1, %ctaid.x; atom.global.add.u32 r2, [d0], 1; atom.global.max.u32 r2, [d0+4], r1;"
     assert (run(body, threads=64, ctas=33, size=2) == [33 * 64, 32]).all()
 

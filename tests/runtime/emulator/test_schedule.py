@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -193,7 +192,7 @@ def test_as_many_ctas_run_at_a_time_as_the_machine_holds() -> None:
 
 def test_shared_memory_bounds_the_ctas_that_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("warpfold.runtime.emulator.machine.launch")
-    monkeypatch.setattr(module, "DEFAULT", replace(DEFAULT, sms=1))
+    monkeypatch.setattr(module, "DEFAULT", DEFAULT._replace(sms=1))
     assert (run(GRID, threads=32, ctas=2, size=3, shared_bytes=100_000) == 2).all()
     with pytest.raises(EmulatorError, match=r"WF731: .*which is 0x2; .*1 of 3 CTAs have not begun: 2 run at a time"):
         run(GRID, threads=32, ctas=3, size=4, shared_bytes=100_000)

@@ -18,7 +18,7 @@ def cut(t: str, rows: int, columns: int, pitch: int, what: str = "sum") -> Task:
     found = simple(what, (rows, columns), (0,), t)
     (reduced,) = found.geometry.reduced
     strides = (pitch, *reduced.strides[1:])
-    return replace(found, geometry=replace(found.geometry, reduced=(replace(reduced, strides=strides),)))
+    return replace(found, geometry=replace(found.geometry, reduced=(reduced._replace(strides=strides),)))
 
 
 def test_a_gap_of_a_quarter_of_a_row_is_read() -> None:
