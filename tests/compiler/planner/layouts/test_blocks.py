@@ -84,7 +84,7 @@ def test_what_is_read_otherwise() -> None:
     assert choose(replace(found, determinism="portable")).plan.walk != "whole"
     assert choose(replace(found, addresses=(8, 0))).plan.walk != "whole"
     (kept,), (reduced,) = found.geometry.kept, found.geometry.reduced
-    gaps = replace(found.geometry, kept=(replace(kept, strides=(4, 1)),), reduced=(reduced,))
+    gaps = replace(found.geometry, kept=(kept._replace(strides=(4, 1)),), reduced=(reduced,))
     assert choose(replace(found, geometry=gaps)).plan.walk != "whole"
     assert chosen("argmax", "bf16", 3).plan.walk != "whole"
 
