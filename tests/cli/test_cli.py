@@ -34,6 +34,7 @@ from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.tracing import program
 from warpfold.runtime import cache
+from warpfold.runtime.backends import cuda_backend
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MONOIDS = EXAMPLES / "monoids.py"
@@ -792,7 +793,6 @@ def test_a_file_with_a_syntax_error(tmp_path: Path) -> None:
 
 
 def test_cuda_without_cuda_is_refused() -> None:
-    cuda_backend = pytest.importorskip("warpfold.runtime.backends.cuda_backend")
     if cuda_backend.find():
         pytest.skip("there is a CUDA device")
     message = fails("run", "sum", "--shape", "4", "--device", "cuda")
