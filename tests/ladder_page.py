@@ -3,7 +3,7 @@
 ``python tests/ladder_page.py measure COMMIT`` times every rung on a GPU and prints what belongs under ``times`` in
 ``tests/data/ladder.json``. ``python tests/ladder_page.py`` profiles every rung on the emulator, writes that beside the
 times, and then the blocks of the page between ``<!-- name -->`` and ``<!-- end -->`` and its pictures, which
-``tests/test_ladder.py`` compares.
+``tests/commands/test_ladder.py`` compares.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the planner chooses for the benchmark's plain cases on an H100, and what becomes of it: a page for reviewers.
 
-``python tests/plain_plans.py`` writes the page anew, ``tests/test_plain_cases.py`` holds the code against it: whoever
-changes the planner or a pass sees in its diff which cases change, and why. A case is a block of lines:
+``python tests/plain_plans.py`` writes the page anew; ``tests/compiler/planner/test_plain_cases.py`` compares it
+with the code. The diff of a change to the planner or a pass shows which cases change, and why. Each case is a block:
 
 - ``plan`` and ``launch``: what is compiled, and its grid; ``access`` as in the facts of docs/design.md;
 - ``because`` and ``not``: the planner's reasons, and what it rejected;

@@ -794,7 +794,7 @@ def test_a_file_with_a_syntax_error(tmp_path: Path) -> None:
 
 def test_cuda_without_cuda_is_refused() -> None:
     if cuda_backend.find():
-        pytest.skip("there is a CUDA device")
+        pytest.skip("tests the refusal without a CUDA device, and there is one")
     message = fails("run", "sum", "--shape", "4", "--device", "cuda")
     assert re.match("WF60[45]: ", message)
     assert message.endswith("or run on the emulator: device='emulator' (--device emulator)\n")
