@@ -11,7 +11,7 @@ from ..compiler.plan import tiles
 from ..compiler.plan.launch import Launch
 from ..compiler.plan.layout import layout_of
 from ..compiler.plan.plan import Plan
-from ..compiler.program.graph import Expr, walk
+from ..compiler.program.graph import ELEMENT, KEPT, Expr, walk
 from ..compiler.target import WARP
 from ..runtime.prepare import Prepared
 
@@ -131,8 +131,8 @@ def sources(nodes: Iterable[Expr]) -> list[Location]:
 def behind(ready: Prepared) -> list[tuple[str, str]]:
     """The Python lines behind the code before the fold, the combine of every stage, and the code after the fold."""
     program = ready.program
-    element = [e for e in walk(program.outputs) if e.space == "element"]
-    after = [e for e in walk(program.outputs) if e.space == "kept" and e.op != "reduce"]
+    element = [e for e in walk(program.outputs) if e.space == ELEMENT]
+    after = [e for e in walk(program.outputs) if e.space == KEPT and e.op != "reduce"]
     parts = [("before the fold", element), ("combine, in every stage", combine_nodes(ready)), ("after the fold", after)]
     return [(name, "\n".join(_line(p) for p in sources(nodes))) for name, nodes in parts if sources(nodes)]
 

@@ -21,7 +21,7 @@ from ..compiler.planner.layouts.gapped_columns import as_read
 from ..compiler.planner.split import ctas
 from ..compiler.planner.task import Task
 from ..compiler.program.frames import outermost, shown
-from ..compiler.program.graph import Expr, Program
+from ..compiler.program.graph import KEPT, Expr, Program
 from ..compiler.space.geometry import Geometry, collapse, normalize_axes
 from ..compiler.target import target
 from .arrays.torch_compile import opaque
@@ -155,7 +155,7 @@ class Compiled:
                 words = "two dims around one kept one reduced, which with the inner is one run"
                 raise self._mismatch(words, f"another plan, since its {dims} do not lie so")
             geometry = left
-        stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, "kept", i) for i, t in enumerate(a.outputs)))
+        stand_in = Program(a.name, a.inputs, tuple(Expr("param", (), t, KEPT, i) for i, t in enumerate(a.outputs)))
         backend: Backend = arrays.backend
         addresses = tuple(s.address for s in (*inputs, *outputs))
         task = Task(stand_in, geometry, addresses, target(a.arch), backend.sms, a.determinism)

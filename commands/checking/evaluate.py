@@ -16,7 +16,7 @@ import numpy as np
 
 from ...compiler.dtypes import dtype
 from ...compiler.program import storage
-from ...compiler.program.graph import Expr, MonoidGraph, Program, walk
+from ...compiler.program.graph import ELEMENT, Expr, MonoidGraph, Program, walk
 from ...compiler.program.numeric import Array, apply, wide
 from . import adjoints, running_error
 from .accumulators import Addends, addends
@@ -84,7 +84,7 @@ class Evaluator:
         memo: dict[str, Known] = {}
         with np.errstate(all="ignore"):
             for e in walk(self.program.outputs):
-                if e.space != "element" and e.op not in ("reduce", "iota"):
+                if e.space != ELEMENT and e.op not in ("reduce", "iota"):
                     memo[e.digest] = self._after(e, memo, levels)
         return [self._row(memo[o.digest]) for o in self.program.outputs]
 

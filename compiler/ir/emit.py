@@ -11,7 +11,7 @@ from typing import Any
 from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
-from ..program.graph import Expr, MonoidGraph, walk
+from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Space, walk
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -67,14 +67,14 @@ class _Emitter:
         self.dims = ir.DenseI64ArrayAttr.get(list(range(len(self.kept), len(self.full))))
         self.values: dict[str, Any] = {}
 
-    def tensor(self, t: Any, space: str) -> Any:
+    def tensor(self, t: Any, space: Space) -> Any:
         """The tensor type of elements ``t`` in a space."""
-        return ir.RankedTensorType.get(self.full if space == "element" else self.kept, t)
+        return ir.RankedTensorType.get(self.full if space & REDUCED else self.kept, t)
 
     def function(self, target: Target) -> None:
         k = self.kernel
-        inputs = [self.tensor(mlir_type(t), "element") for t in k.program.inputs]
-        outputs = [self.tensor(mlir_type(o.dtype), "kept") for o in k.program.outputs]
+        inputs = [self.tensor(mlir_type(t), ELEMENT) for t in k.program.inputs]
+        outputs = [self.tensor(mlir_type(o.dtype), KEPT) for o in k.program.outputs]
         f = func.FuncOp(k.name, (inputs, outputs))
         for name, value in attributes.write(k, target).items():
             f.attributes[name] = value
@@ -85,7 +85,7 @@ class _Emitter:
             for e in walk(k.program.outputs):
                 with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
-            func.ReturnOp([self.at(o, "kept") for o in k.program.outputs])
+            func.ReturnOp([self.at(o, KEPT) for o in k.program.outputs])
 
     def node(self, e: Expr, block: Any) -> Any:
         """Emits one graph node; scalars stay scalars until something wider needs them."""
@@ -99,9 +99,9 @@ class _Emitter:
             return convert_integer(count, I64, e.dtype, lambda t: t)
         if e.op == "iota":
             attributes = {"dims": self.dims}
-            return ir.Operation.create(
-                "fold.iota", [self.tensor(mlir_type(e.dtype), "element")], [], attributes
-            ).results[0]
+            return ir.Operation.create("fold.iota", [self.tensor(mlir_type(e.dtype), ELEMENT)], [], attributes).results[
+                0
+            ]
         if e.op == "reduce":
             return self.reduce(e)
         if e.op == "result":
@@ -110,32 +110,32 @@ class _Emitter:
 
     def elementwise(self, e: Expr) -> Any:
         def like(t: Any) -> Any:
-            return t if e.space == "scalar" else self.tensor(t, e.space)
+            return t if e.space == SCALAR else self.tensor(t, e.space)
 
         def splat(value: object, t: DType) -> Any:
-            return self.spread(arith.constant(mlir_type(t), attribute(value, t)), "scalar", e.space)
+            return self.spread(arith.constant(mlir_type(t), attribute(value, t)), SCALAR, e.space)
 
         return elementwise(e, [self.at(a, e.space) for a in e.args], Shape(like, splat))
 
-    def at(self, e: Expr, space: str) -> Any:
+    def at(self, e: Expr, space: Space) -> Any:
         """The value of ``e`` in a space at least as wide as its own."""
         return self.spread(self.values[e.digest], e.space, space)
 
-    def spread(self, value: Any, source: str, space: str) -> Any:
+    def spread(self, value: Any, source: Space, space: Space) -> Any:
         if source == space:
             return value
-        scalar = ir.ShapedType(value.type).element_type if source != "scalar" else value.type
-        dims = self.dims if source == "kept" else ir.DenseI64ArrayAttr.get(
-            list(range(len(self.full if space == "element" else self.kept))))  # fmt: skip
+        scalar = ir.ShapedType(value.type).element_type if source != SCALAR else value.type
+        dims = self.dims if source == KEPT else ir.DenseI64ArrayAttr.get(
+            list(range(len(self.full if space & REDUCED else self.kept))))  # fmt: skip
         return ir.Operation.create("fold.broadcast", [self.tensor(scalar, space)], [value], {"dims": dims}).results[0]
 
     def reduce(self, e: Expr) -> list[Any]:
         graph = e.value
         assert isinstance(graph, MonoidGraph)
         types = [mlir_type(t) for t in graph.state]
-        source = pack([self.at(a, "element") for a in e.args])
+        source = pack([self.at(a, ELEMENT) for a in e.args])
         attributes = {"dims": self.dims, "commutative": ir.BoolAttr.get(graph.commutative)}
-        result = state_type([self.tensor(t, "kept") for t in types])
+        result = state_type([self.tensor(t, KEPT) for t in types])
         op = ir.Operation.create("fold.reduce", [result], [source], attributes, regions=2)
         with ir.InsertionPoint(op.regions[0].blocks.append()):
             pairs = zip(types, graph.identity, graph.state, strict=True)

@@ -20,7 +20,7 @@ import numpy as np
 from ..dtypes import BOOL, DType
 from ..program.accumulation import contributions
 from ..program.fold import fold
-from ..program.graph import Expr, MonoidGraph, walk
+from ..program.graph import ELEMENT, Expr, MonoidGraph, walk
 from ..program.monoid import Monoid
 from ..program.numeric import Array, evaluate
 from ..program.storage import decoded, parts
@@ -62,7 +62,7 @@ class Source:
             TraceError: as ``Monoid.typed`` and ``fold`` do.
         """
         elements = tuple(p for t in types for p in parts(t))
-        nodes = iter([Expr("input", (), t, "element", i) for i, t in enumerate(elements)])
+        nodes = iter([Expr("input", (), t, ELEMENT, i) for i, t in enumerate(elements)])
         given, widened = contributions(m, [decoded(t, [next(nodes) for _ in parts(t)]) for t in types])
         if m.lift is None and not (widened and len(given) == 1):
             return cls(m.typed(*(v.dtype for v in given)))

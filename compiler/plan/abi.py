@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..program.graph import Expr, MonoidGraph, Program, rewrite
+from ..program.graph import ELEMENT, KEPT, Expr, MonoidGraph, Program, rewrite
 from ..space.geometry import Dim, Geometry
 from . import tiles
 from .launch import Launch
@@ -256,7 +256,7 @@ def partial_geometry(geometry: Geometry, states: int, split: int, vector: int = 
 def partial_program(program: Program) -> Program:
     """The program whose results are the values of the state; ``second_program`` reduces them."""
     (reduce,) = program.reduces
-    values = tuple(Expr("result", (reduce,), t, "kept", i) for i, t in enumerate(program.monoid.state))
+    values = tuple(Expr("result", (reduce,), t, KEPT, i) for i, t in enumerate(program.monoid.state))
     return Program(program.name, program.inputs, values, program.where)
 
 
@@ -264,6 +264,6 @@ def second_program(program: Program) -> Program:
     """The program of the second kernel: the same results, reduced from partial states instead of elements."""
     reduce = program.reduces[0]
     graph = program.monoid
-    inputs = tuple(Expr("input", (), t, "element", i) for i, t in enumerate(graph.state))
-    states = Expr("reduce", inputs, reduce.dtype, "kept", graph, reduce.where)
+    inputs = tuple(Expr("input", (), t, ELEMENT, i) for i, t in enumerate(graph.state))
+    states = Expr("reduce", inputs, reduce.dtype, KEPT, graph, reduce.where)
     return Program(program.name, graph.state, rewrite(program.outputs, {reduce.digest: states}), program.where)

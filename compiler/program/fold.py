@@ -19,7 +19,7 @@ from ..errors import Location, error
 from .dtype_names import dtype as as_dtype
 from .frames import caller
 from .functions import isnan, where
-from .graph import Expr, MonoidGraph, widest
+from .graph import ELEMENT, KEPT, SCALAR, Expr, MonoidGraph, union
 from .monoid import Monoid, monoid
 from .signatures import positional, variadic
 from .spelling import irreducible
@@ -179,7 +179,7 @@ def _folded(
     types = tuple(v.dtype for v in values)
     graph = m.typed(*types)
     flat = [s for v in values for s in split(v)]
-    if widest(s.expr.space for s in flat) == "kept":
+    if union(s.expr.space for s in flat) == KEPT:
         raise error("WF211", name=m.name, where=caller())
     padded, graph = _with_identity(m, graph)
     graph = replace(graph, has_identity=m.has_identity or begun)
@@ -210,8 +210,8 @@ def _masked(flat: list[Sym], graph: MonoidGraph, mask: Sym | None) -> list[Sym]:
 def _reduced(graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
     """The values of the state that elements fold to, at a line."""
     exprs = tuple(s.expr for s in flat)
-    made = Expr("reduce", exprs, exprs[0].dtype, "kept", graph, at)
-    return [Sym(Expr("result", (made,), e.dtype, "kept", i)) for i, e in enumerate(exprs)]
+    made = Expr("reduce", exprs, exprs[0].dtype, KEPT, graph, at)
+    return [Sym(Expr("result", (made,), e.dtype, KEPT, i)) for i, e in enumerate(exprs)]
 
 
 def _or_nothing(state: list[Value], held: Scope, some: Sym | None) -> list[Value]:
@@ -280,7 +280,7 @@ def index(t: object = None) -> Sym:
     """
     own = I64 if _held().wide else I32
     found = own if t is None else as_dtype(t)
-    number = cast(Sym(Expr("iota", (), found if found.is_integer else own, "element")), found)
+    number = cast(Sym(Expr("iota", (), found if found.is_integer else own, ELEMENT)), found)
     return number if t is None else Sym(replace(number.expr, chosen=True))
 
 
@@ -289,6 +289,6 @@ def count(t: object) -> Sym:
     mask, found = _held().mask, as_dtype(t)
     if mask is None:
         own = I64 if found == BOOL or found in STORED else found
-        return cast(Sym(Expr("count", (), own, "scalar")), found)
+        return cast(Sym(Expr("count", (), own, SCALAR)), found)
     (tally,) = _reduced(TALLY.typed(I64), [cast(mask, I64)], caller())
     return cast(tally, found)

@@ -1,29 +1,35 @@
 """The expression graph: what tracing a reduction gives. Immutable, hashable, pure Python.
 
-An ``Expr`` is one value of a tensor program. Its *space* says where it lives: ``element`` (one value per element of
-the input arrays), ``kept`` (one per element of the result) or ``scalar`` (one in all: constants and the count).
+An ``Expr`` is one value of a tensor program. Its *space* is the set of the program's dims along which it varies, as
+bits. A reduction has two groups of dims, the kept and the reduced ones. So a value lives in ``ELEMENT`` (one value per
+element), ``KEPT`` (one per result), ``REDUCED`` (one per element of a result, the same for all results) or ``SCALAR``
+(one in all: constants and the count).
 The ``digest`` names the structure and nothing else, so two functions that trace alike share one compiled kernel.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import reduce
+from operator import or_
+from typing import Any
 
 from ..dtypes import DType
 from ..errors import Location
 from ..lazy import lazy
 from .analysis.formulas import Node, independent
 
-Space = Literal["scalar", "kept", "element"]
-_ORDER: tuple[Space, ...] = ("scalar", "kept", "element")
+Space = int
+"""A set of dims: bit d stands for dim d."""
+SCALAR, KEPT, REDUCED, ELEMENT = 0, 1, 2, 3
+"""The spaces of a program with one group of kept dims and one of reduced dims."""
 
 
-def widest(spaces: Iterator[Space]) -> Space:
-    """The space of an elementwise result: that of its widest argument."""
-    return max(spaces, key=_ORDER.index, default="scalar")
+def union(spaces: Iterable[Space]) -> Space:
+    """The space of an elementwise result: it varies along every dim along which an argument varies."""
+    return reduce(or_, spaces, SCALAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ class Expr:
 
     def __post_init__(self) -> None:
         own = self.value.digest if isinstance(self.value, MonoidGraph) else repr(self.value)
-        text = "|".join((self.op, self.dtype.name, self.space, own, *(a.digest for a in self.args)))
+        text = "|".join((self.op, self.dtype.name, str(self.space), own, *(a.digest for a in self.args)))
         object.__setattr__(self, "digest", hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
 
     def __hash__(self) -> int:

@@ -15,7 +15,7 @@ from ..dtypes import BOOL, DType
 from ..errors import Location, WarpfoldError, error
 from .closures import captured
 from .frames import Tracing, caller
-from .graph import Expr, MonoidGraph, walk
+from .graph import SCALAR, Expr, MonoidGraph, walk
 from .signatures import Bound, defined, keywords, parameters, positional
 from .spelling import unknown
 from .storage import parts
@@ -199,7 +199,7 @@ _FROM_OUTSIDE = {"reduce": "wf.fold", "iota": "wf.index", "count": "wf.count", "
 @lru_cache(maxsize=1024)
 def _typed(m: Monoid, state: tuple[DType, ...], _outside: tuple[object, ...]) -> MonoidGraph:
     flat = tuple(p for t in state for p in parts(t))
-    symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(flat + flat)]
+    symbols = [Sym(Expr("param", (), t, SCALAR, i)) for i, t in enumerate(flat + flat)]
     left, right = join(state, symbols[: len(flat)]), join(state, symbols[len(flat) :])
     with Tracing(m.name):
         got = m.function(left[0], right[0]) if len(state) == 1 else m.function(tuple(left), tuple(right))

@@ -13,7 +13,7 @@ from typing import Any
 from ..dtypes import BF16, BOOL, F16, F32, F64, I64, STORED, DType, dtype, promote
 from ..errors import Location, WarpfoldError, error
 from .frames import caller
-from .graph import Expr, widest
+from .graph import SCALAR, Expr, union
 from .refusals import Symbolic
 from .spelling import instead
 
@@ -187,13 +187,13 @@ def constant(value: bool | int | float, t: DType, where: Location | None = None)
         TraceError: WF204 when an integer type cannot hold it.
     """
     if t.is_float:
-        return Sym(Expr("const", (), t, "scalar", _float(value)))
+        return Sym(Expr("const", (), t, SCALAR, _float(value)))
     if t == BOOL:
-        return Sym(Expr("const", (), t, "scalar", bool(value)))
+        return Sym(Expr("const", (), t, SCALAR, bool(value)))
     if (isinstance(value, float) and not value.is_integer()) or not t.lowest <= value <= t.highest:
         facts = {"value": value, "dtype": t.name, "lowest": t.lowest, "highest": t.highest}
         raise error("WF204", where=where or caller(), **facts)
-    return Sym(Expr("const", (), t, "scalar", int(value)))
+    return Sym(Expr("const", (), t, SCALAR, int(value)))
 
 
 def _float(value: bool | int | float) -> float:
@@ -230,7 +230,7 @@ def sym(value: Any, like: DType | None = None) -> Sym:
 
 def node(op: str, t: DType, *args: Sym, value: object = None) -> Sym:
     exprs = tuple(a.expr for a in args)
-    return Sym(Expr(op, exprs, t, widest(e.space for e in exprs), value, caller()))
+    return Sym(Expr(op, exprs, t, union(e.space for e in exprs), value, caller()))
 
 
 def pair(a: Any, b: Any) -> tuple[Sym, Sym]:

@@ -17,7 +17,7 @@ from ..dtypes import DType
 from ..errors import error
 from .fold import Scope, fold, leaving_out, not_a_number, scope
 from .frames import Tracing
-from .graph import Expr, MonoidGraph, Program, rewrite, walk
+from .graph import ELEMENT, KEPT, SCALAR, Expr, MonoidGraph, Program, rewrite, walk
 from .library.monoids import ANY
 from .monoid import Monoid, missing_return
 from .signatures import defined, keywords
@@ -85,7 +85,7 @@ def trace(
             name of a result is not fit for a field, WF228 without a return, WF253 for another trace's values.
     """
     types = [p for t in arrays for p in parts(t)]
-    elements = [Expr("input", (), t, "element", i) for i, t in enumerate(types)]
+    elements = [Expr("input", (), t, ELEMENT, i) for i, t in enumerate(types)]
     nodes = iter(elements)
     values = [decoded(t, [next(nodes) for _ in parts(t)]) for t in arrays]
     mask = split(values.pop())[0] if masked else None
@@ -100,7 +100,7 @@ def trace(
         if nan == "raise" and bad is not None:
             held.checks.append(("WF135", fold(ANY, bad)))
     for position, r in enumerate(leaves):
-        if any(s.expr.space == "element" for s in split(r)):
+        if any(s.expr.space == ELEMENT for s in split(r)):
             raise error("WF212", name=label, position=position, where=defined(function))
     outputs = [s.expr for r in leaves for s in split(r)] + [c.expr for _, c in held.checks]
     own = {e.digest for e in elements}
@@ -192,13 +192,13 @@ def _one_fold(name: str, outputs: tuple[Expr, ...], function: Any) -> tuple[Expr
         return outputs
     graph = _product([_monoid(e) for e in reduces])
     args = tuple(a for e in reduces for a in e.args)
-    whole = Expr("reduce", args, args[0].dtype, "kept", graph, reduces[0].where)
+    whole = Expr("reduce", args, args[0].dtype, KEPT, graph, reduces[0].where)
     swapped: dict[str, Expr] = {}
     offset = 0
     for e in reduces:
         for i, a in enumerate(e.args):
-            own = Expr("result", (e,), a.dtype, "kept", i)
-            swapped[own.digest] = Expr("result", (whole,), a.dtype, "kept", offset + i)
+            own = Expr("result", (e,), a.dtype, KEPT, i)
+            swapped[own.digest] = Expr("result", (whole,), a.dtype, KEPT, offset + i)
         offset += len(e.args)
     return rewrite(outputs, swapped)
 
@@ -218,7 +218,7 @@ def _product(graphs: Sequence[MonoidGraph]) -> MonoidGraph:
         moved: dict[str, Expr] = {}
         for i, t in enumerate(g.state + g.state):
             place = offset + i if i < own else n + offset + i - own
-            moved[Expr("param", (), t, "scalar", i).digest] = Expr("param", (), t, "scalar", place)
+            moved[Expr("param", (), t, SCALAR, i).digest] = Expr("param", (), t, SCALAR, place)
         combine += rewrite(g.combine, moved)
         offset += own
     return MonoidGraph(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpfold.compiler.dtypes import STORED, dtype
-from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, walk
+from warpfold.compiler.program.graph import SCALAR, Expr, MonoidGraph, Program, walk
 from warpfold.compiler.program.numeric import erf, fma, integer_power, rsqrt, to_integer
 from warpfold.compiler.program.tracing import Nan, Traced, nest, trace
 
@@ -54,7 +54,7 @@ def evaluate(roots: Sequence[Expr], known: dict[str, Any]) -> State:
 def combine(graph: MonoidGraph, left: State, right: State) -> State:
     """The traced combine, applied to two states of scalars or of arrays of equal shape."""
     types = graph.state + graph.state
-    params = [Expr("param", (), t, "scalar", i) for i, t in enumerate(types)]
+    params = [Expr("param", (), t, SCALAR, i) for i, t in enumerate(types)]
     values = [np.asarray(v, dtype=t.numpy) for v, t in zip((*left, *right), types, strict=True)]
     return evaluate(graph.combine, {p.digest: v for p, v in zip(params, values, strict=True)})
 

@@ -24,7 +24,7 @@ from warpfold.compiler.plan.launch import launch as plan_launch
 from warpfold.compiler.plan.plan import Determinism
 from warpfold.compiler.planner import choose as planner
 from warpfold.compiler.planner.task import Choice, Task
-from warpfold.compiler.program.graph import Expr, Program
+from warpfold.compiler.program.graph import SCALAR, Expr, Program
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.tracing import program
 from warpfold.compiler.space import geometry as g
@@ -67,7 +67,7 @@ def elementwise_ptx(function: Callable[..., Any], *types: Any) -> str:
 
 
 def _traced(function: Callable[..., Any], types: Sequence[Any]) -> Expr:
-    return function(*(Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(types))).expr  # type: ignore[no-any-return]
+    return function(*(Sym(Expr("param", (), t, SCALAR, i)) for i, t in enumerate(types))).expr  # type: ignore[no-any-return]
 
 
 def _elementwise_ptx(root: Expr, types: Sequence[Any]) -> str:

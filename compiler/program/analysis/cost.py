@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..graph import Expr, MonoidGraph, Program, node, walk
+from ..graph import ELEMENT, Expr, MonoidGraph, Program, node, walk
 from .anchors import sums_of
 from .formulas import needed
 
@@ -42,4 +42,4 @@ def _scales(e: Expr) -> bool:
 def lifted(program: Program) -> int:
     """The instructions that compute from an element what is combined; widening counts as none."""
     made = walk(program.reduces[0].args)
-    return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == "element")
+    return sum(COST.get(e.op, 1) for e in made if e.op not in ("input", "const", "cast") and e.space == ELEMENT)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ...dtypes import BOOL, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..analysis.atomic import operation
-from ..graph import Expr, MonoidGraph, Program, rewrite, walk
+from ..graph import KEPT, SCALAR, Expr, MonoidGraph, Program, rewrite, walk
 from .ranking import with_narrow_words
 
 _NARROW: dict[DType, DType] = {I64: I32, U64: U32}
@@ -39,12 +39,12 @@ def narrowed(program: Program) -> tuple[Program, int | None]:
     element, t = _element(reduce.args[0]), _NARROW[wide]
     if element is None:
         return program, None
-    params = tuple(Expr("param", (), t, "scalar", i) for i in (0, 1))
-    combine = Expr("add", params, t, "scalar", None, monoid.combine[0].where)
+    params = tuple(Expr("param", (), t, SCALAR, i) for i in (0, 1))
+    combine = Expr("add", params, t, SCALAR, None, monoid.combine[0].where)
     graph = replace(monoid, state=(t,), combine=(combine,))
-    total = Expr("result", (Expr("reduce", (element,), t, "kept", graph, reduce.where),), t, "kept", 0)
-    old = Expr("result", (reduce,), wide, "kept", 0)
-    outputs = rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, "kept")})
+    total = Expr("result", (Expr("reduce", (element,), t, KEPT, graph, reduce.where),), t, KEPT, 0)
+    old = Expr("result", (reduce,), wide, KEPT, 0)
+    outputs = rewrite(program.outputs, {old.digest: Expr("cast", (total,), wide, KEPT)})
     return replace(program, outputs=outputs), _most(element)
 
 
@@ -56,7 +56,7 @@ def _element(e: Expr) -> Expr | None:
         e = e.args[1]
     if e.op != "cast" or e.args[0].dtype not in _SERVED[e.dtype]:
         return None
-    nothing = Expr("const", (), t, "scalar", 0)
+    nothing = Expr("const", (), t, SCALAR, 0)
     found = Expr("cast", e.args, t, e.space, e.value, e.where)
     for m in reversed(masks):
         found = Expr("where", (m.args[0], found, nothing), t, m.space, m.value, m.where)
@@ -88,7 +88,7 @@ def _joined(program: Program, reduce: Expr, narrow: DType) -> bool:
 
     Otherwise a caller may see the extreme of no elements, which is a wider number.
     """
-    result = Expr("result", (reduce,), reduce.dtype, "kept", 0).digest
+    result = Expr("result", (reduce,), reduce.dtype, KEPT, 0).digest
     users = [e for e in walk(program.outputs) if any(a.digest == result for a in e.args)]
     numbers = [a.value for e in users if e.op == operation(program.monoid) for a in e.args if a.op == "const"]
     read = len(numbers) < len(users) or any(o.digest == result for o in program.outputs)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...dtypes import BF16, I8, I16, I32, I64, U8, U16, DType
 from ..analysis.atomic import operation
-from ..graph import Expr, Program, rewrite
+from ..graph import KEPT, SCALAR, Expr, Program, rewrite
 
 WORD, SIGN = 32, -(1 << 31)
 _SIGNED, _UNSIGNED = (I8, I16), (U8, U16)
@@ -27,11 +27,11 @@ def with_narrow_words(program: Program) -> tuple[Program, int] | None:
     if element is None:
         return None
     word, bits, zero = element
-    params = tuple(Expr("param", (), I32, "scalar", i) for i in (0, 1))
-    combine = Expr("min", params, I32, "scalar", None, monoid.combine[0].where)
+    params = tuple(Expr("param", (), I32, SCALAR, i) for i in (0, 1))
+    combine = Expr("min", params, I32, SCALAR, None, monoid.combine[0].where)
     graph = replace(monoid, state=(I32,), combine=(combine,), identity=(I32.highest,))
-    least = Expr("result", (Expr("reduce", (word,), I32, "kept", graph, reduce.where),), I32, "kept", 0)
-    old = Expr("result", (reduce,), I64, "kept", 0)
+    least = Expr("result", (Expr("reduce", (word,), I32, KEPT, graph, reduce.where),), I32, KEPT, 0)
+    old = Expr("result", (reduce,), I64, KEPT, 0)
     return replace(program, outputs=rewrite(program.outputs, {old.digest: _wide(least, bits, zero)})), 1 << WORD - bits
 
 
@@ -86,7 +86,7 @@ def _wide(least: Expr, bits: int, zero: int | None) -> Expr:
 
 
 def _const(value: int, t: DType = I32) -> Expr:
-    return Expr("const", (), t, "scalar", value)
+    return Expr("const", (), t, SCALAR, value)
 
 
 def _op(name: str, *args: Expr, t: DType = I32) -> Expr:

@@ -17,7 +17,7 @@ from itertools import pairwise
 from ...dtypes import BOOL, DType
 from ..analysis.proofs import proof
 from ..functions import where
-from ..graph import Expr, MonoidGraph, rewrite, walk
+from ..graph import SCALAR, Expr, MonoidGraph, rewrite, walk
 from ..symbols import Sym
 
 _BY_ORDER = ("param", "const", "where", "min", "max", "eq", "ne", "lt", "le", "gt", "ge")
@@ -31,10 +31,10 @@ def adjoined(graph: MonoidGraph) -> MonoidGraph:
     """``graph`` with an identity: a new first value of the state says whether it holds an element."""
     n = len(graph.state)
     state = (BOOL, *graph.state)
-    left = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate(state)]
-    right = [Sym(Expr("param", (), t, "scalar", n + 1 + i)) for i, t in enumerate(state)]
+    left = [Sym(Expr("param", (), t, SCALAR, i)) for i, t in enumerate(state)]
+    right = [Sym(Expr("param", (), t, SCALAR, n + 1 + i)) for i, t in enumerate(state)]
     moved = {
-        Expr("param", (), t, "scalar", i).digest: Expr("param", (), t, "scalar", i + 1 + (i >= n))
+        Expr("param", (), t, SCALAR, i).digest: Expr("param", (), t, SCALAR, i + 1 + (i >= n))
         for i, t in enumerate(graph.state + graph.state)
     }
     combined = [Sym(e) for e in rewrite(graph.combine, moved)]

@@ -14,7 +14,7 @@ from warpfold.commands.checking.reference import check
 from warpfold.commands.checking.running_error import Analysis, Known
 from warpfold.compiler.dtypes import BOOL, F16, F32, F64, I64, dtype
 from warpfold.compiler.laws.comparison import EXACT
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.numeric import _OPS, apply
 from warpfold.compiler.program.tracing import program
@@ -24,11 +24,11 @@ OF_INTEGERS = ("and", "or", "xor", "shl", "shr", "ipow")
 
 
 def node(op: str, *args: Expr, t: Any = F64) -> Expr:
-    return Expr(op, args, t, "scalar")
+    return Expr(op, args, t, SCALAR)
 
 
 def params(count: int, t: Any = F64) -> list[Expr]:
-    return [Expr("param", (), t, "scalar", i) for i in range(count)]
+    return [Expr("param", (), t, SCALAR, i) for i in range(count)]
 
 
 def test_every_operation_rounds_or_does_not() -> None:

@@ -19,7 +19,7 @@ from warpfold.commands.requests.request import Request
 from warpfold.compiler.dtypes import BOOL, I32, I64, DType
 from warpfold.compiler.errors import WarpfoldError
 from warpfold.compiler.program.functions import bitcast, where
-from warpfold.compiler.program.graph import Expr, MonoidGraph, Program, rewrite, walk
+from warpfold.compiler.program.graph import ELEMENT, Expr, MonoidGraph, Program, rewrite, walk
 from warpfold.compiler.program.library.reductions import FUNCTIONS
 from warpfold.compiler.program.symbols import Sym, constant
 from warpfold.runtime import prepare
@@ -80,7 +80,7 @@ def wrong_identity(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[MonoidG
 
 def _omitting(which: Callable[[Sym], Sym]) -> Mutation:
     def omit(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[MonoidGraph, tuple[Expr, ...]]:
-        out = which(Sym(Expr("iota", (), I32, "element")))
+        out = which(Sym(Expr("iota", (), I32, ELEMENT)))
         pairs = zip(lifts, graph.identity, strict=True)
         return graph, tuple(where(out, constant(v, e.dtype), Sym(e)).expr for e, v in pairs)
 
@@ -119,7 +119,7 @@ def swapped_operands(program: Program) -> Program:
     """Every difference and quotient the other way round, in the fold and after it."""
 
     def swap(roots: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        nodes = [e for e in walk(roots) if e.op in ("sub", "div", "shl") and e.space != "element"]
+        nodes = [e for e in walk(roots) if e.op in ("sub", "div", "shl") and e.space != ELEMENT]
         return rewrite(roots, {e.digest: Expr(e.op, e.args[::-1], e.dtype, e.space, e.value) for e in nodes})
 
     fold = program.reduces[0]

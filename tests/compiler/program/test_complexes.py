@@ -20,7 +20,7 @@ from warpfold.compiler.dtypes import BF16, BOOL, C64, C128, F16, F32, F64, I8, I
 from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.functions import isnan, maximum, sqrt, where
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.values import cast, split
 
@@ -30,14 +30,14 @@ NUMBERS = st.builds(complex, PARTS, PARTS)
 
 def param(t: DType, first: int = 0) -> Any:
     if t.kind == "complex":
-        return Complex(*(Sym(Expr("param", (), t.part, "scalar", first + i)) for i in range(2)))
-    return Sym(Expr("param", (), t, "scalar", first))
+        return Complex(*(Sym(Expr("param", (), t.part, SCALAR, first + i)) for i in range(2)))
+    return Sym(Expr("param", (), t, SCALAR, first))
 
 
 def value(made: Any, *given_values: complex) -> Any:
     """The value of ``made``, whose parameters 0, 1 (and 2, 3) are the parts of c128 numbers."""
     flat = [v for z in given_values for v in (complex(z).real, complex(z).imag)]
-    known = {Expr("param", (), F64, "scalar", i).digest: np.float64(v) for i, v in enumerate(flat)}
+    known = {Expr("param", (), F64, SCALAR, i).digest: np.float64(v) for i, v in enumerate(flat)}
     found = evaluate([s.expr for s in split(made)], known)
     return complex(*(float(f) for f in found)) if isinstance(made, Complex) else found[0]
 

@@ -10,12 +10,12 @@ import pytest
 
 import warpfold as wf
 from warpfold.compiler.dtypes import ALL, BOOL, C64, F32, F64, DType
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import ELEMENT, Expr
 from warpfold.compiler.program.storage import decoded, parts
 
 
 def sym(t: DType) -> Any:
-    return decoded(t, [Expr("input", (), p, "element", i) for i, p in enumerate(parts(t))])
+    return decoded(t, [Expr("input", (), p, ELEMENT, i) for i, p in enumerate(parts(t))])
 
 
 @pytest.mark.parametrize("t", ALL, ids=str)

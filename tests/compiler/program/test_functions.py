@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from warpfold.compiler.dtypes import ALL, BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U32, DType
 from warpfold.compiler.errors import TraceError
 from warpfold.compiler.program import functions, numeric
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.symbols import Sym
 
 
 def sym(t: DType, number: int = 0) -> Sym:
-    return Sym(Expr("param", (), t, "scalar", number))
+    return Sym(Expr("param", (), t, SCALAR, number))
 
 
 def value(made: Sym, *known: tuple[Sym, Any]) -> Any:

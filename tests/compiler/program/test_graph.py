@@ -10,19 +10,19 @@ import pytest
 from warpfold.compiler.dtypes import ALL, BOOL, F32, F64, I32, I64
 from warpfold.compiler.errors import Location
 from warpfold.compiler.program.fold import fold
-from warpfold.compiler.program.graph import Expr, Program, rewrite, walk, widest
+from warpfold.compiler.program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, Program, rewrite, union, walk
 from warpfold.compiler.program.library import reductions
 from warpfold.compiler.program.monoid import monoid
 from warpfold.compiler.program.tracing import program
 
 
 def leaf(i: int) -> Expr:
-    return Expr("input", (), F32, "element", i)
+    return Expr("input", (), F32, ELEMENT, i)
 
 
 def test_equal_structure_is_equal_whatever_the_line_that_made_it() -> None:
-    a = Expr("add", (leaf(0), leaf(1)), F32, "element", where=Location("a.py", 1))
-    b = Expr("add", (leaf(0), leaf(1)), F32, "element", where=Location("b.py", 2))
+    a = Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, where=Location("a.py", 1))
+    b = Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, where=Location("b.py", 2))
     assert a == b
     assert hash(a) == hash(b)
     assert a.digest == b.digest
@@ -32,24 +32,24 @@ def test_equal_structure_is_equal_whatever_the_line_that_made_it() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Expr("sub", (leaf(0), leaf(1)), F32, "element"), Expr("add", (leaf(1), leaf(0)), F32, "element"),
-        Expr("add", (leaf(0), leaf(1)), F64, "element"), Expr("add", (leaf(0), leaf(1)), F32, "kept"),
-        Expr("add", (leaf(0), leaf(1)), F32, "element", 0), Expr("add", (leaf(0),), F32, "element"),
+        Expr("sub", (leaf(0), leaf(1)), F32, ELEMENT), Expr("add", (leaf(1), leaf(0)), F32, ELEMENT),
+        Expr("add", (leaf(0), leaf(1)), F64, ELEMENT), Expr("add", (leaf(0), leaf(1)), F32, KEPT),
+        Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, 0), Expr("add", (leaf(0),), F32, ELEMENT),
     ],
 )  # fmt: skip
 def test_any_difference_of_structure_shows(other: Expr) -> None:
-    assert Expr("add", (leaf(0), leaf(1)), F32, "element") != other
+    assert Expr("add", (leaf(0), leaf(1)), F32, ELEMENT) != other
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, True), (1, 1.0), (float("inf"), float("nan"))])
 def test_constants_that_python_calls_equal_may_differ(a: Any, b: Any) -> None:
-    assert Expr("const", (), F32, "scalar", a) != Expr("const", (), F32, "scalar", b)
+    assert Expr("const", (), F32, SCALAR, a) != Expr("const", (), F32, SCALAR, b)
 
 
 def test_a_walk_gives_operands_first_and_each_node_once() -> None:
     x, y = leaf(0), leaf(1)
-    s = Expr("add", (x, y), F32, "element")
-    t = Expr("mul", (s, Expr("add", (x, y), F32, "element")), F32, "element")
+    s = Expr("add", (x, y), F32, ELEMENT)
+    t = Expr("mul", (s, Expr("add", (x, y), F32, ELEMENT)), F32, ELEMENT)
     assert [e.op for e in walk((t, s))] == ["input", "input", "add", "mul"]
     assert list(walk((y, x))) == [y, x]
     assert list(walk(())) == []
@@ -57,11 +57,11 @@ def test_a_walk_gives_operands_first_and_each_node_once() -> None:
 
 def test_a_rewrite_replaces_nodes_and_makes_anew_only_what_is_above_them() -> None:
     x, y = leaf(0), leaf(1)
-    left, right = Expr("neg", (x,), F32, "element"), Expr("neg", (y,), F32, "element")
-    whole = Expr("add", (left, right), F32, "element", where=Location("a.py", 1))
+    left, right = Expr("neg", (x,), F32, ELEMENT), Expr("neg", (y,), F32, ELEMENT)
+    whole = Expr("add", (left, right), F32, ELEMENT, where=Location("a.py", 1))
     z = leaf(2)
     (found, other) = rewrite((whole, right), {x.digest: z})
-    assert found == Expr("add", (Expr("neg", (z,), F32, "element"), right), F32, "element")
+    assert found == Expr("add", (Expr("neg", (z,), F32, ELEMENT), right), F32, ELEMENT)
     assert found.where == whole.where
     assert other is right
     assert rewrite((whole,), {}) == (whole,)
@@ -73,14 +73,14 @@ def test_a_walk_of_a_deep_and_shared_graph_ends() -> None:
     """Each level uses the one below twice: 2^3000 paths, and deeper than Python's stack."""
     e = leaf(0)
     for _ in range(3000):
-        e = Expr("add", (e, e), F32, "element")
+        e = Expr("add", (e, e), F32, ELEMENT)
     assert sum(1 for _ in walk((e,))) == 3001
 
 
-def test_the_widest_space_wins() -> None:
-    assert widest(iter(())) == "scalar"
-    assert widest(iter(("scalar", "kept"))) == "kept"  # type: ignore[arg-type]
-    assert widest(iter(("element", "kept", "scalar"))) == "element"  # type: ignore[arg-type]
+def test_an_elementwise_result_varies_along_the_dims_of_all_arguments() -> None:
+    assert union(iter(())) == SCALAR
+    assert union(iter((SCALAR, KEPT))) == KEPT
+    assert union(iter((REDUCED, KEPT, SCALAR))) == ELEMENT
 
 
 REAL = {"vecdot": "dot"}
@@ -121,7 +121,7 @@ def test_what_a_program_says_of_itself() -> None:
     assert not program(reductions.sum, (I32,)).uses_index
     (reduce,) = p.reduces
     assert reduce.op == "reduce"
-    assert reduce.space == "kept"
+    assert reduce.space == KEPT
     assert p.outputs[0].dtype == I64
 
 

@@ -20,6 +20,7 @@ from warpfold.compiler.dtypes import BOOL, C64, C128, F32, F64, I8, I32, I64, U8
 from warpfold.compiler.errors import TraceError, WarpfoldError
 from warpfold.compiler.program.fold import count, fold, index
 from warpfold.compiler.program.functions import maximum, minimum, where
+from warpfold.compiler.program.graph import ELEMENT
 from warpfold.compiler.program.library import monoids
 from warpfold.compiler.program.monoid import Monoid, monoid
 from warpfold.compiler.program.symbols import Sym
@@ -259,7 +260,7 @@ def test_the_functions_of_a_program_see_symbols() -> None:
     seen: list[Any] = []
     program(lambda x: seen.append(x) or fold(SUMS, x), (I32,))
     assert isinstance(seen[0], Sym)
-    assert (seen[0].dtype, seen[0].expr.space) == (I32, "element")
+    assert (seen[0].dtype, seen[0].expr.space) == (I32, ELEMENT)
 
 
 @pytest.mark.parametrize(("fold_it", "code", "text"), [

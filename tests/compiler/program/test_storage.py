@@ -11,14 +11,14 @@ from graph_numpy import evaluate
 
 from warpfold.compiler.dtypes import ALL, C64, C128, F8E4M3FN, F8E5M2, F32, F64, STORED, U8, DType
 from warpfold.compiler.program.complexes import Complex
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import ELEMENT, SCALAR, Expr
 from warpfold.compiler.program.storage import decoded, parts
 from warpfold.compiler.program.symbols import Sym
 from warpfold.compiler.program.values import join, split
 
 
 def inputs(t: DType) -> list[Expr]:
-    return [Expr("input", (), p, "element", i) for i, p in enumerate(parts(t))]
+    return [Expr("input", (), p, ELEMENT, i) for i, p in enumerate(parts(t))]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_value_is_split_and_joined_again(t: DType) -> None:
 
 
 def test_several_values_are_joined_in_order() -> None:
-    symbols = [Sym(Expr("param", (), t, "scalar", i)) for i, t in enumerate((F32, F64, F64, U8))]
+    symbols = [Sym(Expr("param", (), t, SCALAR, i)) for i, t in enumerate((F32, F64, F64, U8))]
     a, z, b = join([F32, C128, U8], symbols)
     assert [s.expr.value for v in (a, z, b) for s in split(v)] == [0, 1, 2, 3]
     assert isinstance(z, Complex)

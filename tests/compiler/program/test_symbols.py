@@ -23,7 +23,7 @@ from warpfold.compiler.errors import DTypeError, TraceError, WarpfoldError
 from warpfold.compiler.program import frames, functions
 from warpfold.compiler.program.complexes import Complex
 from warpfold.compiler.program.functions import where
-from warpfold.compiler.program.graph import Expr
+from warpfold.compiler.program.graph import SCALAR, Expr
 from warpfold.compiler.program.symbols import Sym, constant
 from warpfold.compiler.program.values import cast
 
@@ -31,7 +31,7 @@ NATIVE = [t for t in ALL if t != BF16]
 
 
 def sym(t: DType, number: int = 0) -> Sym:
-    return Sym(Expr("param", (), t, "scalar", number))
+    return Sym(Expr("param", (), t, SCALAR, number))
 
 
 def caught(code: str, action: Callable[..., Any], *args: Any) -> WarpfoldError:

@@ -1,0 +1,125 @@
+"""An array program: what tracing a function of whole arrays gives, before it is cut into kernels.
+
+A *value* varies along a set of the program's dims, which is its space: an element of ``x[row][col]`` along both, a
+weight ``w[col]`` along one, a number along none. An elementwise result varies along the dims of all its operands. A
+fold takes dims away, and using its result on elements gives them back. ``program/cuts.py`` makes kernels of it.
+
+The softmax of the rows of ``x[4096][1000]``, with the dims 0 and 1::
+
+    dims     0: axis 0 of array 0       1: axis 1 of array 0
+    views    0: array 0, (0, 1)
+    output   div(exp(sub(x, m)), s)     space {0, 1}, axes (0, 1)
+             m = result 0 of fold(x)    space {0}:  Fold(MAX, over {1})
+             s = result 0 of fold(exp)  space {0}:  Fold(SUM, over {1})
+
+Beside the elementwise operations the nodes are:
+
+- ``input``: the elements of a view; its value is the number of the view, and its space the dims of the view;
+- ``const``: a constant, in space 0;
+- ``fold``: a reduction; its value is a ``Fold``, its arguments are one per value of the monoid's state;
+- ``result``: one value of the state of its argument, a ``fold``; its value is the position in the state;
+- ``count``: how many elements a fold over some dims reduces; its value is these dims as bits;
+- ``iota``: the number of an element in row-major order of some dims; its value is the tuple of these dims.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..dtypes import DType
+from ..errors import Location
+from ..lazy import lazy
+from .graph import Expr, MonoidGraph, Space, walk
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a ``fold`` node does.
+
+    Attributes:
+        monoid: the monoid of its state.
+        over: the dims that it takes away, as bits.
+    """
+
+    monoid: MonoidGraph
+    over: Space
+
+    def __repr__(self) -> str:
+        """A text that names the structure: the digest of a node contains it."""
+        return f"Fold({self.monoid.digest}, {self.over})"
+
+
+class View(NamedTuple):
+    """One way of reading an array argument.
+
+    Attributes:
+        array: the number of the array.
+        axes: for each axis of the array the dim along which it lies; None for an axis of size 1, which is broadcast.
+            An array that is read in two orders, such as ``x`` and ``x.mT``, has two views.
+    """
+
+    array: int
+    axes: tuple[int | None, ...]
+
+
+class Output(NamedTuple):
+    """One result array.
+
+    Attributes:
+        expr: its elements.
+        axes: for each axis of the result the dim along which it lies; None for an axis of size 1. Every dim of the
+            expression's space is among them; a dim beyond that space is broadcast.
+        dtype: the element type of the array; the elements are converted to it when they are written.
+    """
+
+    expr: Expr
+    axes: tuple[int | None, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class ArrayProgram:
+    """A program of arrays.
+
+    Attributes:
+        name: what kernels and messages call it.
+        arrays: the element type of each array argument.
+        dims: for each dim the (array, axis) pairs that have its size. A call must give all of them the same size.
+        views: the views of the arrays that it reads.
+        outputs: the result arrays.
+        structure: how the results nest, see ``program/tracing.py``.
+        sizes: for each (array, axis) whose size the function has looked at, that size: the program serves it alone.
+        where: where its function is defined; not part of the digest.
+    """
+
+    name: str
+    arrays: tuple[DType, ...]
+    dims: tuple[tuple[tuple[int, int], ...], ...]
+    views: tuple[View, ...]
+    outputs: tuple[Output, ...]
+    structure: Any = 0
+    sizes: tuple[tuple[int, int, int], ...] = ()
+    where: Location | None = field(default=None, compare=False)
+
+    @lazy
+    def roots(self) -> tuple[Expr, ...]:
+        """The expressions of the outputs."""
+        return tuple(o.expr for o in self.outputs)
+
+    @lazy
+    def folds(self) -> tuple[Expr, ...]:
+        """Every ``fold`` node, operands before users."""
+        return tuple(e for e in walk(self.roots) if e.op == "fold")
+
+    @lazy
+    def digest(self) -> str:
+        """Names the structure of the program."""
+        parts = [t.name for t in self.arrays] + [repr(x) for x in (self.dims, self.views, self.sizes)]
+        parts += [f"{o.expr.digest} {o.axes} {o.dtype.name}" for o in self.outputs]
+        return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
+
+    def dims_of(self, space: Space) -> tuple[int, ...]:
+        """The dims of a space, in order."""
+        return tuple(d for d in range(len(self.dims)) if space >> d & 1)
