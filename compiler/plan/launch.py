@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..space.geometry import Geometry
 from ..target import WARP
-from .layout import layout_of
+from .layout import INTEGERS, layout_of
 from .plan import Plan
 
 PIECE = 32
@@ -46,16 +46,14 @@ def period_rows(plan: Plan, columns: int) -> int:
     return plan.threads * plan.vector // columns // whole * whole
 
 
-def grain(plan: Plan, row: int) -> tuple[int, int]:
-    """The results that a CTA works on, and what its threads take of a result at once: see ``shared``.
+def grain(plan: Plan, row: int) -> int:
+    """What the threads of a CTA take of a result at once: see ``shared``.
 
     Threads take elements, with one access each; or rows of a period, or pieces of runs, one a warp. Only a period
     depends on ``row``, the results of a row of the kept axis.
     """
     layout = layout_of(plan)
-    if layout.chunked == "flat":
-        return row, period_rows(plan, row)
-    return plan.slots, layout.span(layout.chunked)
+    return period_rows(plan, row) if layout.chunked == "flat" else layout.span(layout.chunked)
 
 
 def pieces(plan: Plan, length: int) -> int:
@@ -91,7 +89,7 @@ def walks_once(plan: Plan, run: Launch, n_reduced: int) -> bool:
 
 def unrolled(plan: Plan, row: int) -> int:
     """What the threads of a CTA take of a result in one unrolled step; warps take one piece of a run after another."""
-    step = grain(plan, row)[1]
+    step = grain(plan, row)
     return step if layout_of(plan).chunked == "piece" else step * plan.unroll
 
 
@@ -104,14 +102,8 @@ def tiles_of(plan: Plan, n_kept: int, row: int = 0) -> int:
         row: the results of a row, beyond which no CTA goes; 0 where all results are one row.
     """
     each = row or max(1, n_kept)
-    if plan.walk == "padded":
-        return -(-(n_kept // each * padded(plan.vector, each)) // plan.slots)
-    return n_kept // each * -(-each // grain(plan, each)[0])
-
-
-def padded(vector: int, row: int) -> int:
-    """The results that a padded row of ``row`` has room for: whole accesses, the first of which may begin early."""
-    return -(-(row + vector - 1) // vector) * vector
+    places: int = layout_of(plan).rows.places(each, INTEGERS)
+    return -(-(n_kept // each) * places // plan.slots)
 
 
 def cells_of(plan: Plan, n_kept: int, row: int = 0) -> int:
@@ -130,7 +122,7 @@ def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, row: int = 0
         split: CTAs along the reduced axis; there may be fewer, or as many more as fill a cluster.
         row: the results of a row, see ``tiles_of``.
     """
-    step, whole = grain(plan, row or n_kept)[1], unrolled(plan, row or n_kept)
+    step, whole = grain(plan, row or n_kept), unrolled(plan, row or n_kept)
     clusters = -(-split // plan.cluster) if plan.finish != "cta" else 1
     chunk = -(-max(1, n_reduced) // (clusters * plan.cluster))
     chunk = -(-chunk // whole) * whole

@@ -66,6 +66,12 @@ class Arithmetic(Protocol[N]):
     def add(self, x: N, y: N) -> N:
         """``x + y``."""
 
+    def number(self, value: int) -> N:
+        """A number that the plan knows."""
+
+    def ceil(self, x: N, by: N | int) -> N:
+        """``x`` divided by any number of at least 1, rounded up."""
+
 
 class Integers:
     """The arithmetic of Python's integers and of NumPy's arrays of integers."""
@@ -84,6 +90,12 @@ class Integers:
 
     def add(self, x: Any, y: Any) -> Any:
         return x + y
+
+    def number(self, value: int) -> Any:
+        return value
+
+    def ceil(self, x: Any, by: Any) -> Any:
+        return -(-x // by)
 
 
 INTEGERS = Integers()
@@ -107,6 +119,27 @@ class Mode(NamedTuple):
     unit: Unit = ""
 
 
+class Rows(NamedTuple):
+    """Results as rows of *places*, by which threads are counted: a row has at least as many places as results.
+
+    Attributes:
+        unit: the places of a row are a multiple of this.
+        early: the most places that lie before the first result of a row.
+    """
+
+    unit: int
+    early: int = 0
+
+    def units(self, columns: N, arithmetic: Arithmetic[N]) -> N:
+        """The units of a row of ``columns`` results."""
+        room = arithmetic.add(columns, arithmetic.number(self.early)) if self.early else columns
+        return arithmetic.ceil(room, self.unit)
+
+    def places(self, columns: N, arithmetic: Arithmetic[N]) -> N:
+        """The places of a row of ``columns`` results."""
+        return arithmetic.scaled(self.units(columns, arithmetic), self.unit)
+
+
 Digits = dict[tuple[Level, Axis], N]
 
 
@@ -116,9 +149,12 @@ class Layout:
 
     Attributes:
         modes: the digits; those of a level from the least significant one on, and so those along an axis.
+        rows: the rows of results, where a CTA does not go on from one to the next: whole CTAs. Padded rows are whole
+            accesses, the first of which may begin before the row; there CTAs do go on.
     """
 
     modes: tuple[Mode, ...]
+    rows: Rows
 
     def mode(self, level: Level, axis: Axis) -> Mode:
         """The digit of a level along an axis.
@@ -265,7 +301,8 @@ def layout_of(plan: Plan) -> Layout:
     It does not say where an axis ends, nor by how much accesses begin early that must begin at a boundary: offsets
     count from where a CTA's accesses begin.
     """
-    return Layout(_along_rows(plan) if plan.walk == "period" else _along_two_axes(plan))
+    rows = Rows(plan.vector, plan.vector - 1) if plan.walk == "padded" else Rows(plan.slots)
+    return Layout(_along_rows(plan) if plan.walk == "period" else _along_two_axes(plan), rows)
 
 
 def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:

@@ -136,7 +136,7 @@ def ctas(plan: Plan, n_kept: int, n_reduced: int, sms: int, state_bytes: int, it
         return 1
     if plan.coarsening:
         return coarsened(plan, n_reduced, row)
-    step = grain(plan, row or n_kept)[1]
+    step = grain(plan, row or n_kept)
     accesses = -(-n_reduced // step)
     cells = max(1, cells_of(plan, n_kept, row))
     most = min(MOST_PARTS, WORKSPACE // (cells * state_bytes) * plan.cluster)
@@ -177,7 +177,7 @@ def _in_full_waves(plan: Plan, wanted: int, tiles: int, resident: int, *, heavy:
 
 def coarsened(plan: Plan, n_reduced: int, row: int = 0) -> int:
     """CTAs along the reduced axis of a plan that coarsens, on any machine and for any state."""
-    accesses = -(-n_reduced // grain(plan, row)[1])
+    accesses = -(-n_reduced // grain(plan, row))
     return max(1, min(MOST_PARTS, -(-accesses // plan.coarsening)))
 
 

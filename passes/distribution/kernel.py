@@ -133,6 +133,11 @@ class Kernel:
         quotient = arith.divui(x, by)
         return quotient, arith.subi(x, arith.muli(quotient, by))
 
+    def ceil(self, x: Any, by: Any) -> Any:
+        """``x`` divided by a number, rounded up."""
+        by = self.number(by) if isinstance(by, int) else by
+        return arith.divui(arith.addi(x, arith.subi(by, self.number(1))), by)
+
     # --- ops ----------------------------------------------------------------------------------------------------------
     def make(self, name: str, scalar: Any, operands: list[Any], attributes: dict[str, Any], width: int) -> Any:
         """The result of an op: a fragment of ``width`` elements of the type ``scalar``."""

@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan.layout import layout_of
 from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel
 from .place import Digits, Place, Tile
@@ -22,9 +23,9 @@ def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
     """The results of the thread's row, and its place there."""
     plan, digits = kernel.plan, Digits.of(kernel, kernel.plan)
     tile = kernel.id(gpu.block_id(gpu.Dimension.x))
-    beyond = arith.addi(columns_of(kernel), kernel.number(2 * plan.vector - 2))
-    number = arith.addi(kernel.scaled(tile, plan.slots), digits.slot)
-    number, before = kernel.divided(number, arith.andi(beyond, kernel.number(-plan.vector)))
+    accesses = layout_of(plan).rows.units(columns_of(kernel), kernel)
+    place = kernel.scaled(tile, plan.slots, digits.slot)
+    number, before = kernel.divided(place, kernel.scaled(accesses, plan.vector))
     row = Row.at(kernel, number)
     lead = _lead(row)
     place = Place.of(kernel, digits, arith.subi(before, lead), row.columns)

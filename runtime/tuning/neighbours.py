@@ -39,7 +39,7 @@ def _steps(best: Choice, columns: int) -> dict[str, list[Any]]:
         value = getattr(plan, name)
         found[name] = [v for v in (2 * value, value // 2) if v]
     found["finish"] = [f for f in get_args(Finish) if f != plan.finish]
-    each = plan.coarsening or ceil2(max(1, best.run.chunk // grain(plan, columns)[1]))
+    each = plan.coarsening or ceil2(max(1, best.run.chunk // grain(plan, columns)))
     found["coarsening"] = [v for v in (0, each // 2, each, 2 * each) if v != plan.coarsening]
     return found
 

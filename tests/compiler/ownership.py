@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from warpfold.compiler.plan.launch import Launch, padded, tiles_of
+from warpfold.compiler.plan.launch import Launch, tiles_of
 from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.plan.plan import Plan
 from warpfold.compiler.target import WARP
@@ -78,7 +78,7 @@ def staggered_columns(plan: Plan, thread: Thread, row: int) -> tuple[int, int]:
 
 def padded_columns(plan: Plan, thread: Thread, row: int, lead: int) -> tuple[int, int, int]:
     """(number, begin, end) of a thread's padded row, and of its own results there, which begin ``lead`` early."""
-    number, at = divmod(kept_index(plan, thread), padded(plan.vector, row))
+    number, at = divmod(kept_index(plan, thread), layout_of(plan).rows.places(row, INTEGERS))
     return number, max(0, at - lead), min(at - lead + plan.vector, row)
 
 

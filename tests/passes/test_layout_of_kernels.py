@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import warpfold as wf
-from warpfold.compiler.plan.launch import padded
 from warpfold.compiler.plan.layout import INTEGERS, Layout, layout_of
 from warpfold.compiler.target import WARP
 from warpfold.runtime.backends.emulator_backend import emulator
@@ -133,7 +132,8 @@ def test_threads_write_the_padded_rows_that_the_layout_gives_them() -> None:
     p, layout = choice.plan, layout_of(choice.plan)
     expected: Touched = defaultdict(set)
     for thread in threads_of(choice):
-        row, at = divmod(layout.place(numbers(layout, thread), INTEGERS, {"chunk": 0})["kept"], padded(p.vector, 37))
+        kept = layout.place(numbers(layout, thread), INTEGERS, {"chunk": 0})["kept"]
+        row, at = divmod(kept, layout.rows.places(37, INTEGERS))
         begin = at - row * 37 % p.vector
         if row < 6:
             expected[thread].update(range(row * 37 + max(0, begin), row * 37 + min(begin + p.vector, 37)))

@@ -24,7 +24,8 @@ from ownership import (
     reduced_range,
 )
 
-from warpfold.compiler.plan.launch import Launch, cells_of, launch, padded, period_rows, walks_once
+from warpfold.compiler.plan.launch import Launch, cells_of, launch, period_rows, walks_once
+from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.plan.plan import Plan, settled
 
 NEAR_BOUNDARIES = sorted({max(0, b + d) for b in (0, 8, 32, 64, 256, 1024, 2048) for d in (-1, 0, 1, 5)})
@@ -160,7 +161,7 @@ def test_every_result_of_padded_rows_has_one_owner(
     plan = settled(Plan("kept", "padded", vector, warps_kept=warps))
     run = launch(plan, rows * row, 5, row=row)
     leads = data.draw(st.lists(st.integers(0, vector - 1), min_size=rows, max_size=rows))
-    assert (run.split, run.tiles) == (1, -(-rows * padded(vector, row) // plan.slots))
+    assert (run.split, run.tiles) == (1, -(-rows * layout_of(plan).rows.places(row, INTEGERS) // plan.slots))
     check_padded(plan, run, rows, row, leads)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tasks import simple
 
 from warpfold.compiler.errors import PlanError
-from warpfold.compiler.plan.launch import padded
+from warpfold.compiler.plan.layout import INTEGERS, layout_of
 from warpfold.compiler.planner.choose import Choice, choose
 from warpfold.compiler.planner.layouts.padded_rows import ADDED, FEW_ELEMENTS, OTHERS, TRUTHS, WARPS_OF_FEW, Padding
 from warpfold.compiler.planner.table import Table
@@ -62,7 +62,8 @@ def test_rows_of_each_class_get_its_accesses(what: str, t: str, table: Table[Pad
 
 def test_threads_are_counted_through_padded_rows() -> None:
     choice = chosen("any", "bool", 4, 1001)
-    assert padded(16, 1001) == 1024  # up to 15 places before the row, and the rest of the last access
+    places = layout_of(choice.plan).rows.places(1001, INTEGERS)
+    assert places == 1024  # up to 15 places before the row, and the rest of the last access
     assert choice.run.tiles == -(-(RESULTS // 1001) * 1024 // choice.plan.slots)
     assert (choice.facts.access, choice.facts.by_row, choice.facts.store_vector) == (("unaligned",), True, True)
     words = "\n".join(choice.reasons)
