@@ -98,6 +98,7 @@ from .distribution.kernel import Kernel
 from .distribution.occupancy import least_ctas
 from .distribution.padded_rows import padded_place
 from .distribution.periods import PeriodWalk, period_place
+from .distribution.phases import distribute_phases
 from .distribution.place import first_place
 from .distribution.runs import RunWalk
 from .distribution.staggered_columns import staggered_place
@@ -147,13 +148,21 @@ def _gpu_module(module: Any, function: Any, name: str) -> Any:
 def _distribute(kernel: Kernel) -> None:
     """Writes the body of a kernel."""
     with ir.InsertionPoint(kernel.entry.regions[0].blocks[0]):
-        with _walk_of(kernel) as walk:
-            with kernel.reduce.location:
-                state, place = walk.first_round()
-            finish(walk, state, place)
+        if kernel.plan.resident:
+            distribute_phases(kernel)
+        else:
+            _distribute_fold(kernel)
         gpu.ReturnOp([])
     if least := least_ctas(kernel):
         kernel.entry.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word_type(), least)
+
+
+def _distribute_fold(kernel: Kernel) -> None:
+    """Writes the one reduction of a kernel, and its results."""
+    with _walk_of(kernel) as walk:
+        with kernel.reduce.location:
+            state, place = walk.first_round()
+        finish(walk, state, place)
 
 
 def _walk_of(kernel: Kernel) -> AbstractContextManager[Walk]:

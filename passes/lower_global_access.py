@@ -102,6 +102,7 @@ from typing import Any
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.build import find
 from .access.blocks import lower_load as lower_block_load
+from .access.element_accesses import lower_element_load, lower_element_store
 from .access.loads import lower_live, lower_load, lower_position
 from .access.peeling import peel
 from .access.row_ends import lower_lead
@@ -113,6 +114,10 @@ def _run(module: Any) -> None:
         peel(op)
     for op in find(module, "fold.load"):
         lower_load(op, None)
+    for op in find(module, "fold.element_load"):
+        lower_element_load(op)
+    for op in find(module, "fold.element_store"):
+        lower_element_store(op)
     for op in find(module, "fold.block_load"):
         lower_block_load(op)
     for op in find(module, "fold.lead"):
@@ -128,6 +133,9 @@ def _run(module: Any) -> None:
 PASS = Pass(
     "lower-global-access",
     _run,
-    ("fold.load", "fold.block_load", "fold.store", "fold.live", "fold.lead", "fold.position"),
+    (
+        "fold.load", "fold.element_load", "fold.element_store", "fold.block_load", "fold.store", "fold.live",
+        "fold.lead", "fold.position",
+    ),
     "choose vector loads, peeled steps and masked tails; compute addresses",
-)
+)  # fmt: skip

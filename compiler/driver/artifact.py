@@ -105,7 +105,7 @@ def without_code(program: Program, facts: Facts, plan: Plan, target: Target, key
         for role, k in kernels(program, facts, plan)
     )
     outputs = tuple(o.dtype for o in program.outputs)
-    monoid = program.monoid
+    has_identity = all(monoid.has_identity for monoid in program.monoids)
     return Artifact(
-        program.name, program.inputs, outputs, monoid.state, compiled, target.arch, "", "", key, {}, monoid.has_identity
+        program.name, program.inputs, outputs, program.states, compiled, target.arch, "", "", key, {}, has_identity
     )

@@ -20,9 +20,10 @@ _RANKS = ("kept_rank", "reduced_rank")
 MOST_DIMS = 64
 """Dims of either kind, at most: NumPy's arrays have no more."""
 _CHOICES: dict[str, tuple[object, ...]] = {
-    "access": get_args(Access), "index_bits": (32, 64), "numbers": ("", "up", "down"),
+    "access": get_args(Access), "index_bits": (32, 64), "numbers": ("", "up", "down"), "stores": get_args(Access),
 }  # fmt: skip
 """What else than truth values the facts may be."""
+_SEVERAL = ("access", "stores")
 
 
 def write(kernel: Kernel, arch: Target) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def _fits(key: str, value: Any, sample: Any) -> Any:
         return 0 <= value <= MOST_DIMS
     if key == "block":
         return len(value) in (0, 2) and all(type(v) is int and v > 0 for v in value)
-    each = value if key == "access" else [value]
+    each = value if key in _SEVERAL else [value]
     return key not in _CHOICES or all(v in _CHOICES[key] for v in each)
 
 
@@ -141,7 +142,7 @@ def _expected(key: str, sample: Any) -> str:
     if key == "block":
         return "an array of two positive integers, or none"
     if key in _CHOICES:
-        return "an array of " * (key == "access") + "one of " + " ".join(str(c) or '""' for c in _CHOICES[key])
+        return "an array of " * (key in _SEVERAL) + "one of " + " ".join(str(c) or '""' for c in _CHOICES[key])
     return "true or false" if isinstance(sample, bool) else f"a {type(sample).__name__}"
 
 

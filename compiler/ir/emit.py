@@ -73,8 +73,9 @@ class _Emitter:
 
     def function(self, target: Target) -> None:
         k = self.kernel
-        inputs = [self.tensor(mlir_type(t), ELEMENT) for t in k.program.inputs]
-        outputs = [self.tensor(mlir_type(o.dtype), KEPT) for o in k.program.outputs]
+        p = k.program
+        inputs = [self.tensor(mlir_type(t), space) for t, space in zip(p.inputs, p.input_spaces, strict=True)]
+        outputs = [self.tensor(mlir_type(o.dtype), o.space) for o in p.outputs]
         f = func.FuncOp(k.name, (inputs, outputs))
         for name, value in attributes.write(k, target).items():
             f.attributes[name] = value
@@ -82,10 +83,10 @@ class _Emitter:
         for i, argument in enumerate(block.arguments):
             named(argument, f"input{i}")
         with ir.InsertionPoint(block):
-            for e in walk(k.program.outputs):
+            for e in walk(p.outputs):
                 with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
-            func.ReturnOp([self.at(o, KEPT) for o in k.program.outputs])
+            func.ReturnOp([self.at(o, ELEMENT if o.space & REDUCED else KEPT) for o in p.outputs])
 
     def node(self, e: Expr, block: Any) -> Any:
         """Emits one graph node; scalars stay scalars until something wider needs them."""
@@ -122,7 +123,8 @@ class _Emitter:
         return self.spread(self.values[e.digest], e.space, space)
 
     def spread(self, value: Any, source: Space, space: Space) -> Any:
-        if source == space:
+        full, wide = bool(source & REDUCED), bool(space & REDUCED)
+        if source == space or (source != SCALAR and full == wide):  # an array that is the same along some dims
             return value
         scalar = ir.ShapedType(value.type).element_type if source != SCALAR else value.type
         dims = self.dims if source == KEPT else ir.DenseI64ArrayAttr.get(

@@ -36,8 +36,8 @@ class Lines:
     """
 
     def __init__(self, program: Program, first: int = 0) -> None:
-        own = program.where or program.reduces[0].where
-        outer, inner = walk(program.outputs), walk(program.monoid.combine)
+        own = program.where or next((e.where for e in program.reduces), None)
+        outer, inner = walk(program.outputs), walk(tuple(e for m in program.monoids for e in m.combine))
         nodes = [*((e, False) for e in outer), *((e, True) for e in inner)]
         self.first = first
         self.places = [own, *(e.where or own for e, _ in nodes)]

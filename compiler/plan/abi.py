@@ -34,8 +34,11 @@ NUMBER_BITS = 24
 """Bits of a word that an 8-bit element leaves to its number."""
 
 
-RARE = ("repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once")
-"""The facts that the IR leaves out where they have their default."""
+RARE = (
+    "repeats", "flat", "by_row", "gapped", "pieces", "block", "places", "numbers", "once", "stores", "full",
+    "resident", "held",
+)  # fmt: skip
+"""The facts, and the fields of a plan, that the IR leaves out where they have their default."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class Facts:
             anywhere. ``period``: vectors along narrow rows that follow each other. ``staggered``: vectors of warps that
             begin their rows at the boundary before. ``strided``: single elements. ``tile``: vectors that start anywhere
             in the CTA's copy in shared memory. ``tile_strided``: single elements of that copy. ``whole``: all elements
-            of a thread's results, in aligned vectors.
+            of a thread's results, in aligned vectors. ``uniform``: one element that is the same along the access.
+            ``kept``: one element for each result, of an input without reduced dims.
         store_vector: whether each thread's results are neighbours and aligned in every output.
         ragged: whether arrays say where each row begins and ends.
         repeats: whether the launch says how often elements and results are repeated.
@@ -64,6 +68,9 @@ class Facts:
         numbers: ``up`` where the numbers of a result's elements rise along the walk, ``down`` where they fall; nothing
             where they do neither, or the program does not number elements.
         once: whether no thread makes more accesses in a walk than it has in flight.
+        stores: for each output how it is written: ``kept``, one element a result; or one for each element, as an
+            access of that name reads it. Empty where all outputs are ``kept``.
+        full: whether every thread makes all accesses that it keeps, and each lies in the row.
     """
 
     kept_rank: int
@@ -81,6 +88,8 @@ class Facts:
     places: bool = False
     numbers: str = ""
     once: bool = False
+    stores: tuple[str, ...] = ()
+    full: bool = False
 
     def row(self, geometry: Geometry) -> int:
         """The results of a row: those of a CTA are in one row."""
@@ -141,7 +150,7 @@ class Kernel(NamedTuple):
         """The kernel's parameters, in order."""
         p = self.program
         return params(
-            len(p.inputs), len(p.outputs), len(self.monoid.state), self.facts, self.plan,
+            len(p.inputs), len(p.outputs), len(p.states), self.facts, self.plan,
             indexed=p.uses_index, counted=p.uses_count,
         )  # fmt: skip
 
@@ -176,6 +185,8 @@ def params(
         found += [Param("kept_stride", i, d) for d in range(kept_rank)]
         found += [Param("reduced_stride", i, d) for d in range(reduced_rank)]
     found += [Param("kept_stride", inputs + i, d) for i in range(outputs) for d in range(kept_rank) if finishes]
+    written = [i for i, kind in enumerate(facts.stores) if kind != "kept"]
+    found += [Param("reduced_stride", inputs + i, d) for i in written for d in range(reduced_rank)]
     if indexed:
         found += [Param("index_stride", 0, d) for d in range(reduced_rank)] + [Param("index_base")]
     if layout_of(plan).chunked == "flat":

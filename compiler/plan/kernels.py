@@ -52,7 +52,7 @@ def outlines(name: str, facts: Facts, plan: Plan, states: int) -> Sequence[Outli
 def kernels(program: Program, facts: Facts, plan: Plan) -> list[tuple[Role, Kernel]]:
     """The kernels of a program, in launch order, each with its role."""
     found: list[tuple[Role, Kernel]] = []
-    for o in outlines(program.name, facts, plan, len(program.monoid.state)):
+    for o in outlines(program.name, facts, plan, len(program.states)):
         own = program if o.role == "main" else second_program(program)
         found.append((o.role, Kernel(o.name, partial_program(own) if o.role == "init" else own, o.facts, o.plan)))
     return found

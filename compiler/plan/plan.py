@@ -18,13 +18,19 @@ Axis = Literal["reduced", "kept"]
 Fast = Literal["reduced", "kept", "both"]
 Finish = Literal["cta", "last_block", "two_kernels", "atomic"]
 Meeting = Literal["shuffle", "serial", "interleaved", "sequential", "warp_sync", "unrolled"]
-Access = Literal["aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole"]
+Access = Literal[
+    "aligned", "shifted", "unaligned", "period", "staggered", "strided", "tile", "tile_strided", "whole", "uniform",
+    "kept",
+]  # fmt: skip
 IN_TILE: tuple[Access, ...] = ("tile", "tile_strided")
 """The accesses to elements that the CTA has copied into shared memory."""
 Walk = Literal["interleaved", "blocked", "period", "staggered", "runs", "padded", "whole"]
 OWN_WALKS: tuple[Walk, ...] = ("period", "staggered", "runs", "padded", "whole")
 """Walks that serve only some arrays; the two others serve all."""
 Determinism = Literal["run", "portable", "none"]
+Residency = Literal["", "registers", "shared", "memory"]
+MOST_HELD = 64
+"""The most accesses of a row that a thread keeps."""
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a kernel may declare on any target; a launch would have to ask for more."""
@@ -87,6 +93,10 @@ class Plan:
         finish: how the CTAs along the reduced axis, or their clusters, combine their states; ``cta`` where there is
             only one.
         tree: the name of the combining tree, so that its bits can be promised.
+        resident: where the elements of a row wait for the next phase of a program that reads them again: in
+            ``registers`` of the threads that own them, in ``shared`` memory, or in ``memory``, from which they are read
+            again. Empty for a program of one fold, which reads each element once.
+        held: accesses of a row that each thread keeps in registers; 0 where no row waits there.
     """
 
     fast: Fast = "reduced"
@@ -103,6 +113,8 @@ class Plan:
     coarsening: int = 0
     finish: Finish = "cta"
     tree: str = "tree-v7"
+    resident: Residency = ""
+    held: int = 0
 
     @property
     def lanes_kept(self) -> int:
@@ -170,7 +182,7 @@ class Plan:
     @property
     def _reassigns(self) -> bool:
         """Whether threads have other results once warps have combined their states in shared memory."""
-        in_shared = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes
+        in_shared = self.cta == "shuffle" and self.cluster == 1 and not self.tile_bytes and not self.resident
         return self.vector_kept > 1 and self.warps > 1 and in_shared
 
     @property
@@ -225,7 +237,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, int | str]:
         """Field names and values, for JSON and for IR attributes."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if value or key not in _RARE}
 
     def with_options(self, text: str) -> Plan:
         """This plan with the fields that ``text`` gives as ``key=value,...``; a rung's name stands for its fields.
@@ -247,7 +259,7 @@ class Plan:
 
 def _extent(key: str, value: str) -> int:
     """The extent that an option gives as ``value``; WF403 for what is none."""
-    found = _NUMBERS.get(value, -1)
+    found = _NUMBERS.get(value, -1) if key != "held" else int(value) if value.isdecimal() else -1
     _check_extent(key, found, repr(value))
     return found
 
@@ -260,6 +272,8 @@ def _check_extent(key: str, extent: int, shown: object) -> None:
 
 def fits(key: str, value: object) -> bool:
     """Whether the field ``key`` of a plan may have this value, whatever values the other fields have."""
+    if key == "held":
+        return type(value) is int and 0 <= value <= MOST_HELD
     if key in LARGEST:
         least = 0 if key in _MAY_BE_ZERO else 1
         return type(value) is int and least <= value <= LARGEST[key] and not value & (value - 1)
@@ -268,6 +282,8 @@ def fits(key: str, value: object) -> bool:
 
 def expected_of(key: str) -> str:
     """The values that the field ``key`` of a plan may have, in words."""
+    if key == "held":
+        return f"a number from 0 to {MOST_HELD}"
     if key in LARGEST:
         return "0, or " * (key in _MAY_BE_ZERO) + f"a power of two from 1 to {LARGEST[key]}"
     return "one of " + " ".join(_CHOICES[key]) if key in _CHOICES else "a name"
@@ -301,12 +317,15 @@ _AT_LEAST_TWO: dict[Walk, tuple[str, ...]] = {
 }
 """The extents that must be more than one."""
 _MAY_BE_ZERO = ("coarsening", "tile_bytes")
+_RARE = ("resident", "held")
+"""The fields that are only shown where they are set."""
 _CHOICES = {
     "fast": get_args(Fast),
     "walk": get_args(Walk),
     "cta": get_args(Meeting),
     "exchange": ("shared", "global"),
     "finish": get_args(Finish),
+    "resident": get_args(Residency),
 }
 
 
@@ -366,6 +385,6 @@ def _check_fields(plan: Plan) -> None:
     for key in _CHOICES:
         if not fits(key, getattr(plan, key)):
             raise error("WF403", key=key, value=repr(getattr(plan, key)), expected=expected_of(key))
-    for key in LARGEST:
+    for key in (*LARGEST, "held"):
         extent = getattr(plan, key)
         _check_extent(key, extent, extent)

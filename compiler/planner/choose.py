@@ -52,6 +52,10 @@ def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
     Raises:
         PlanError: WF402 to WF422 when ``wanted`` asks for what cannot be served.
     """
+    if task.program.reads_again:
+        from .resident.plan import choose as choose_resident  # not imported for one reduction
+
+        return choose_resident(task, wanted)
     notes = Notes()
     if split and (found := factored.task_of(task, wanted)):
         return _of_both(found, wanted, notes)

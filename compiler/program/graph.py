@@ -128,7 +128,7 @@ class Program:
     Attributes:
         name: what kernels and messages call it.
         inputs: the dtype of each input array.
-        outputs: one expression per result array; all live in the ``kept`` space.
+        outputs: one expression per result array. It has a value per result, or one per element.
         where: where its function is defined; not part of the digest.
     """
 
@@ -147,6 +147,27 @@ class Program:
     def reduces(self) -> tuple[Expr, ...]:
         """Every ``reduce`` node, operands before users."""
         return tuple(e for e in walk(self.outputs) if e.op == "reduce")
+
+    @property
+    def monoids(self) -> tuple[MonoidGraph, ...]:
+        """The monoid of each reduction."""
+        return tuple(e.value for e in self.reduces if isinstance(e.value, MonoidGraph))
+
+    @lazy
+    def states(self) -> tuple[DType, ...]:
+        """The types of the values of all states."""
+        return tuple(t for monoid in self.monoids for t in monoid.state)
+
+    @lazy
+    def reads_again(self) -> bool:
+        """Whether it is not one reduction: it folds again, uses what it reduced on elements, or never folds."""
+        return len(self.reduces) != 1 or any(o.space & REDUCED for o in self.outputs)
+
+    @lazy
+    def input_spaces(self) -> tuple[Space, ...]:
+        """The space along which each input varies."""
+        found = {e.value: e.space for e in walk(self.outputs) if e.op == "input"}
+        return tuple(found.get(i, ELEMENT) for i in range(len(self.inputs)))
 
     @property
     def monoid(self) -> MonoidGraph:

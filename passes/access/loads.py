@@ -60,6 +60,8 @@ def lower_load(op: Any, window: Window | None) -> None:
             value = load(base, place, t) if lanes == 1 else copied(base, place, t)
         elif access in ("aligned", "shifted", "period", "staggered", "coherent") and not apart:
             value = load(base, offset(op, kept, reduced, 3), t, volatile=coherent, invariant=not coherent)
+        elif access == "uniform":
+            value = splat(load(base, offset(op, kept, reduced, 3), scalar, invariant=True), lanes)
         elif access == "unaligned" and not apart:
             last = clamped(op, arith.addi(kept, integer(kept.type, lanes - 1)), whole=True)
             first, last = (address(base, offset(op, k, reduced, 3), scalar) for k in (kept, last))

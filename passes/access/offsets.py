@@ -10,6 +10,8 @@ from ...compiler.ir.dialect.base import int_attr, str_attr
 from ...compiler.ir.mlir import arith, ir
 from ...compiler.plan.plan import IN_TILE
 
+ELEMENTWISE = ("fold.load", "fold.element_load", "fold.element_store")
+"""The accesses to elements, by both indices."""
 SIDE_BY_SIDE = ("aligned", "shifted", "unaligned", "period", "staggered", "tile")
 """Access methods of loads whose vectors are contiguous in memory: the stride along the vector's axis is 1."""
 
@@ -56,7 +58,7 @@ def offset(op: Any, kept: Any, reduced: Any, fixed: int) -> Any:
     places = coordinates(kept, layout[: max(0, kept_rank - 1)], kept_rank)
     places += coordinates(reduced, layout[max(0, kept_rank - 1) : sizes], reduced_rank)
     strides = layout[sizes : sizes + kept_rank + reduced_rank]
-    if op.name == "fold.load" and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
+    if op.name in ELEMENTWISE and str_attr(op, "access", ACCESS) in SIDE_BY_SIDE:
         inner = kept_rank if str_attr(op, "axis", ("kept", "reduced")) == "kept" else kept_rank + reduced_rank
         strides[inner - 1] = None  # contiguous: the stride is 1
     zero = integer(kept.type, 0)

@@ -6,8 +6,8 @@ It never changes once it is made, and every other part of a distributed kernel r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from ...compiler.errors import WarpfoldError, error
 from ...compiler.ir import attributes
@@ -19,9 +19,23 @@ from ...compiler.plan.abi import POINTERS, Facts, Param, params
 from ...compiler.plan.plan import Plan
 
 
+class Phase(NamedTuple):
+    """One reduction of a function on tensors.
+
+    Attributes:
+        reduce: its ``fold.reduce``.
+        sources: the tensors that it reduces, one for each value of the state.
+        reduced: what that gives.
+    """
+
+    reduce: Any
+    sources: list[Any]
+    reduced: list[Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A function on tensors that holds one reduction, and the kernel that it becomes.
+    """A function on tensors that holds one reduction or several, and the kernel that it becomes.
 
     Ops are made where the insertion point is.
 
@@ -29,8 +43,8 @@ class Kernel:
         function, entry: the ``func.func``, and the ``gpu.func``.
         plan, facts: its plan, and what else the kernel is compiled for.
         inputs, results: the tensors that the function takes, and those that it returns.
-        reduce: its ``fold.reduce``.
-        sources, reduced: the tensors that are reduced, one for each value of the state, and what that gives.
+        phases: its reductions, in the order in which each needs the results of those before it.
+        phase: the one of them that the stages are made for.
         indexed, counted: whether it uses the numbers of the elements, and their count.
         index: the type of an index.
         args: the kernel's arguments.
@@ -42,9 +56,8 @@ class Kernel:
     facts: Facts
     inputs: list[Any]
     results: list[Any]
-    reduce: Any
-    sources: list[Any]
-    reduced: list[Any]
+    phases: tuple[Phase, ...]
+    phase: int
     indexed: bool
     counted: bool
     index: Any
@@ -55,24 +68,40 @@ class Kernel:
         """The kernel of a function on tensors, with an empty body.
 
         Raises:
-            CompileError: WF320 where the function is not a program with one reduction.
+            CompileError: WF320 where the function is no program, or has several reductions and a plan for one.
         """
         plan, facts = attributes.read(function)
         block = function.regions[0].blocks[0]
         ops = [o.operation for o in block.operations]
-        reduce = _reduce_of(function, ops, facts.kept_rank + facts.reduced_rank)
-        reduced = _unpacked(function, reduce)
+        phases = _phases(function, ops, plan, facts.kept_rank + facts.reduced_rank)
         _check_ragged(function, plan, facts)
-        for region in reduce.regions:
+        for region in (r for phase in phases for r in phase.reduce.regions):
             own_constants(region)
         indexed, counted = (any(o.name == name for o in ops) for name in ("fold.iota", "fold.count"))
-        inputs, sources, results = list(block.arguments), unpack(reduce.operands[0]), list(ops[-1].operands)
-        extents = (len(inputs), len(results), len(sources))
+        inputs, results = list(block.arguments), list(ops[-1].operands)
+        extents = (len(inputs), len(results), sum(len(phase.sources) for phase in phases))
         entry, args = _entry(name, plan, facts, params(*extents, facts, plan, indexed=indexed, counted=counted))
         index = ir.IntegerType.get_signless(facts.index_bits)
-        return cls(
-            function, entry, plan, facts, inputs, results, reduce, sources, reduced, indexed, counted, index, args
-        )
+        return cls(function, entry, plan, facts, inputs, results, phases, 0, indexed, counted, index, args)
+
+    def of(self, phase: int) -> Kernel:
+        """The kernel as one of its phases sees it."""
+        return replace(self, phase=phase)
+
+    @property
+    def reduce(self) -> Any:
+        """The ``fold.reduce`` of the phase."""
+        return self.phases[self.phase].reduce
+
+    @property
+    def sources(self) -> list[Any]:
+        """The tensors that the phase reduces."""
+        return self.phases[self.phase].sources
+
+    @property
+    def reduced(self) -> list[Any]:
+        """What the phase reduces them to."""
+        return self.phases[self.phase].reduced
 
     @property
     def states(self) -> list[Any]:
@@ -194,16 +223,15 @@ def _entry(name: str, plan: Plan, facts: Facts, taken: Sequence[Param]) -> tuple
     return entry.operation, args
 
 
-def _reduce_of(function: Any, ops: list[Any], ranks: int) -> Any:
-    """The one ``fold.reduce`` among ops, of tensors of so many dims."""
+def _phases(function: Any, ops: list[Any], plan: Plan, ranks: int) -> tuple[Phase, ...]:
+    """The reductions among ops, of tensors of ``ranks`` dims; one, unless the plan says where rows wait for more."""
     reduces = [o for o in ops if o.name == "fold.reduce"]
-    if len(reduces) != 1:
+    if len(reduces) != 1 and not plan.resident:
         raise _refused(function, "exactly one fold.reduce", len(reduces))
-    (reduce,) = reduces
-    t = reduce.operands[0].type
-    if any(part.rank != ranks for part in values(t)):
-        raise _refused(function, f"tensors of kept_rank + reduced_rank = {ranks} dims", t)
-    return reduce
+    for t in (reduce.operands[0].type for reduce in reduces):
+        if any(part.rank != ranks for part in values(t)):
+            raise _refused(function, f"tensors of kept_rank + reduced_rank = {ranks} dims", t)
+    return tuple(Phase(o, unpack(o.operands[0]), _unpacked(function, o)) for o in reduces)
 
 
 def _refused(function: Any, expected: str, found: object) -> WarpfoldError:

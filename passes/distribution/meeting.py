@@ -26,10 +26,11 @@ def meet_in_cta(tile: Tile, state: Any, place: Place) -> tuple[Any, Place]:
     return _across_warps(tile, state, place) if place.plan.warps > 1 else (state, place)
 
 
-def meet_in_cluster(tile: Tile, state: Any, place: Place) -> Any:
+def meet_in_cluster(tile: Tile, state: Any, place: Place, *, everywhere: bool = False) -> Any:
     """Joins the threads of all CTAs of a cluster: lanes first, then the warps of all of them.
 
-    Threads that meet in memory do so in their CTA, which to the cluster is one warp.
+    With ``everywhere`` all threads get the state, else those of the first warp of the first CTA. Threads that meet in
+    memory do so in their CTA, which to the cluster is one warp.
     """
     kernel, plan = tile.kernel, tile.kernel.plan
     if plan.cta == "shuffle":
@@ -39,6 +40,7 @@ def meet_in_cluster(tile: Tile, state: Any, place: Place) -> Any:
         state = _in_memory(kernel, state, place)
         warp, warps, first = kernel.number(0), 1, kernel.is_first(place.position)
     attributes = {"ctas": plan.cluster, "rows": warps, "slots": plan.slots} | _lanes(plan)
+    attributes |= {"everywhere": True} if everywhere else {}
     operands = [place.rank, warp, place.lane, place.slot, first, state]
     return kernel.stage("fold.cluster_reduce", [state.type], operands, attributes).results[0]
 

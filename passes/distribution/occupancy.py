@@ -58,7 +58,10 @@ counted, the latter to fill SMs that hold fewer than FULL_SM threads."""
 
 def least_ctas(kernel: Kernel) -> int:
     """CTAs of a kernel that an SM must be able to hold; 0 leaves the number to ptxas."""
-    plan, facts, states, indexed = kernel.plan, kernel.facts, kernel.states, kernel.indexed
+    plan, facts, indexed = kernel.plan, kernel.facts, kernel.indexed
+    if plan.resident:
+        return 0
+    states = kernel.states
     threads = target_of(kernel.function).threads_per_sm
     item = min((bytes_of(memory_type(element(v.type))) for v in kernel.inputs), default=4)
     half, added = threads // (2 * plan.threads), single_op(kernel.combine)

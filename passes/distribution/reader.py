@@ -5,7 +5,7 @@ A *fragment* is what one thread holds of a tensor at a time: the elements of one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -73,14 +73,14 @@ class Reader:
 
         What ``memo`` does not have is made at the insertion point, and added to it.
         """
-        for v in postorder([tensor], _operands, memo):
+        for v in postorder([tensor], operands_of, memo):
             if isinstance(v, ir.BlockArgument):
                 memo[v] = self._load(ir.BlockArgument(v).arg_number, element(v.type), r)
             else:
-                memo[v] = self._node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
+                memo[v] = self.node(v.owner, width if isinstance(v.type, ir.RankedTensorType) else 1, memo, r)
         return memo[tensor]
 
-    def _node(self, op: Any, width: int, memo: dict[Any, Any], r: Any) -> Any:
+    def node(self, op: Any, width: int, memo: Mapping[Any, Any], r: Any) -> Any:
         """The fragment of what ``op`` makes, of which ``memo`` has the operands."""
         op = op.operation
         if op.name == "arith.constant":
@@ -112,7 +112,7 @@ class Reader:
         return self.kernel.make("fold.position", t, operands, attributes, width)
 
 
-def _operands(v: Any) -> Sequence[Any]:
+def operands_of(v: Any) -> Sequence[Any]:
     """What a value of the program is made of."""
     return () if isinstance(v, ir.BlockArgument) else list(v.owner.operation.operands)
 

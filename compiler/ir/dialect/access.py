@@ -30,7 +30,18 @@ from .base import (
     str_attr,
 )
 
-ACCESS = ("aligned", "shifted", "unaligned", "period", "staggered", "strided", "coherent", "tile", "tile_strided")
+ACCESS = (
+    "aligned",
+    "shifted",
+    "unaligned",
+    "period",
+    "staggered",
+    "strided",
+    "coherent",
+    "tile",
+    "tile_strided",
+    "uniform",
+)
 AFTER_LAYOUT = {"shifted": 1, "unaligned": 4, "staggered": 2, "tile": 1, "tile_strided": 1}
 """Operands of a load that follow those of its layout."""
 ACCESS_BYTES = 16
@@ -62,6 +73,7 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
     - ``staggered``: aligned vectors along the kept axis that may begin before it and end after it. Operands: the sizes
       of both axes.
     - ``strided``: single elements.
+    - ``uniform``: one element, which is the same along the access.
     - ``tile``: vectors that lie side by side in what ``fold.tile_copy`` gave, and begin anywhere. Operand: the origin
       of the copy.
     - ``tile_strided``: single elements there.
@@ -87,6 +99,74 @@ class LoadOp(Fold.Operation, name="load"):  # type: ignore[misc]
         _layout(op, 3 + AFTER_LAYOUT.get(access, 0), 1)
         str_attr(op, "axis", AXES)
         check_fragment(op, op.results[0].type)
+
+
+ELEMENT_ACCESS = ("aligned", "shifted", "strided", "uniform")
+
+
+class ElementLoadOp(Fold.Operation, name="element_load"):  # type: ignore[misc]
+    """Reads a fragment of which some elements may lie beside the row.
+
+    ``fold.element_load base, kept, reduced, first, end, layout... {kept_rank, reduced_rank, axis, access}`` is a
+    ``fold.load`` whose elements count where their reduced index is in [first, end), which is not empty. The others are
+    undefined, and nothing outside the array is touched for them. An ``aligned`` access lies in the row as a whole or
+    not at all. One that is ``shifted`` may be cut by either end of the row.
+    """
+
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    fragment: ext.Result[Any]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        access = str_attr(op, "access", ELEMENT_ACCESS)
+        check_pointer(op, 0, GLOBAL)
+        check_index(op, 1, 2, 3, 4)
+        _layout(op, 5 + AFTER_LAYOUT.get(access, 0), 1)
+        str_attr(op, "axis", AXES)
+        check_fragment(op, op.results[0].type)
+
+
+class ElementStoreOp(Fold.Operation, name="element_store"):  # type: ignore[misc]
+    """Writes a fragment of elements.
+
+    ``fold.element_store value, base, kept, reduced, first, end, on, layout... {kept_rank, reduced_rank, axis, access,
+    whole}``: the twin of ``fold.element_load``. Threads whose ``on`` is true write the elements whose reduced index is
+    in [first, end); with ``whole`` these are all. A ``shifted`` access has no operand behind its layout.
+    """
+
+    value: ext.Operand[Any]
+    base: ext.Operand[Any]
+    kept: ext.Operand[Any]
+    reduced: ext.Operand[Any]
+    first: ext.Operand[Any]
+    end: ext.Operand[Any]
+    on: ext.Operand[Any]
+    layout: Sequence[ext.Operand[Any]]
+    kept_rank: Any
+    reduced_rank: Any
+    axis: Any
+    access: Any
+    whole: Any
+
+    @coded
+    def verify_invariants(op: Any) -> None:  # noqa: N805
+        str_attr(op, "access", ELEMENT_ACCESS[:3])
+        check_pointer(op, 1, GLOBAL)
+        check_index(op, 2, 3, 4, 5)
+        check_flag(op, 6)
+        _layout(op, 7, 1)
+        str_attr(op, "axis", AXES)
+        bool_attr(op, "whole")
+        check_fragment(op, op.operands[0].type)
 
 
 class BlockLoadOp(Fold.Operation, name="block_load"):  # type: ignore[misc]

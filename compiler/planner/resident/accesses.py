@@ -1,0 +1,98 @@
+"""How a program that reads rows again accesses each of its arrays, for a plan's axis and vector.
+
+Inputs and outputs are accessed in the same ways. An array that varies along the kept dims alone has one value a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...plan.plan import Access
+from ...program.graph import ELEMENT, KEPT, REDUCED, Space
+from ...space.geometry import Dim
+from ..alignment import WIDEST
+from ..task import Task
+
+
+def spaces(task: Task) -> tuple[Space, ...]:
+    """The space of each input, then of each output."""
+    outputs = (ELEMENT if o.space & REDUCED else KEPT for o in task.program.outputs)
+    return (*task.program.input_spaces, *outputs)
+
+
+def elements_of(task: Task) -> list[int]:
+    """The operands with a value for each element of each row; those along the reduced dims alone if there are none."""
+    found = [i for i, space in enumerate(spaces(task)) if space == ELEMENT and _moves(task, i)]
+    return found or [i for i, space in enumerate(spaces(task)) if space & REDUCED]
+
+
+def _moves(task: Task, operand: int) -> bool:
+    """Whether an operand has a stride along kept dims, or there are none."""
+    return any(d.strides[operand] for d in task.geometry.kept) or not task.geometry.kept
+
+
+def accesses(task: Task, axis: str, vector: int) -> tuple[Access, ...]:
+    """How each operand is accessed by ``vector`` elements along ``axis``: inputs first, then outputs."""
+    shift = _shift(task, axis, vector)
+    return tuple(_access(task, i, space, axis, vector, shift) for i, space in enumerate(spaces(task)))
+
+
+def _access(task: Task, operand: int, space: Space, axis: str, vector: int, shift: frozenset[int]) -> Access:
+    if space & REDUCED == 0:
+        return "kept"
+    if operand in shift:
+        return "shifted"
+    inner, others = _dims(task, axis)
+    if not inner or vector == 1:
+        return "strided"
+    stride = inner[-1].strides[operand]
+    whole = inner[-1].size % vector == 0 and not shift
+    if stride == 0 and whole:
+        return "uniform"
+    fits = stride == 1 and whole and _is_aligned(task, operand, vector, [*inner[:-1], *others])
+    return "aligned" if fits else "strided"
+
+
+def _dims(task: Task, axis: str) -> tuple[Sequence[Dim], Sequence[Dim]]:
+    """The dims of an axis, and those of the other one."""
+    g = task.geometry
+    return (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
+
+
+def _start(task: Task, operand: int) -> int:
+    """The address at which the walk of an operand starts; a portable plan does not know it."""
+    return 0 if task.is_portable else task.start(operand)
+
+
+def _is_aligned(task: Task, operand: int, vector: int, outer: Sequence[Dim]) -> bool:
+    """Whether every access of an operand is aligned, if those along the innermost dim follow each other."""
+    item = task.operand_type(operand).itemsize
+    unit = min(WIDEST, vector * item)
+    return all(n % unit == 0 for n in (_start(task, operand), *(d.strides[operand] * item for d in outer)))
+
+
+def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
+    """The operands whose rows all begin equally far after a boundary, so that their accesses begin there.
+
+    They are those with the elements of rows, if not every row begins at a boundary. Rows are of one dim. Others are
+    accessed element by element, since an access at a boundary of these is none of theirs.
+    """
+    g = task.geometry
+    if axis != "reduced" or len(g.reduced) != 1 or vector == 1:
+        return frozenset()
+    rows = [
+        i for i in elements_of(task) if g.reduced[0].strides[i] == 1 and task.operand_type(i).itemsize * vector <= 32
+    ]
+    if not rows or (all(_is_aligned(task, i, vector, g.kept) for i in rows) and g.reduced[0].size % vector == 0):
+        return frozenset()
+    lead = _leads(task, rows[0], vector)
+    return frozenset(i for i in rows if lead is not None and _leads(task, i, vector) == lead)
+
+
+def _leads(task: Task, operand: int, vector: int) -> tuple[int, ...] | None:
+    """How far each row begins after a boundary: what of start and strides is no whole access; None if unknown."""
+    item = task.operand_type(operand).itemsize
+    start = task.start(operand)
+    if task.is_portable or start % item:
+        return None
+    return (start // item % vector, *(d.strides[operand] % vector for d in task.geometry.kept))

@@ -1,0 +1,39 @@
+// fold.element_load: an access of which some elements may lie beside the row. Elements whose reduced index is in
+// [first, end) are the array's; the others are undefined, and nothing outside the array is touched for them.
+
+// RUN: warpfold-opt %s | warpfold-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @aligned
+func.func @aligned(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %one: i32) -> vector<4xf32> {
+  // Operands: base, flat kept index, flat reduced index, the bounds of the row, then the layout. An aligned access lies
+  // in the row as a whole or not at all.
+  // CHECK:      "fold.element_load"
+  // CHECK-SAME: {access = "aligned", axis = "reduced", kept_rank = 1 : i64, reduced_rank = 1 : i64}
+  // CHECK-SAME: (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  %v = "fold.element_load"(%x, %kept, %r, %first, %end, %row, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "aligned"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @shifted
+func.func @shifted(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %one: i32, %extent: i32)
+    -> vector<4xf32> {
+  // An access from the boundary before the row: either end of the row may cut it. The extent of the array's memory
+  // follows the layout.
+  // CHECK:      access = "shifted"
+  %v = "fold.element_load"(%x, %kept, %r, %first, %end, %row, %one, %extent)
+    {kept_rank = 1, reduced_rank = 1, axis = "reduced", access = "shifted"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @uniform
+func.func @uniform(%x: !llvm.ptr<1>, %kept: i32, %r: i32, %first: i32, %end: i32, %row: i32, %one: i32) -> vector<4xf32> {
+  // One element that is the same for four neighbouring rows: a weight, say.
+  // CHECK:      access = "uniform", axis = "kept"
+  %v = "fold.element_load"(%x, %kept, %r, %first, %end, %row, %one)
+    {kept_rank = 1, reduced_rank = 1, axis = "kept", access = "uniform"}
+    : (!llvm.ptr<1>, i32, i32, i32, i32, i32, i32) -> vector<4xf32>
+  return %v : vector<4xf32>
+}
