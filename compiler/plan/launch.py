@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..space.geometry import Geometry
 from ..target import WARP
-from .layout import INTEGERS, layout_of
+from .layout import INTEGERS, Rows, layout_of, rows_of_states
 from .plan import Plan
 
 PIECE = 32
@@ -101,15 +101,19 @@ def tiles_of(plan: Plan, n_kept: int, row: int = 0) -> int:
         n_kept: the results.
         row: the results of a row, beyond which no CTA goes; 0 where all results are one row.
     """
-    each = row or max(1, n_kept)
-    places: int = layout_of(plan).rows.places(each, INTEGERS)
-    return -(-(n_kept // each) * places // plan.slots)
+    return -(-_places(layout_of(plan).rows, n_kept, row) // plan.slots)
 
 
 def cells_of(plan: Plan, n_kept: int, row: int = 0) -> int:
     """The partial states of a part: in each row whole vectors, also where the last one reaches beyond its end."""
-    each, width = row or max(1, n_kept), plan.second.vector_kept
-    return n_kept // each * -(-each // width) * width
+    return _places(rows_of_states(plan), n_kept, row)
+
+
+def _places(rows: Rows, n_kept: int, row: int) -> int:
+    """The places of all rows of ``row`` results, or of all results as one row where that is 0."""
+    each = row or max(1, n_kept)
+    places: int = rows.places(each, INTEGERS)
+    return n_kept // each * places
 
 
 def launch(plan: Plan, n_kept: int, n_reduced: int, split: int = 1, row: int = 0) -> Launch:

@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from ..target import WARP
 from .plan import Plan
@@ -45,60 +45,48 @@ Unit = Literal["", "chunk", "piece", "pitch", "results", "period", "columns"]
 """A stride's factor that only the launch knows; none where the stride is a number of the plan."""
 SHARED_AXES: tuple[Axis, ...] = ("reduced", "piece")
 """Threads that differ in digits along these alone share their results."""
-N = TypeVar("N")
 
 
-class Arithmetic(Protocol[N]):
-    """The operations that the formula needs. Every ``extent`` is a power of two."""
+class Arithmetic:
+    """The operations that the formula needs, on Python's integers and on NumPy's arrays of integers.
 
-    def modulo(self, x: N, extent: int) -> N:
-        """``x`` modulo ``extent``."""
+    ``passes/distribution`` has them on values of a kernel. Every ``extent`` is a power of two.
+    """
 
-    def divide(self, x: N, extent: int) -> N:
-        """``x`` divided by ``extent``, rounded down."""
-
-    def scaled(self, x: N, factor: int, plus: N | None = None) -> N:
-        """``x * factor + plus``."""
-
-    def multiply(self, x: N, y: N) -> N:
-        """``x * y``, where the launch knows ``y``."""
-
-    def add(self, x: N, y: N) -> N:
-        """``x + y``."""
-
-    def number(self, value: int) -> N:
+    def number(self, value: int) -> Any:
         """A number that the plan knows."""
+        return value
 
-    def ceil(self, x: N, by: N | int) -> N:
-        """``x`` divided by any number of at least 1, rounded up."""
+    def add(self, x: Any, y: Any) -> Any:
+        """``x + y``."""
+        return x + y
 
+    def multiply(self, x: Any, y: Any) -> Any:
+        """``x * y``, where the launch knows ``y``."""
+        return x * y
 
-class Integers:
-    """The arithmetic of Python's integers and of NumPy's arrays of integers."""
+    def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
+        """``x * factor + plus``."""
+        return x * factor if plus is None else x * factor + plus
 
     def modulo(self, x: Any, extent: int) -> Any:
+        """``x`` modulo ``extent``."""
         return x % extent
 
     def divide(self, x: Any, extent: int) -> Any:
+        """``x`` divided by ``extent``, rounded down."""
         return x // extent
 
-    def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
-        return x * factor if plus is None else x * factor + plus
-
-    def multiply(self, x: Any, y: Any) -> Any:
-        return x * y
-
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def number(self, value: int) -> Any:
-        return value
-
     def ceil(self, x: Any, by: Any) -> Any:
+        """``x`` divided by any number, rounded up."""
         return -(-x // by)
 
+    def rounded(self, x: Any, extent: int) -> Any:
+        """``x`` rounded up to a multiple of ``extent``."""
+        return -(-x // extent) * extent
 
-INTEGERS = Integers()
+
+INTEGERS = Arithmetic()
 
 
 class Mode(NamedTuple):
@@ -130,17 +118,16 @@ class Rows(NamedTuple):
     unit: int
     early: int = 0
 
-    def units(self, columns: N, arithmetic: Arithmetic[N]) -> N:
+    def units(self, columns: Any, arithmetic: Arithmetic) -> Any:
         """The units of a row of ``columns`` results."""
-        room = arithmetic.add(columns, arithmetic.number(self.early)) if self.early else columns
-        return arithmetic.ceil(room, self.unit)
+        return arithmetic.ceil(arithmetic.add(columns, arithmetic.number(self.early)), self.unit)
 
-    def places(self, columns: N, arithmetic: Arithmetic[N]) -> N:
+    def places(self, columns: Any, arithmetic: Arithmetic) -> Any:
         """The places of a row of ``columns`` results."""
-        return arithmetic.scaled(self.units(columns, arithmetic), self.unit)
+        return arithmetic.rounded(arithmetic.add(columns, arithmetic.number(self.early)), self.unit)
 
 
-Digits = dict[tuple[Level, Axis], N]
+Digits = dict[tuple[Level, Axis], Any]
 
 
 @dataclass(frozen=True)
@@ -168,9 +155,9 @@ class Layout:
         raise KeyError((level, axis))
 
     # --- the formula --------------------------------------------------------------------------------------------------
-    def digits(self, numbers: Mapping[Level, N], arithmetic: Arithmetic[N]) -> Digits[N]:
+    def digits(self, numbers: Mapping[Level, Any], arithmetic: Arithmetic) -> Digits:
         """The digits of each level's number; the last one of a level is what the others leave of the number."""
-        found: Digits[N] = {}
+        found: Digits = {}
         for level, number in numbers.items():
             *minor, major = [m for m in self.modes if m.level == level]
             for m in minor:
@@ -180,7 +167,7 @@ class Layout:
             found[level, major.axis] = number
         return found
 
-    def position(self, digits: Digits[N], arithmetic: Arithmetic[N]) -> N:
+    def position(self, digits: Digits, arithmetic: Arithmetic) -> Any:
         """A thread's number among the threads of its CTA that share its results, from its lane's and warp's digits."""
         within: list[Mode] = []
         stride = 1
@@ -191,14 +178,14 @@ class Layout:
         return _nested(within, digits, arithmetic)
 
     def offset(
-        self, axis: Axis, digits: Digits[N], arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None
-    ) -> N:
+        self, axis: Axis, digits: Digits, arithmetic: Arithmetic, sizes: Mapping[Unit, Any] | None = None
+    ) -> Any:
         """How far from the axis' begin the element is that has these digits.
 
         Levels without digits count as number 0. ``sizes`` are the units of the strides that only the launch knows.
         """
         here = [m for m in self.modes if m.axis == axis and (m.level, axis) in digits]
-        total: N | None = None
+        total: Any = None
         for unit, group in groupby(reversed(here), key=lambda m: m.unit):
             value = _nested(list(group)[::-1], digits, arithmetic)
             if unit:
@@ -209,8 +196,8 @@ class Layout:
         return total
 
     def place(
-        self, numbers: Mapping[Level, N], arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None
-    ) -> dict[Axis, N]:
+        self, numbers: Mapping[Level, Any], arithmetic: Arithmetic, sizes: Mapping[Unit, Any] | None = None
+    ) -> dict[Axis, Any]:
         """How far from the begin of each axis the element is that the levels with these numbers own.
 
         Args:
@@ -222,7 +209,7 @@ class Layout:
         axes = dict.fromkeys(axis for _, axis in digits)
         return {axis: self.offset(axis, digits, arithmetic, sizes) for axis in axes}
 
-    def start(self, position: N, arithmetic: Arithmetic[N], sizes: Mapping[Unit, N] | None = None) -> N:
+    def start(self, position: Any, arithmetic: Arithmetic, sizes: Mapping[Unit, Any] | None = None) -> Any:
         """How far from the first element the thread starts that has this position along the reduced axis."""
         apart = self.mode("lane", "reduced")
         found = arithmetic.scaled(position, apart.stride)
@@ -285,7 +272,7 @@ class Layout:
         return "step" in levels and levels.index("step") < levels.index("lane")
 
 
-def _nested(modes: list[Mode], digits: Digits[N], arithmetic: Arithmetic[N]) -> N:
+def _nested(modes: list[Mode], digits: Digits, arithmetic: Arithmetic) -> Any:
     """The sum of the modes' digits times their strides, each of which is a multiple of the one before."""
     outer, *rest = reversed(modes)
     value, stride = digits[outer.level, outer.axis], outer.stride
@@ -303,6 +290,11 @@ def layout_of(plan: Plan) -> Layout:
     """
     rows = Rows(plan.vector, plan.vector - 1) if plan.walk == "padded" else Rows(plan.slots)
     return Layout(_along_rows(plan) if plan.walk == "period" else _along_two_axes(plan), rows)
+
+
+def rows_of_states(plan: Plan) -> Rows:
+    """The rows of partial states, which CTAs leave for each other: whole vectors of the round over them."""
+    return Rows(plan.second.vector_kept)
 
 
 def _along_two_axes(plan: Plan) -> tuple[Mode, ...]:

@@ -16,6 +16,7 @@ from ...compiler.ir.dialect.base import element, is_constant, values
 from ...compiler.ir.locations import named, place_of
 from ...compiler.ir.mlir import arith, gpu, ir
 from ...compiler.plan.abi import POINTERS, Facts, Param, params
+from ...compiler.plan.layout import Arithmetic
 from ...compiler.plan.plan import Plan
 
 
@@ -34,7 +35,7 @@ class Phase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class Kernel(Arithmetic):
     """A function on tensors that holds one reduction or several, and the kernel that it becomes.
 
     Ops are made where the insertion point is.
@@ -145,15 +146,12 @@ class Kernel:
         return arith.muli(x, y)
 
     def modulo(self, x: Any, extent: int) -> Any:
-        """``x`` modulo a power of two."""
         return arith.andi(x, self.number(extent - 1)) if extent > 1 else self.number(0)
 
     def divide(self, x: Any, extent: int) -> Any:
-        """``x`` divided by a power of two, rounded down."""
         return arith.shrui(x, self.number(extent.bit_length() - 1)) if extent > 1 else x
 
     def scaled(self, x: Any, factor: int, plus: Any = None) -> Any:
-        """``x * factor + plus``."""
         product = arith.muli(x, self.number(factor)) if factor > 1 else x
         return product if plus is None else arith.addi(product, plus)
 
@@ -163,9 +161,11 @@ class Kernel:
         return quotient, arith.subi(x, arith.muli(quotient, by))
 
     def ceil(self, x: Any, by: Any) -> Any:
-        """``x`` divided by a number, rounded up."""
         by = self.number(by) if isinstance(by, int) else by
         return arith.divui(arith.addi(x, arith.subi(by, self.number(1))), by)
+
+    def rounded(self, x: Any, extent: int) -> Any:
+        return arith.andi(arith.addi(x, self.number(extent - 1)), self.number(-extent))
 
     # --- ops ----------------------------------------------------------------------------------------------------------
     def make(self, name: str, scalar: Any, operands: list[Any], attributes: dict[str, Any], width: int) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...compiler.ir.mlir import arith
+from ...compiler.plan.layout import rows_of_states
 from .kernel import load_attributes
 from .meeting import meet_in_cta
 from .place import Place, Tile
@@ -65,7 +66,5 @@ class RowPartials:
 
     def _pitch(self) -> Any:
         """The states of a row in a part: whole vectors, also where the last one reaches beyond the row."""
-        kernel, width, columns = self.tile.kernel, self.tile.kernel.plan.second.vector_kept, self.tile.row.columns
-        if not kernel.facts.bounded:
-            return columns
-        return arith.andi(arith.addi(columns, kernel.number(width - 1)), kernel.number(-width))
+        kernel, columns = self.tile.kernel, self.tile.row.columns
+        return rows_of_states(kernel.plan).places(columns, kernel) if kernel.facts.bounded else columns

@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ir.build import address
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu
+from ...compiler.plan.layout import layout_of
 from .kernel import Kernel
 
 
@@ -25,8 +26,7 @@ def tiles_of_row(kernel: Kernel) -> Any:
     """The CTAs along the kept axis that work on one row."""
     if not kernel.facts.by_row:
         return kernel.id(gpu.grid_dim(gpu.Dimension.x))
-    slots = kernel.number(kernel.plan.slots)
-    return arith.divui(arith.addi(columns_of(kernel), arith.subi(slots, kernel.number(1))), slots)
+    return layout_of(kernel.plan).rows.units(columns_of(kernel), kernel)
 
 
 @dataclass(frozen=True, eq=False)
