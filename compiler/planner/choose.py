@@ -53,7 +53,7 @@ def choose(task: Task, wanted: str = "", *, split: bool = True) -> Choice:
         PlanError: WF402 to WF422 when ``wanted`` asks for what cannot be served.
     """
     if task.program.reads_again:
-        from .resident.plan import choose as choose_resident  # not imported for one reduction
+        from .resident.choose import choose as choose_resident  # not imported for one reduction
 
         return choose_resident(task, wanted)
     notes = Notes()

@@ -127,7 +127,7 @@ class HeldRow:
     def of(cls, tile: Tile, place: Place) -> HeldRow:
         """The row of a thread at its place."""
         kernel, plan = tile.kernel, tile.kernel.plan
-        chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"))
+        chunk = chunk_of(kernel, kernel.arg("n_reduced"), kernel.arg("chunk"), always=not kernel.phases)
         layout = layout_of(plan)
         begin = arith.addi(chunk.first, layout.start(place.position, kernel))
         if _is_shifted(kernel):
@@ -144,7 +144,7 @@ class HeldRow:
         if facts.full:
             return True
         middle = (1 if _is_shifted(self.values.kernel) else 0) <= j < plan.held - 1
-        return middle and plan.cluster == 1
+        return middle and plan.cluster == 1 and bool(self.values.kernel.phases)
 
     def fragment(self, tensor: Any, j: int) -> Any:
         """The fragment of a tensor in access ``j``."""

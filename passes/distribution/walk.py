@@ -61,9 +61,12 @@ class Chunk(NamedTuple):
     origin: Any = None
 
 
-def chunk_of(kernel: Kernel, count: Any, length: Any) -> Chunk:
-    """The chunk of the CTA, if CTAs share ``count`` elements, or pieces of runs, in chunks of ``length``."""
-    if kernel.plan.finish == "cta" and kernel.plan.cluster == 1:
+def chunk_of(kernel: Kernel, count: Any, length: Any, *, always: bool = False) -> Chunk:
+    """The chunk of the CTA, if CTAs share ``count`` elements, or pieces of runs, in chunks of ``length``.
+
+    By the plan CTAs share them where states meet in a cluster or the grid; or ``always``, where nothing meets.
+    """
+    if kernel.plan.finish == "cta" and kernel.plan.cluster == 1 and not always:
         return Chunk(kernel.number(0), count, length)
     first = arith.muli(kernel.id(gpu.block_id(gpu.Dimension.y)), length)
     limit = arith.minsi(arith.addi(first, length), count)

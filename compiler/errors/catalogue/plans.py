@@ -78,5 +78,9 @@ ENTRIES: Entries = {
             "reduce two dims around one kept one, which with the inner is one run in memory, with walk=interleaved, "
             "finish=two_kernels, cluster=1 and tile_bytes=0; or choose fast=reduced or fast=kept",
         ),
+        "WF423": (
+            "no CTA or cluster can keep a row of {elements} elements of {name}",
+            "leave the plan to warpfold, which then folds rows in a kernel of their own",
+        ),
     },
 }

@@ -11,6 +11,7 @@ from ...plan.plan import Access
 from ...program.graph import ELEMENT, KEPT, REDUCED, Space
 from ...space.geometry import Dim
 from ..alignment import WIDEST
+from ..powers import halvings
 from ..task import Task
 
 
@@ -96,3 +97,14 @@ def _leads(task: Task, operand: int, vector: int) -> tuple[int, ...] | None:
     if task.is_portable or start % item:
         return None
     return (start // item % vector, *(d.strides[operand] % vector for d in task.geometry.kept))
+
+
+def vector_of(task: Task, axis: str) -> int:
+    """Elements of an access, WIDEST bytes of an input or less: the most for which all arrays are accessed at once."""
+    rows, inputs = elements_of(task), len(task.program.inputs)
+    read = [i for i in rows if i < inputs] or rows
+    for vector in halvings(WIDEST // max(task.operand_type(i).itemsize for i in read)):
+        found = accesses(task, axis, vector)
+        if all(found[i] in ("aligned", "shifted") for i in rows):
+            return vector
+    return 1

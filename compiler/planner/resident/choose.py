@@ -1,0 +1,77 @@
+"""The plan of a program that reads its rows again: the axis of its lanes, and the residency of its rows.
+
+The residency of a row is where it waits for the next phase: in registers, in shared memory, or in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import error
+from ...plan.abi import Facts
+from ...plan.launch import Launch
+from ...plan.layout import layout_of
+from ...plan.plan import Plan, check
+from ...space.geometry import Dim
+from ..task import Choice, Notes, Task
+from . import columns, rows
+from .accesses import accesses, elements_of
+
+INDEX_LIMIT = 2**31 - 2**24
+"""Offsets below this fit 32-bit arithmetic with room for one step past the end."""
+
+
+def choose(task: Task, wanted: str = "") -> Choice:
+    """The plan of a program that reads rows again.
+
+    Raises:
+        PlanError: WF423 where no plan holds its rows, and the errors of ``check`` where ``wanted`` cannot be served.
+    """
+    notes = Notes()
+    plan = owning(task, notes) if task.program.reduces else rows.map_plan(task, notes)
+    if plan is None:
+        raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
+    if wanted:
+        plan = plan.with_options(wanted)
+    check(plan, task.target, sum(t.itemsize for t in task.program.states))
+    facts = _facts(task, plan)
+    return Choice(plan, facts, _launch(task, plan), [reason for reason, _ in notes.reasons], notes.rejected)
+
+
+def owning(task: Task, notes: Notes) -> Plan | None:
+    """The plan by which a CTA or a cluster keeps its rows; None where they are too long for that."""
+    return columns.plan(task, notes) if _is_by_columns(task) else rows.plan(task, notes)
+
+
+def _is_by_columns(task: Task) -> bool:
+    """Whether neighbouring lanes read neighbouring rows: the elements of a row lie apart."""
+    g, first = task.geometry, elements_of(task)[0]
+
+    def least(dims: Sequence[Dim]) -> float:
+        return min((abs(d.strides[first]) for d in dims if d.strides[first]), default=float("inf"))
+
+    return bool(g.kept) and least(g.kept) < least(g.reduced)
+
+
+def _facts(task: Task, plan: Plan) -> Facts:
+    """What the kernel must know of the arrays."""
+    g, found, inputs = task.geometry, accesses(task, plan.fast, plan.vector), len(task.program.inputs)
+    reach = max((abs(bound) for i in range(len(g.offsets)) for bound in g.span(i)), default=0)
+    run = _launch(task, plan)
+    covered = run.split * (run.chunk if run.split > 1 else plan.held * layout_of(plan).span("reduced"))
+    numbers = max(reach, g.n_kept + plan.slots, g.n_reduced + covered)
+    return Facts(
+        *task.ranks,
+        32 if numbers < INDEX_LIMIT else 64,
+        found[:inputs],
+        store_vector=False,
+        stores=found[inputs:],
+        full=covered == g.n_reduced and "shifted" not in found,
+    )
+
+
+def _launch(task: Task, plan: Plan) -> Launch:
+    """The grid: as many CTAs as the rows need, and along a row those of a cluster; or of a map, as many as it needs."""
+    g, own = task.geometry, layout_of(plan).span("reduced") * plan.held
+    split = plan.cluster if task.program.reduces else max(1, -(-g.n_reduced // own))
+    return Launch(-(-g.n_kept // plan.slots), split, own if split > 1 else max(1, g.n_reduced))

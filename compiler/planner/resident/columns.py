@@ -1,0 +1,70 @@
+"""Rows whose elements lie apart: neighbouring lanes read neighbouring rows, the columns of a tile."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from ...plan.plan import LARGEST_CLUSTER, Plan
+from ...target import WARP
+from .. import sittings
+from ..powers import ceil2
+from ..table import threshold
+from ..task import Notes, Task
+from .accesses import accesses, elements_of
+
+ACCESS_BYTES = threshold(8, "bytes of an access", sittings.RESIDENT_ROWS)
+"""The widest access: a tile of few columns lets an SM hold several CTAs."""
+SECTOR = 32
+"""Bytes that memory reads at a time: tiles are no narrower."""
+KEPT = threshold(64, "elements that a thread keeps", sittings.RESIDENT_ROWS)
+"""The most, so that an SM holds two CTAs of THREADS."""
+THREADS = threshold(256, "threads of a CTA", sittings.RESIDENT_ROWS)
+"""The most threads of a CTA."""
+LEAST = threshold(8, "accesses of a thread", sittings.RESIDENT_ROWS)
+"""More warps share a column only if each makes this many accesses."""
+
+
+def plan(task: Task, notes: Notes) -> Plan | None:
+    """The plan of columns that threads keep in registers; None where they are too long for that."""
+    vector, n = _vector(task), task.geometry.n_reduced
+    item = max(task.operand_type(i).itemsize for i in elements_of(task))
+    columns = ceil2(ceil(task.geometry.columns / vector))
+    widest = min(WARP, columns)
+    narrowest = min(widest, max(1, SECTOR // (vector * item)))
+    lanes_kept = widest
+    while lanes_kept > narrowest and _held(n, lanes_kept, THREADS, 1) * vector > KEPT:
+        lanes_kept //= 2
+    cluster = 1
+    most = LARGEST_CLUSTER if task.target.has_clusters and not task.is_portable else 1
+    while cluster < most and _held(n, lanes_kept, THREADS, cluster) * vector > KEPT:
+        cluster *= 2
+    held = _held(n, lanes_kept, THREADS, cluster)
+    if held * vector > KEPT:
+        notes.rejected.append(("resident=registers", f"{held * vector} elements a thread of {cluster} CTA(s)"))
+        return None
+    warps = THREADS // WARP
+    while warps > 1 and _held(n, lanes_kept, warps * WARP // 2, cluster) <= LEAST:
+        warps //= 2
+    held = _held(n, lanes_kept, warps * WARP, cluster)
+    notes.because(f"{warps} warp(s) of a CTA keep {held} access(es) of a row each", "held", "warps")
+    return Plan(
+        "kept", "interleaved", vector, 1, WARP // lanes_kept, warps, max(1, 4 // warps), cluster=cluster,
+        resident="registers", held=held,
+    )  # fmt: skip
+
+
+def _held(n: int, lanes_kept: int, threads: int, cluster: int) -> int:
+    """The accesses of a thread to a column of ``n`` elements."""
+    return max(1, ceil(n / (threads // lanes_kept * cluster)))
+
+
+def _vector(task: Task) -> int:
+    """Neighbouring columns of a thread: as many as ACCESS_BYTES hold, where every array has them side by side."""
+    rows = elements_of(task)
+    vector = max(1, ACCESS_BYTES // max(task.operand_type(i).itemsize for i in rows))
+    while vector > 1:
+        found = accesses(task, "kept", vector)
+        if all(found[i] == "aligned" for i in rows):
+            break
+        vector //= 2
+    return vector
