@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it writes, how it fails, and that its judge of results is right itself."""
+"""The command line: what it prints and writes, how it fails, and how it judges results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def call(*words: str | Path, code: int = 0) -> Result:
-    """Runs the command in this process; a fault of warpfold's own goes through."""
+    """Runs the command in this process; an internal error propagates."""
     result = CliRunner().invoke(cli, [str(w) for w in words], prog_name="warpfold", catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result
@@ -124,8 +124,8 @@ def test_run_reads_and_writes_files(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "x.npy"]
 
 
-def test_results_of_permuted_arrays_are_written_as_arrays_are_read(tmp_path: Path) -> None:
-    """NumPy's file knows Fortran's order; fields of several results lie in C order."""
+def test_results_of_permuted_arrays_are_written_in_a_readable_order(tmp_path: Path) -> None:
+    """A .npy file records Fortran order; the fields of several results are in C order."""
     x = np.asfortranarray(np.random.default_rng(1).integers(-99, 99, (6, 5, 4)) + 0.0)
     for name, a in (("x", x), ("z", x * (1 - 2j))):
         np.save(tmp_path / f"{name}.npy", a)
@@ -138,7 +138,7 @@ def test_results_of_permuted_arrays_are_written_as_arrays_are_read(tmp_path: Pat
 
 
 def test_results_keep_their_type(tmp_path: Path) -> None:
-    """bf16 as NumPy writes it, as two bytes without a name; ``--dtype`` reads them."""
+    """NumPy writes bf16 as two bytes without a type name; ``--dtype`` reads them back."""
     call("run", "max", *SMALL, "--dtype", "bf16", "--axis", "1", "--output", tmp_path / "out.npy")
     found = np.load(tmp_path / "out.npy")
     assert found.dtype == "V2"
@@ -177,7 +177,7 @@ def test_files_that_do_not_name_their_type(tmp_path: Path, kind: str, order: Any
         )
 
 
-def test_the_type_of_each_file_may_be_said(tmp_path: Path) -> None:
+def test_each_file_may_be_given_a_type(tmp_path: Path) -> None:
     x, y = np.arange(4, dtype=np.float32), np.arange(4).astype(dtype("bf16").numpy)
     for name, a in (("x", x), ("y", y)):
         np.save(tmp_path / f"{name}.npy", a)
@@ -203,7 +203,7 @@ def test_bytes_without_a_type_may_be_an_array_of_a_launch(tmp_path: Path) -> Non
 
 
 def test_several_results_are_written_as_fields_of_their_own_types(tmp_path: Path) -> None:
-    """No common type holds them: float64 would lose the last digits of great integers."""
+    """No common type holds them: float64 would lose the last digits of large integers."""
     x = np.array([2**60 + 1, 3, -(2**62) - 1])
     np.save(tmp_path / "x.npy", x)
     words = ("--input", tmp_path / "x.npy", "--output", tmp_path / "out.npy", "--device", "emulator")
@@ -239,7 +239,7 @@ def test_a_wrong_exact_result_fails_the_check(monkeypatch: pytest.MonkeyPatch) -
     assert "FAILED: not equal to NumPy's" in call("run", "argmin", *SMALL, code=1).stdout
 
 
-def test_a_device_that_tells_time_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_times_on_a_device_with_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     from warpfold.runtime.backends.emulator_backend import EmulatorBackend
 
     def elapsed(_self: object, fn: Any, _stream: int) -> float:
@@ -277,7 +277,7 @@ def test_long_work_shows_progress_on_a_terminal_only(
 def test_a_table_on_a_terminal_breaks_between_words_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], room: int, shown: list[str]
 ) -> None:
-    """A number stays with its unit, and a spare column goes before any word breaks."""
+    """A number stays with its unit, and an optional column is dropped before a word is broken."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(room))):
         monkeypatch.setenv(name, value)
@@ -315,7 +315,7 @@ def test_the_ptx_of_the_last_stage_has_its_lines() -> None:
 
 
 def test_stages_parse_again_one_by_one() -> None:
-    """What a pass leaves as it was is said in a word; the last stage is PTX, as comments."""
+    """A pass that changed nothing is reported in one word; the last stage is PTX, in comments."""
     text = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages").stdout
     assert "// ===== after lower-tile-copy =====\n// (unchanged)\n" in text
     parts = re.split(r"^// -----\n", text, flags=re.MULTILINE)
@@ -337,7 +337,7 @@ def parsed(text: str) -> str:
         return printed(ir.Module.parse(text).operation)
 
 
-def test_changes_are_those_of_each_pass() -> None:
+def test_compile_shows_what_each_pass_changes() -> None:
     text = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages", "--changes").stdout
     whole = call("compile", "sum", "--shape", "64x64", "--axis", "1", "--emit", "stages").stdout
     assert len(text) < len(whole)
@@ -349,7 +349,7 @@ def test_changes_are_those_of_each_pass() -> None:
 
 @pytest.mark.parametrize("form", ["program", "llvm", "stages"])
 def test_compile_shows_names_and_locations(form: str, tmp_path: Path) -> None:
-    """The text parses as it does without, but for what it calls values."""
+    """The text is the same IR as without them, except for the names of values."""
     path = tmp_path / "mine.py"
     path.write_text("import warpfold as wf\n\n\ndef f(x):\n    twice = x * 2.0\n    return wf.fold(wf.MAX, twice)\n")
     words = ("compile", f"{path}:f", "--shape", "64x64", "--axis", "1", "--emit", form)
@@ -423,7 +423,7 @@ def test_explain_tells_levels_reasons_bytes_and_lines() -> None:
     assert "monoids.py:" in row
 
 
-def test_explain_names_no_line_that_is_not_the_users() -> None:
+def test_explain_names_only_lines_of_the_user() -> None:
     text = call("explain", "var", "--shape", "100x100").stdout
     assert "prepare.py" not in text
     assert "monoids.py" in text
@@ -437,14 +437,14 @@ def test_a_level_without_a_stage_says_so() -> None:
     assert found["lane"].stages == (("fold.warp_reduce", "lower-warp-shuffle"),)
 
 
-def test_threads_that_meet_in_memory_are_one_level() -> None:
+def test_threads_that_exchange_states_in_memory_are_one_level() -> None:
     text = call("explain", "sum", "--shape", "100000", "--plan", "simple,warps=8").stdout
     assert re.search(r"^cta +256 +1 +256 +fold.cta_reduce +lower-cta-reduce ", text, re.MULTILINE)
     assert "fold.warp_reduce" not in text
     assert "warps=8,warps_kept=1,cta=interleaved,exchange=global,finish=cta" in text
 
 
-def test_what_a_second_kernel_reduces_is_a_level() -> None:
+def test_a_second_kernel_is_a_level() -> None:
     text = call("explain", "sum", "--shape", "120x16x7x7", "--axis", "0,2,3", "--plan", "fast=both").stdout
     assert re.search(r"^rest +49 +16 +4,096 +second kernel", text, re.MULTILINE)
     assert re.search(r"^ +then 16 CTA\(s\) of 256 threads, one a result$", text, re.MULTILINE)
@@ -485,7 +485,7 @@ def test_a_period_is_a_level_of_all_threads_of_a_cta() -> None:
     assert "fold.warp_reduce" not in text
 
 
-def test_staggered_warps_say_whose_columns_their_lanes_own() -> None:
+def test_explain_names_the_columns_of_staggered_warps() -> None:
     text = call("explain", "sum", "--shape", "4000x20001", "--axis", "0").stdout
     assert re.search(r"^register +500 +2 +1 +fold.thread_reduce ", text, re.MULTILINE)
     assert re.search(r"^lane +1 +31 +32 +none: nothing to combine$", text, re.MULTILINE)
@@ -504,8 +504,8 @@ def test_doctor_says_what_is_there_and_what_to_do(monkeypatch: pytest.MonkeyPatc
     assert "python -m pip install nvidia-cuda-nvcc" in text
 
 
-def test_explain_names_no_line_of_the_command_line_as_the_users(tmp_path: Path) -> None:
-    """Halves are widened around a monoid of the user's by code that stands in no file of theirs."""
+def test_explain_names_no_line_of_the_cli_as_the_users(tmp_path: Path) -> None:
+    """The code that widens halves around a user's monoid is in no file of the user."""
     file = tmp_path / "own.py"
     file.write_text("import warpfold as wf\n\n@wf.monoid(identity=0)\ndef total(a, b):\n    return a + b\n")
     text = call("explain", f"{file}:total", "--shape", "64x64", "--dtype", "f16").stdout
@@ -760,8 +760,8 @@ def test_a_file_that_does_not_import_shows_the_users_lines_only(tmp_path: Path) 
     assert len(lines) == 4
 
 
-def test_what_a_users_file_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
-    """Neither while it is loaded, as README's examples saved as a file, nor while its functions are traced."""
+def test_output_of_the_users_file_is_kept_out_of_the_answer(tmp_path: Path) -> None:
+    """Neither output from loading the file nor output from tracing its functions is in the answer."""
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     path = tmp_path / "r.py"
@@ -837,7 +837,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_an_input_is_never_replaced_by_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By whatever name."""
+    """An input is recognised under any of its names."""
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.arange(12.0).reshape(3, 4))
     Path("link.npy").symlink_to("x.npy")
@@ -885,7 +885,7 @@ def test_a_full_standard_output_is_a_coded_error() -> None:
     assert done.stderr.startswith("WF505: cannot write standard output: No space left on device")
 
 
-def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
+def test_an_array_given_as_an_argument_names_the_option_for_it() -> None:
     result = CliRunner().invoke(cli, ["run", "vecdot", "x.npy", "y.npy"])
     assert result.exit_code == 2
     assert "extra arguments (x.npy y.npy): name arrays by --input x.npy --input y.npy" in result.output
@@ -898,7 +898,7 @@ def test_arrays_that_stand_as_arguments_are_told_their_option() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "tune", "profile"])
-def test_a_shape_that_stands_as_an_argument_is_told_its_option(command: str) -> None:
+def test_a_shape_given_as_an_argument_names_the_option_for_it(command: str) -> None:
     result = CliRunner().invoke(cli, [command, "sum", "64x1000"])
     assert result.exit_code == 2
     assert "Error: Got unexpected extra argument (64x1000): give a shape by --shape 64x1000\n" in result.output
@@ -977,7 +977,7 @@ def test_an_empty_fold_is_the_identity() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
-def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
+def test_a_lost_element_fails_the_check(wrong: float, passes: bool) -> None:
     x = random_inputs.from_seed((1 << 16,), (dtype("f32"),), 0)[0]
     evaluator = Evaluator(program(FUNCTIONS["sum"], (dtype("f32"),)), [x], (0,))
     got = np.asarray(x.sum(dtype=np.float64) + wrong, np.float32)
@@ -987,7 +987,7 @@ def test_a_lost_element_is_seen(wrong: float, passes: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i32"])
 @pytest.mark.parametrize("name", ["describe", "minmax", "max", "nanmin"])
-def test_extremes_must_be_equal_beside_whatever_results(name: str, kind: str) -> None:
+def test_extremes_must_be_equal_whatever_other_results_there_are(name: str, kind: str) -> None:
     found = json.loads(call("run", name, *SMALL, "--axis", "1", "--dtype", kind, "--json").stdout)
     extremes = [r for r in found["results"] if r["name"] in ("", "min", "max", "argmin", "argmax", "nonzero", "count")]
     assert [(r["name"], r["exact"], r["allowed"]) for r in extremes] == [(r["name"], True, 0) for r in extremes]
@@ -1081,8 +1081,8 @@ def test_the_first_run_script_names_commands_that_are_there() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "passes"), [(0.0, True), (1e-5, True), (0.5, False)])
-def test_a_product_may_be_off_by_what_its_factors_round(wrong: float, passes: bool) -> None:
-    """A factor 2 that was lost is seen; the rounding of ten thousand factors is not taken for an error."""
+def test_a_product_may_be_off_by_the_roundings_of_its_factors(wrong: float, passes: bool) -> None:
+    """A lost factor of 2 fails the check; the rounding of ten thousand factors passes."""
     x = (1 + np.random.default_rng(1).standard_normal(10_000) * 1e-3).astype(np.float32)
     evaluator = Evaluator(program(FUNCTIONS["prod"], (dtype("f32"),)), [x], (0,))
     got = np.asarray(x.prod(dtype=np.float64) * (1 - wrong), np.float32)

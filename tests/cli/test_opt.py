@@ -162,7 +162,7 @@ def test_a_failing_pass_names_its_code_place_and_remedy(write: Any, capfd: Any) 
     )
 
 
-def test_a_pass_that_leaves_what_it_promised_to_remove_fails(write: Any, capfd: Any) -> None:
+def test_a_pass_that_leaves_an_op_it_must_remove_fails(write: Any, capfd: Any) -> None:
     assert opt.main([write(FOLDABLE), "--pass-pipeline=leave-some"]) == 1
     assert "error: WF330: " in capfd.readouterr().err
     assert opt.main([write(FOLDABLE), "--pass-pipeline=canonicalize,leave-some"]) == 0

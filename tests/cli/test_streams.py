@@ -47,7 +47,9 @@ def test_output_that_takes_nothing_is_a_coded_error(words: str, where: str, reas
 
 @pytest.mark.parametrize("words", ["--help", "$FILE"])
 @pytest.mark.parametrize(("where", "reason"), [(">&-", CLOSED), (">/dev/full", FULL)])
-def test_the_same_of_warpfold_opt(words: str, where: str, reason: str, ir: Path) -> None:
+def test_output_that_takes_nothing_is_a_coded_error_of_warpfold_opt(
+    words: str, where: str, reason: str, ir: Path
+) -> None:
     done = shell(f"$OPT {words} {where}", FILE=str(ir))
     assert done.returncode == 1
     text = f"warpfold-opt: error: WF592: cannot write standard output: {reason}\n  help: "
@@ -70,7 +72,7 @@ os.execvp(sys.executable, [sys.executable, *sys.argv[1:]])
     [f"{RUN} --help", f"{RUN} check --help", f"{RUN} run {SMALL}", f"{RUN} doctor", f"{OPT} --help",
      f"{OPT} --list-passes"],
 )  # fmt: skip
-def test_a_reader_that_left_ends_a_command_without_a_word(words: str) -> None:
+def test_a_closed_reader_ends_a_command_silently(words: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEFT, *words.split()], stderr=subprocess.PIPE, timeout=120, check=False
     )
@@ -78,8 +80,8 @@ def test_a_reader_that_left_ends_a_command_without_a_word(words: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
-def test_errors_that_nobody_hears_leave_exit_codes_and_results(where: str, tmp_path: Path) -> None:
-    """And nothing of them gets into the output, nor into a file that was opened meanwhile."""
+def test_a_closed_standard_error_leaves_exit_codes_and_results(where: str, tmp_path: Path) -> None:
+    """No error text appears in the output, nor in a file that was opened meanwhile."""
     done = shell(f"$RUN run {SMALL} {where}")
     assert done.returncode == 0
     assert b"check    passed" in done.stdout
@@ -113,7 +115,7 @@ def test_input_that_is_closed(ir: Path) -> None:
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
-def test_letters_that_the_terminal_lacks_are_escaped(environment: dict[str, str], tmp_path: Path) -> None:
+def test_characters_that_the_terminal_cannot_print_are_escaped(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(NAMES, encoding="utf-8")
     for words in ("run {} --shape 8 --device emulator", "check {}"):
         done = shell("$RUN " + words.format(f"{tmp_path}/own.py:gr\u00f6\u00dfe"), **environment)
@@ -134,7 +136,7 @@ def test_ir_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
     assert "@f()" in first
 
 
-def test_streams_that_somebody_put_in_place_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_that_the_caller_replaced_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
     for name in ("stdin", "stdout", "stderr"):

@@ -1,4 +1,4 @@
-"""``warpfold check``: what it prints, and its exit codes."""
+"""``warpfold check``: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_run_warns_without_python_lines(file: str, tmp_path: Path, monkeypatch
     assert "WarpfoldWarning" not in text
 
 
-def test_no_evidence_is_no_pass(file: str) -> None:
+def test_a_law_without_evidence_does_not_pass(file: str) -> None:
     shown = call(f"{file}:nothing", "--dtype", "i32", code=1).stdout
     assert "associativity  yes      no evidence\n" in shown
     assert shown.endswith(
@@ -104,7 +104,7 @@ def test_no_evidence_is_no_pass(file: str) -> None:
     ]
 
 
-def test_a_run_warns_of_what_check_refutes(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_warns_of_claims_that_check_refutes(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     call(f"{file}:clamped", "--dtype", "i32", code=1)
     words = ["run", f"{file}:clamped", "--shape", "8", "--dtype", "i32", "--device", "emulator"]
@@ -113,7 +113,7 @@ def test_a_run_warns_of_what_check_refutes(file: str, tmp_path: Path, monkeypatc
     assert "associativity: combine(" in text
 
 
-def test_a_run_searches_as_long_as_check(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_searches_as_long_as_check(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     short = laws.refuted
     monkeypatch.setattr(laws, "refuted", lambda m, types, *effort: short(m, types, *effort) if effort else [])
@@ -124,13 +124,13 @@ def test_a_run_searches_as_long_as_check(file: str, tmp_path: Path, monkeypatch:
     assert "WF221" not in unchecked.stderr
 
 
-def test_integers_know_no_nan(file: str) -> None:
+def test_integers_are_checked_without_nan(file: str) -> None:
     mine = Path(file)
     mine.write_text(SOURCE.replace('float("-inf")', "-2147483648"))
     call(f"{file}:careless", "--dtype", "i32")
 
 
-def test_states_of_several_values_without_lift_are_said_to_be_made_up(file: str) -> None:
+def test_states_that_are_made_up_for_lack_of_a_lift_are_reported(file: str) -> None:
     text = call(f"{file}:affine", "--dtype", "i32,f32", code=2).stderr
     assert "WF209" in text
     assert call(f"{file}:affine").stdout.endswith(

@@ -1,4 +1,4 @@
-"""The parts of the commands: words that are empty, files of other machines, folders that cannot be looked into."""
+"""Parts of the commands: empty option values, files in foreign byte order, unreadable folders."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_an_empty_word_is_a_mistake_and_not_the_default() -> None:
-    """A shell makes one of a variable that is not set."""
+def test_an_empty_option_value_is_an_error() -> None:
+    """A shell passes an empty value for a variable that is not set."""
     with pytest.raises(WarpfoldError, match=r"^WF802: '' is not a shape"):
         Request("sum", shape="").kind()
     with pytest.raises(WarpfoldError, match=r"^WF105: "):
@@ -37,7 +37,7 @@ def test_a_file_in_foreign_byte_order_is_read(tmp_path: Path) -> None:
     assert found.tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_doctor_names_a_cache_that_cannot_be_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_a_cache_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", "x" * 300)
     name, fine, text, _ = doctor._cache()
     assert (name, fine) == ("cache", False)
@@ -54,7 +54,7 @@ def test_doctor_names_a_cache_that_is_no_folder(place: str, monkeypatch: pytest.
     assert advice == "set WARPFOLD_CACHE_DIR to a folder that can be written"
 
 
-def test_doctor_leaves_no_file_where_it_looks_for_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_leaves_no_file_in_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path / "to" / "be"))
     assert doctor._cache()[1]
     assert list(tmp_path.iterdir()) == []
@@ -74,7 +74,7 @@ def test_a_recursion_is_shown_by_its_last_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["checkout", "packages"])
-def test_a_folder_whose_name_begins_like_a_foreign_one_is_the_users(
+def test_a_folder_whose_name_begins_like_a_library_folder_is_the_users(
     where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A folder nc-trials beside the checkout nc, or beside a folder of installed packages."""

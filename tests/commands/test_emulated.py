@@ -1,4 +1,4 @@
-"""Operations and programs under a tool: the launch syntax, the arrays it makes, and every way to get it wrong."""
+"""Operations and programs under a tool: the launch syntax, the arrays it makes, and every mistake in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def program(tmp_path: Path) -> str:
 
 
 class Names(Tool):
-    """Notes which arrays are touched, and whether they had a value at first."""
+    """Records which arrays a kernel accesses, and whether they were initialised."""
 
     def __init__(self) -> None:
         self.seen: dict[str, bool] = {}
@@ -70,7 +70,7 @@ def _warpfold(*words: str) -> Result:
     return CliRunner().invoke(cli, words, catch_exceptions=False)
 
 
-def test_an_operation_has_arrays_named_by_what_they_are() -> None:
+def test_arrays_of_an_operation_have_descriptive_names() -> None:
     tool = Names()
     found = watch(Work(Request("sum", shape="1048576")), tool)
     assert tool.seen == {"input 0": True, "result 0": False, "partials": False, "counters": True}
@@ -79,7 +79,7 @@ def test_an_operation_has_arrays_named_by_what_they_are() -> None:
     assert found.arrays["input 0"].ctypes.data % 256 == 0
 
 
-def test_launches_share_the_arrays_that_have_a_name(program: str, tmp_path: Path) -> None:
+def test_launches_share_named_arrays(program: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(100, dtype=np.float32))
     first = f"scale<<<4, 32>>>({tmp_path / 'x.npy'}, y:f32[100]=uninit, 2.0, 100)"
     tool = Names()
@@ -90,7 +90,7 @@ def test_launches_share_the_arrays_that_have_a_name(program: str, tmp_path: Path
     assert found.named == ("y",)
 
 
-def test_arrays_are_random_as_those_of_run_and_as_they_are_filled(program: str) -> None:
+def test_arrays_are_filled_as_asked_or_with_the_random_elements_of_run(program: str) -> None:
     launch = "scale<<<1, 8>>>(f32[8], f32[2x4]=arange, 1, 8)"
     found = watch(Work(Request(program, seed=3), (launch,)), None)
     np.testing.assert_array_equal(found.arrays["argument 0"], Request("norm", shape="8", seed=3).arrays[0])
@@ -170,7 +170,7 @@ def test_any_text_is_a_launch_or_a_coded_error(text: str) -> None:
         ("spin<<<1, 32>>>()", "WF716: no end after 99 steps", None),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_launch_is_said_with_its_place(
+def test_an_error_in_a_launch_has_its_place(
     program: str, launch: str, said: str, under: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -188,13 +188,13 @@ def test_what_is_wrong_with_a_launch_is_said_with_its_place(
 @pytest.mark.parametrize(
     ("number", "bits"), [("1.5:f16", 0x3E00), ("1.5:bf16", 0x3FC0), ("7", 7), ("hex:0180", 0x8001)]
 )
-def test_numbers_and_structures_lie_in_memory_as_written(program: str, number: str, bits: int) -> None:
+def test_numbers_and_structures_are_passed_as_written(program: str, number: str, bits: int) -> None:
     found = watch(Work(Request(program), (f"show<<<1, 1>>>(u32[2]=0, {number}, hex:0000000004030201)",)), None)
     assert found.arrays["argument 0"].tolist() == [bits, 0x01020304]
 
 
-def test_an_operation_touches_as_many_sectors_each_time() -> None:
-    """Its results lie on boundaries of 256 bytes, where NumPy would put them on any of 16."""
+def test_an_operation_accesses_the_same_number_of_sectors_each_time() -> None:
+    """Results begin at boundaries of 256 bytes; NumPy's own begin at any of 16."""
     for n in range(60, 70):
         found = watch(Work(Request("argmax", shape=f"{n}x16", axis_text="1")), None)
         assert found.arrays["result 0"].ctypes.data % 256 == 0
@@ -224,7 +224,7 @@ def test_a_file_of_another_type_or_shape_is_refused(program: str, tmp_path: Path
         (("profile", "BROKEN", "--launch", "k<<<1, 1>>>()"), "WF701: PTX line 1"),
     ],
 )
-def test_what_is_wrong_with_the_request(
+def test_errors_in_the_request(
     words: tuple[str, ...], said: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -274,7 +274,7 @@ def test_profile_prints_counters_ideals_and_names(program: str) -> None:
     ],
     ids=lambda v: " ".join(v),
 )
-def test_the_lines_that_cost_most_come_first_of_those_alike_the_loads(words: list[str], first: list[str]) -> None:
+def test_the_most_expensive_lines_come_first_and_loads_before_others(words: list[str], first: list[str]) -> None:
     shown = _warpfold("profile", *words, "--lines").stdout
     lines = shown[shown.index("PTX line") :].splitlines()[1:]
     found = [re.sub(r"^@!?%p\d+ ", "", line.split(None, 7)[7]) for line in lines]
@@ -284,7 +284,7 @@ def test_the_lines_that_cost_most_come_first_of_those_alike_the_loads(words: lis
     assert shown == _warpfold("profile", *words, "--lines").stdout
 
 
-def test_profile_of_an_operation_moves_what_its_arrays_hold() -> None:
+def test_the_profile_of_an_operation_counts_the_bytes_of_its_arrays() -> None:
     plain = json.loads(_warpfold("profile", "sum", "--shape", "64x4096", "--axis", "1", "--json").stdout)
     moved = next(m for m in plain["total"]["metrics"] if m["name"] == "global bytes moved")
     assert moved["ideal"] == 4 * 64 * 4096 + 4 * 64

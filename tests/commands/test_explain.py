@@ -1,4 +1,4 @@
-"""What ``explain`` says of a kernel is what its PTX does: accesses, loops, and the stages of every level."""
+"""``explain`` agrees with the PTX: accesses, loops, and the stages of every level."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def planned(case: Case) -> Prepared:
 
 @cache
 def ptx(case: Case) -> str:
-    """The PTX of the plan that is explained, for the launch that it is made for."""
+    """The PTX of the explained plan, for its launch."""
     ready = planned(case)
     return compile_program(ready.program, ready.choice.facts, ready.choice.plan, ready.target, steps(ready.target)).ptx
 
 
 def numbers(case: Case, pattern: str) -> list[int]:
-    """The numbers that the reasons give where a pattern is."""
+    """The numbers in the reasons that match a pattern."""
     return [int(m[1].replace(",", "")) for reason in planned(case).choice.reasons if (m := re.search(pattern, reason))]
 
 

@@ -1,4 +1,4 @@
-"""The least counts of a plan: derived by hand for a few kernels, and never above what the profiler counts."""
+"""The ideal counts of a plan: derived by hand for a few kernels, and never above the profiler's counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _profiled(op: str, shape: str, axis: str | None = None, dtype: str = "f32", 
     return list(zip(tool.profiles, ideals(outcome.ready, artifact(outcome.ready)), strict=True))
 
 
-def test_of_a_sum_by_many_ctas() -> None:
+def test_the_counts_of_a_sum_by_many_ctas() -> None:
     """256 CTAs of 8 warps, the last of which combines the 256 partials: all counts by hand."""
     ((found, least),) = _profiled("sum", "1048576")
     assert found.grid == (1, 256, 1)
@@ -52,8 +52,8 @@ def test_of_a_sum_by_many_ctas() -> None:
     assert found.warp_instructions["shuffle"] == 257 * 8 * (5 + 3)  # all warps do the second round
 
 
-def test_of_a_cluster() -> None:
-    """8 CTAs of 16 warps, of which each leaves its state in the first CTA, where one warp takes the 128."""
+def test_the_counts_of_a_cluster() -> None:
+    """8 CTAs of 16 warps: each stores its states in the first CTA, where one warp takes the 128."""
     ((found, least),) = _profiled("sum", "65536", plan="cluster=8,warps=16,unroll=4")
     assert found.grid == (1, 8, 1)
     assert least == {
@@ -73,8 +73,8 @@ def test_of_a_cluster() -> None:
         assert found.warp_instructions[kind] == least[kind]
 
 
-def test_of_rows_of_four_lanes() -> None:
-    """4096 rows of 16 elements, 4 lanes a row: nothing but two rounds of shuffles in 512 warps, of two words."""
+def test_the_counts_of_rows_of_four_lanes() -> None:
+    """4096 rows of 16 elements, 4 lanes a row: two rounds of shuffles of two words in 512 warps."""
     ((found, least),) = _profiled("argmax", "4096x16", "1", plan="lanes=4,unroll=1")
     assert (least["shuffle"], least["barrier"], least["global load"], least["global store"]) == (2048, 0, 512, 512)
     assert (least["float"], least["integer"]) == (0, (2**16 - 2**14) // 32 + 2 * 512)
@@ -83,8 +83,8 @@ def test_of_rows_of_four_lanes() -> None:
     assert found.traffic("global store").requests == least["global store"]
 
 
-def test_of_a_tile() -> None:
-    """100 rows of 31 floats: 8 to a CTA, of which each copies 992 bytes and reads them again; 2 turns of 4 rows."""
+def test_the_counts_of_a_tile() -> None:
+    """100 rows of 31 floats: a CTA copies 8 rows (992 bytes) and reads them in 2 turns of 4 rows."""
     ((found, least),) = _profiled("sum", "100x31", "1", plan="tile_bytes=1024,lanes=16,warps_kept=2,unroll=1")
     assert found.grid == (13, 1, 1)
     assert least == {
@@ -108,7 +108,7 @@ def test_of_a_tile() -> None:
 @pytest.mark.parametrize(
     "place", ["100x31 1", "300x7 1", "40x5x7 1", "9x3 1", "100x31 1 bf16", "300x37 1 i8 vector=4", "500x3 1 f64"]
 )
-def test_tiles_do_no_less(place: str) -> None:
+def test_tiles_count_no_less_than_the_ideal(place: str) -> None:
     shape, axis, *others = place.split()
     plan = ",".join(["tile_bytes=1024,lanes=2", *others[1:]])
     for op in ("sum", "argmax"):
@@ -121,7 +121,7 @@ def test_tiles_do_no_less(place: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "dtype", "vector"), [("70x31", "f32", 2), ("90x263", "f16", 4), ("41x1000", "i8", 8)]
 )
-def test_staggered_warps_do_no_less(shape: str, dtype: str, vector: int, finish: str) -> None:
+def test_staggered_warps_count_no_less_than_the_ideal(shape: str, dtype: str, vector: int, finish: str) -> None:
     plan = f"walk=staggered,warps=8,unroll=1,vector={vector},finish={finish}"
     for op in ("sum", "argmax"):
         for found, least in _profiled(op, shape, "0", dtype, plan):
@@ -133,10 +133,8 @@ def test_staggered_warps_do_no_less(shape: str, dtype: str, vector: int, finish:
     ("op", "dtype", "votes", "shuffles"),
     [("max", "i32", 8, 3), ("any", "bool", 8, 3), ("max", "f32", 0, 43), ("max", "i64", 0, 86), ("sum", "f64", 0, 86)],
 )
-def test_one_instruction_for_all_lanes_takes_the_place_of_shuffles(
-    op: str, dtype: str, votes: int, shuffles: int
-) -> None:
-    """One row of 8 warps: 5 rounds in each, 3 in one of them; ``redux`` and ballots save the former."""
+def test_redux_and_ballots_take_the_place_of_shuffles(op: str, dtype: str, votes: int, shuffles: int) -> None:
+    """One row of 8 warps: 5 rounds in each warp, then 3 in one of them; ``redux`` and ballots save the first 5."""
     ((found, least),) = _profiled(op, "4096", dtype=dtype, plan="vector=1,warps=8,warps_kept=1,lanes=32,finish=cta")
     assert (least["vote"], least["shuffle"]) == (votes, shuffles)
     assert found.warp_instructions["vote"] == votes
@@ -146,10 +144,10 @@ def test_one_instruction_for_all_lanes_takes_the_place_of_shuffles(
     ("method", "barriers", "loads"),
     [("serial", 8, 3), ("interleaved", 64, 12), ("sequential", 64, 12), ("warp_sync", 36, 12), ("unrolled", 36, 12)],
 )
-def test_of_states_that_meet_in_memory(method: str, barriers: int, loads: int) -> None:
-    """256 positions and 3 values: 8 rounds of 8 warps, the last 4 of which one warp has for itself.
+def test_the_counts_of_states_that_meet_in_memory(method: str, barriers: int, loads: int) -> None:
+    """256 positions and 3 values: 8 rounds of 8 warps; in the last 4 rounds only one warp works.
 
-    The states of the first round have 512 bytes of each value, and one request takes them.
+    The states of the first round have 512 bytes of each value, which one request stores.
     """
     pinned = f"cta={method},vector=1,unroll=1,lanes=32,warps=8,warps_kept=1,finish=cta"
     ((found, least),) = _profiled("var", "2048", plan=pinned)
@@ -163,7 +161,7 @@ def test_of_states_that_meet_in_memory(method: str, barriers: int, loads: int) -
 
 @pytest.mark.parametrize("op", ["sum", "argmax", "var", "max"])
 @pytest.mark.parametrize("place", ["300x1000 1", "300x1000 0", "20000x3 0", "5000x20 0", "100x16 1", "1x1 0", "70000"])
-def test_default_plans_do_no_less_and_meet_no_oftener(op: str, place: str) -> None:
+def test_default_plans_count_no_less_than_the_ideal_in_as_many_rounds(op: str, place: str) -> None:
     shape, _, axis = place.partition(" ")
     for found, least in _profiled(op, shape, axis or None):
         _holds(found, least)
@@ -178,14 +176,14 @@ def test_default_plans_do_no_less_and_meet_no_oftener(op: str, place: str) -> No
 
 
 @pytest.mark.parametrize("dtype", ["f16", "u8", "c64", "i16"])
-def test_other_types_do_no_less(dtype: str) -> None:
+def test_other_types_count_no_less_than_the_ideal(dtype: str) -> None:
     for axis in ("0", "1"):
         for found, least in _profiled("sum", "300x1000", axis, dtype):
             _holds(found, least)
 
 
 @pytest.mark.parametrize("rung", [rung.name for rung in RUNGS if rung.name != "serial"])
-def test_every_rung_and_every_kernel_of_it_does_no_less(rung: str) -> None:
+def test_every_kernel_of_every_rung_counts_no_less_than_the_ideal(rung: str) -> None:
     launches = _profiled("sum", "65536", dtype="i32", plan=rung)
     assert len(launches) == {"two_kernels": 2, "atomic": 3}.get(_finish(rung), 1)
     for found, least in launches:

@@ -1,4 +1,4 @@
-"""``warpfold ladder``: what it prints, draws and refuses; the lecture's and the article's numbers; docs/ladder.md."""
+"""``warpfold ladder``: output, pictures and refusals; the numbers of the lecture and the article; docs/ladder.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DATA = json.loads(ladder_page.DATA.read_text(encoding="utf-8"))
 
 
 def call(*words: object, code: int = 0) -> Result:
-    """Runs the command; a fault of warpfold's own goes through."""
+    """Runs the command; an internal error propagates."""
     result = CliRunner().invoke(cli, ["ladder", *map(str, words)], prog_name="warpfold", catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result
@@ -79,7 +79,7 @@ def test_each_rung_is_shown_beside_the_one_before() -> None:
     ],
 )
 def test_other_operations(op: str, dtype: str, refused: int) -> None:
-    """A rung that ends in atomics is not possible where no atomic combines the states, and the others go on."""
+    """A rung that ends in atomics is refused where no atomic combines the states; the others run."""
     found = report("--op", op, "--dtype", dtype, *SMALL)
     assert found["title"] == f"{op.rpartition(':')[2]} of {dtype} 5000 over all axes"
     impossible = [row for row in found["rungs"] if row["refused"]]
@@ -149,7 +149,7 @@ def test_the_lecture() -> None:
 
 
 def test_the_article() -> None:
-    """A warp's load of pieces of 32 bytes or more asks for a sector a lane; of neighbours for 4. 2^22 elements."""
+    """A warp's load of blocks of 32 bytes or more asks for a sector a lane; of neighbours for 4. 2^22 elements."""
     found = ladder_page.profiled(1 << 22, ("two-pass-simple", "two-pass-interleaved"))
     assert found["two-pass-simple"]["sectors_per_request"] == pytest.approx(32, rel=0.01)
     assert found["two-pass-simple"]["bytes_used"] == pytest.approx(12.5, rel=0.01)
@@ -157,8 +157,8 @@ def test_the_article() -> None:
     assert found["two-pass-interleaved"]["bytes_used"] == pytest.approx(100, rel=0.01)
 
 
-def test_what_a_later_rung_saves() -> None:
-    """Barriers of the CTA become those of a warp; and shuffles need fewer still."""
+def test_the_barriers_that_later_rungs_save() -> None:
+    """Barriers of the CTA become barriers of a warp, and shuffles need fewer still."""
     names = ("two-pass-shared", "two-pass-warp-sync", "two-pass-unroll", "single-pass-merged", "shuffle", "default")
     found = ladder_page.profiled(1 << 17, names)
     assert found["two-pass-warp-sync"]["barriers"] < 0.6 * found["two-pass-shared"]["barriers"]
@@ -214,7 +214,7 @@ def test_a_picture_is_the_same_twice(suffix: str, begins: bytes, tmp_path: Path)
 
 
 def test_the_command_draws(tmp_path: Path) -> None:
-    """Also where some rungs, or all, are not possible."""
+    """Also where some rungs, or all of them, are refused."""
     call(*SMALL, *TWO, "--plot", tmp_path / "two.svg")
     call("--op", "argmax", *SMALL, "--rung", "segmented", "--plot", tmp_path / "none.svg")
     assert (tmp_path / "two.svg").stat().st_size > (tmp_path / "none.svg").stat().st_size > 1000
@@ -251,7 +251,7 @@ def test_the_data_name_the_machine_and_hold_every_rung() -> None:
 
 
 def test_the_counts_are_what_the_profiler_counts() -> None:
-    """All but serial's, which take half a minute."""
+    """All but those of ``serial``, which take half a minute."""
     names = tuple(NAMES[1:])
     assert ladder_page.profiled(ladder_page.SIZE, names) == {n: DATA["counts"][str(ladder_page.SIZE)][n] for n in names}
     taught = DATA["counts"][str(ladder_page.TAUGHT)]
@@ -259,7 +259,7 @@ def test_the_counts_are_what_the_profiler_counts() -> None:
 
 
 def test_a_picture_says_which_way_is_better() -> None:
-    """Without a GPU, too, where a thread alone has the second fewest instructions, and is the slowest."""
+    """Also without a GPU, where a single thread has the second fewest instructions and is the slowest."""
     report = ladder_page.report(DATA)
     untimed = {**report, "rungs": [{**row, "gbs": None, "microseconds": None} for row in report["rungs"]]}
     for found, expected in ((report, "(more is better), and time"), (untimed, "(less is better; not a time)")):

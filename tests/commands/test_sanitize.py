@@ -1,4 +1,4 @@
-"""``warpfold sanitize``: what it prints, in words and as JSON, and how it exits."""
+"""``warpfold sanitize``: its output as text and as JSON, and its exit codes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_right_program_is_clean(ptx: str, tmp_path: Path) -> None:
     assert (result.exit_code, "no findings" in result.stdout) == (0, True)
 
 
-def test_a_finding_names_line_threads_place_and_what_is_missing(without_barrier: str) -> None:
+def test_a_finding_names_line_threads_place_and_the_missing_barrier(without_barrier: str) -> None:
     result = invoke(without_barrier, "--launch", LAUNCH)
     assert result.exit_code == 1
     text = result.stdout
@@ -75,7 +75,7 @@ def test_a_finding_names_line_threads_place_and_what_is_missing(without_barrier:
     assert re.search(r"^\d+ finding\(s\)$", text, re.MULTILINE), text
 
 
-def test_json_has_all_of_it(without_barrier: str) -> None:
+def test_json_has_every_field_of_the_report(without_barrier: str) -> None:
     result = invoke(without_barrier, "--launch", LAUNCH, "--json")
     assert result.exit_code == 1
     report = json.loads(result.stdout)
@@ -86,7 +86,7 @@ def test_json_has_all_of_it(without_barrier: str) -> None:
     assert [set(place) for place in race["threads"]] == [{"cta", "thread", "line", "source"}] * 2
 
 
-def test_an_address_outside_is_a_finding_too(ptx: str, tmp_path: Path) -> None:
+def test_an_address_outside_is_a_finding(ptx: str, tmp_path: Path) -> None:
     path = tmp_path / "sum.ptx"
     path.write_text(ptx)
     result = invoke(str(path), "--launch", LAUNCH.replace("x:f32[4096]", "x:f32[4000]"))
@@ -105,7 +105,7 @@ def test_an_address_outside_is_a_finding_too(ptx: str, tmp_path: Path) -> None:
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else v,
 )
-def test_a_wrong_request_is_no_finding(words: list[str], said: str) -> None:
+def test_a_wrong_request_is_an_error_and_not_a_finding(words: list[str], said: str) -> None:
     result = invoke(*words)
     if said == "WF716":  # a launch that does not end is the kernel's fault
         assert (result.exit_code, "no-end at line" in result.stdout) == (1, True)

@@ -1,4 +1,4 @@
-"""``warpfold spread``: ulps are counted, what is fixed has no spread, atomics and orders have, races are found."""
+"""``warpfold spread``: ulps are counted; fixed orders have no spread, atomics and others have; races are found."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_neighbours_are_one_ulp_apart(dtype: Any) -> None:
 @pytest.mark.parametrize(
     ("dtype", "gap"), [(np.int64, 2**64 - 1), (np.uint64, 2**64 - 1), (np.int8, 255), (np.bool_, 1)]
 )
-def test_integers_lie_their_difference_apart(dtype: Any, gap: int) -> None:
+def test_the_distance_of_integers_is_their_difference(dtype: Any, gap: int) -> None:
     ends = (False, True) if dtype is np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     low, high = (np.array([v], dtype) for v in ends)
     assert apart([low, high], low).ulps == float(gap)
@@ -71,7 +71,7 @@ def test_integers_lie_their_difference_apart(dtype: Any, gap: int) -> None:
     )
 
 
-def test_what_lies_apart_is_told() -> None:
+def test_differing_results_are_reported() -> None:
     first, second = (
         np.array([1, 2, nan, 4], np.float32),
         np.array([1, np.nextafter(np.float32(2), 3), nan, 4], np.float32),
@@ -85,7 +85,7 @@ def test_what_lies_apart_is_told() -> None:
     assert apart([first, second], first.astype(float)).error == inf
 
 
-def test_the_schedule_cannot_change_what_is_fixed_but_the_order_can() -> None:
+def test_a_fixed_order_has_no_spread_between_schedules_and_other_orders_have() -> None:
     shown = call("sum", "--shape", "6000", "--seeds", "5").stdout
     assert "schedule  0 ulps over 5 seed(s): the schedule cannot change it" in shown
     assert re.search(r"result +schedule +5 +1 +0 ulps ", shown)
@@ -101,13 +101,13 @@ def test_the_schedule_cannot_change_what_is_fixed_but_the_order_can() -> None:
     assert spread == result["orders"]["ulps"] * np.spacing(np.abs(np.float32(result["orders"]["least"])))
 
 
-def test_what_rounds_nothing_has_one_answer_in_every_order() -> None:
+def test_exact_reductions_have_one_answer_in_every_order() -> None:
     shown = call("argmax", "--shape", "8x300", "--axis", "1", "--seeds", "3", "--plan", FEW).stdout
     assert len(re.findall(r"result +(?:schedule|order of combines) +\d+ +1 +0 ", shown)) == 2
     assert re.search(r"orders +\d+ order\(s\) of combines, one answer: 0 ulps", shown)
 
 
-def test_fields_that_are_asked_for_stay() -> None:
+def test_given_fields_stay() -> None:
     found = facts("sum", "--shape", "3000", "--plan", "walk=blocked,lanes=8", "--seeds", "1")
     assert found["plan"]["walk"] == "blocked"
     assert len(found["plans"]) > 5
@@ -124,8 +124,8 @@ def test_results_of_several_parts_have_a_line_each() -> None:
     assert names == ["mean", "var"]
 
 
-def test_of_several_results_it_is_said_which_element_lies_apart() -> None:
-    """The one that lies farthest apart differs from line to line: their values say nothing without its place."""
+def test_the_element_with_the_largest_difference_is_named() -> None:
+    """The worst element differs from line to line, so each line names its place."""
     asked = ("sum", "--shape", "12x16x7", "--axis", "0,2", "--plan", f"fast=reduced,{FEW}", "--seeds", "2")
     shown = call(*asked).stdout
     (result,) = facts(*asked)["results"]
@@ -179,7 +179,7 @@ def test_orders_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) 
     assert re.search(r"; \d+ more would take too long here", call("sum", "--shape", "3000", "--seeds", "1").stdout)
 
 
-def test_the_plan_asked_for_is_run_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_given_plan_runs_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LONGEST", 0)
     found = facts("sum", "--shape", "3000", "--plan", "vector=1", "--seeds", "1")
     assert found["plans"] == ["vector=1"]

@@ -1,4 +1,4 @@
-"""``warpfold tune`` on the emulator as a GPU of which the tests say how long each plan takes."""
+"""``warpfold tune`` on the emulator as a GPU; the tests set the time of each plan."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_json(gpu: Any) -> None:
     assert found["tried"][0] == found["own"]
 
 
-def test_an_interrupted_search_says_what_it_kept(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_reports_what_it_kept(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu(lambda p: 1000.0 / p.warps_kept)
     first, seen = Trials.time, []
 

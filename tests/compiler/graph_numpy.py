@@ -1,4 +1,4 @@
-"""Expression graphs evaluated with NumPy: the meaning that emitted code is held against."""
+"""Expression graphs evaluated with NumPy: the reference for emitted code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPS: dict[str, Callable[..., Any]] = {
 
 
 def node(e: Expr, args: Sequence[Any]) -> Any:
-    """The value of an elementwise node or a constant, which must have the type that the graph says."""
+    """The value of an elementwise node or a constant; its type must be the node's."""
     t = e.dtype.numpy
     if e.op == "const":
         return np.asarray(e.value).astype(t)
@@ -74,7 +74,7 @@ def tree(graph: MonoidGraph, states: State) -> State:
 
 
 def run(program: Program, *inputs: Any) -> State:
-    """A whole program on one-dimensional arrays, all of whose elements are reduced."""
+    """A whole program on one-dimensional arrays, reducing all elements."""
     n = len(inputs[0])
     known: dict[str, Any] = {}
     with np.errstate(all="ignore"):
@@ -97,7 +97,7 @@ def run(program: Program, *inputs: Any) -> State:
 
 
 def _split(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """What kernels see in place of an array: its parts."""
+    """The parts of an array, which kernels see in its place."""
     t = dtype(x.dtype)
     if t.kind == "complex":
         return [x.real, x.imag]
@@ -105,7 +105,7 @@ def _split(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def results(traced: Traced, *arrays: Any) -> tuple[Any, tuple[bool, ...]]:
-    """What a caller gets of one-dimensional arrays (a mask last), and the conditions of the checks."""
+    """What a caller gets for one-dimensional arrays (a mask last), and the conditions of the checks."""
     values = iter(run(traced.program, *(p for a in arrays for p in _split(np.asarray(a)))))
     leaves = []
     for t in traced.results:
@@ -117,7 +117,7 @@ def results(traced: Traced, *arrays: Any) -> tuple[Any, tuple[bool, ...]]:
 
 
 def call(function: Callable[..., Any], *arrays: Any, where: Any = None, nan: Nan = "propagate", **params: Any) -> Any:
-    """``function`` traced for one-dimensional arrays, and evaluated; no check may come out true."""
+    """``function`` traced for one-dimensional arrays and evaluated; no check may fail."""
     given = [np.asarray(a) for a in (*arrays, *(() if where is None else (where,)))]
     types = [dtype(a.dtype) for a in given]
     found, failed = results(trace(function, types, params, masked=where is not None, nan=nan, wide=False), *given)

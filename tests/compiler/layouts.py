@@ -1,4 +1,4 @@
-"""Random layouts, and the plain meaning of a reduction's iteration space, with NumPy."""
+"""Random layouts, and the iteration space of a reduction as NumPy offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Strides = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """A reduction of ``axes`` of ``shape``: strides of each input per dim, of each output per kept dim."""
+    """A reduction of ``axes`` of ``shape``, with strides of each input per dim and of each output per kept dim."""
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]
@@ -25,7 +25,7 @@ class Layout:
 
 
 def strides_of(shape: Sequence[int], order: Sequence[int], factors: Sequence[int]) -> Strides:
-    """Strides of an array whose dims lie in memory in ``order``, outermost first; each dim's stride times its factor.
+    """Strides of an array whose dims are in memory in ``order``, outermost first, each stride times its factor.
 
     A factor of -1 walks the dim backwards, 0 broadcasts it, 2 takes every other element.
     """
@@ -56,11 +56,10 @@ def layouts(draw: st.DrawFn, sizes: st.SearchStrategy[int], rank: int = 6, most:
 
 
 def plain(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
-    """What a reduction means.
+    """The elements of each result.
 
-    Returns:
-        The offsets of the outputs, [n_kept, outputs]; and in row-major order of the reduced elements their offsets in
-        the inputs and their number, [n_kept, n_reduced, inputs + 1].
+    Returns: The offsets of the outputs, [n_kept, outputs]; and, in row-major order of the reduced elements, their
+    offsets in the inputs and their number, [n_kept, n_reduced, inputs + 1].
     """
     rank = len(layout.shape)
     kept = [a for a in range(rank) if a not in layout.axes]
@@ -74,7 +73,7 @@ def plain(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
 
 
 def walked(g: Geometry, inputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same from a collapsed geometry, in the order of its dims."""
+    """The same as ``plain``, from a collapsed geometry, in the order of its dims."""
     operands = len(g.offsets)
     kept = _walk(g.kept, operands)[:, :operands] + np.array(g.offsets, dtype=np.int64)
     reduced = _walk(g.reduced, operands)
@@ -94,7 +93,7 @@ def _walk(dims: Sequence[Dim], operands: int) -> np.ndarray:
 
 
 def _offsets(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> np.ndarray:
-    """For every index in row-major order, its offset by each of ``strides``: [prod(sizes), len(strides)]."""
+    """For every index in row-major order, its offset under each of ``strides``: [prod(sizes), len(strides)]."""
     total = np.zeros((1, len(strides)), dtype=np.int64)
     for dim, size in enumerate(sizes):
         step = np.array([s[dim] for s in strides], dtype=np.int64)

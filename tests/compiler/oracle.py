@@ -1,4 +1,4 @@
-"""Everything that must hold of a choice of the planner, for sizes that can be enumerated."""
+"""The invariants of the planner's choices, for sizes that can be enumerated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from warpfold.compiler.target import TARGETS
 
 
 def check_choice(task: Task, choice: Choice) -> None:
-    """Everything that must hold of an answer, for sizes that can be enumerated."""
+    """Checks every invariant of a choice, for sizes that can be enumerated."""
     task = as_read(task, choice.plan)
     g, plan, run = task.geometry, choice.plan, choice.run
     check_target(task, plan)
@@ -49,7 +49,7 @@ def check_choice(task: Task, choice: Choice) -> None:
 
 
 def check_runs(task: Task, choice: Choice) -> None:
-    """The same where the runs of a result are read as rows are."""
+    """Checks the choice where a result is read run by run."""
     g, plan = task.geometry, choice.plan
     length = g.reduced[-1].size
     for number in range(shared(plan, g)):
@@ -65,7 +65,7 @@ def check_runs(task: Task, choice: Choice) -> None:
 
 
 def check_rows(task: Task, choice: Choice) -> None:
-    """The same where rows without gaps are read as one."""
+    """Checks the choice where rows without gaps are read as one."""
     g, plan, run = task.geometry, choice.plan, choice.run
     check_periods(plan, run, g.columns, g.n_kept, g.n_reduced)
     for lead in range(plan.vector):
@@ -86,7 +86,7 @@ def check_rows(task: Task, choice: Choice) -> None:
 
 
 def check_blocks(task: Task, choice: Choice, operand: int) -> None:
-    """The elements of a thread's results are whole accesses, side by side, those of a block in order."""
+    """The elements of a thread's results are whole accesses, side by side, and those of a block are in order."""
     g, plan, item = task.geometry, choice.plan, task.operand_type(operand).itemsize
     elements, columns = choice.facts.block
     at = offsets_of(g.kept, operand)[:, None] + offsets_of(g.reduced, operand)[None, :]
@@ -98,7 +98,7 @@ def check_blocks(task: Task, choice: Choice, operand: int) -> None:
 
 
 def check_target(task: Task, plan: Plan) -> None:
-    """Whatever the task's target, the plan is one for all of them; or with clusters, for all that have some."""
+    """The plan does not depend on the target, except that targets with clusters may share another one."""
     for target in TARGETS.values():
         if target.has_clusters or plan.cluster == 1 or target == task.target:
             check(plan, target, task.state_bytes)
@@ -109,7 +109,7 @@ def leads(choice: Choice) -> range:
 
 
 def check_index_bits(task: Task, choice: Choice) -> None:
-    """64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
+    """Indices have 64 bits exactly when a size, a partial's number or an offset from the walk's start needs them."""
     g = task.geometry
     reach = [abs(bound - g.offsets[i]) for i in range(len(g.offsets)) for bound in g.span(i)]
     rows = g.n_kept * shared(choice.plan, g) if choice.plan.walk == "runs" else 0
@@ -118,7 +118,7 @@ def check_index_bits(task: Task, choice: Choice) -> None:
 
 
 def check_workspace(task: Task, choice: Choice) -> None:
-    """Partial states of a plan that nobody asked for fit in what a stream allocates once."""
+    """The partial states of the planner's own plans fit in the workspace that a stream allocates once."""
     plan, g = choice.plan, task.geometry
     if plan.finish == "last_block":
         assert (
@@ -127,7 +127,7 @@ def check_workspace(task: Task, choice: Choice) -> None:
 
 
 def check_cluster(task: Task, plan: Plan) -> None:
-    """Clusters are chosen where there are some, and where neither the bits nor the order forbid it."""
+    """Clusters are chosen only on targets that have them, and only if bits and order allow it."""
     if plan.cluster > 1:
         assert task.target.has_clusters
         assert task.determinism != "portable"
@@ -136,7 +136,7 @@ def check_cluster(task: Task, plan: Plan) -> None:
 
 
 def check_access(task: Task, choice: Choice) -> None:
-    """Each vector access is a run of neighbouring elements that begins at a boundary of its own size."""
+    """Each vector access reads neighbouring elements and begins at a boundary of its own size."""
     g, plan = task.geometry, choice.plan
     for i in range(len(task.program.inputs)):
         kind = choice.facts.access[i]
@@ -175,7 +175,7 @@ def check_access(task: Task, choice: Choice) -> None:
 
 
 def check_unaligned(task: Task, choice: Choice, i: int) -> None:
-    """Both aligned accesses that hold a vector lie in the array, but for the reduced axis' first and last element."""
+    """Both aligned accesses around a vector are inside the array, except at the first and last element of the axis."""
     g, vector, item = task.geometry, choice.plan.vector, task.operand_type(i).itemsize
     assert choice.plan.fast == "kept"
     assert task.determinism != "portable"

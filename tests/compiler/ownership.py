@@ -1,4 +1,4 @@
-"""Which thread owns which element, enumerated from the plan's layout, and checks that every element has one owner."""
+"""Which thread owns which element, enumerated from the plan's layout; checks that every element has one owner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Thread(NamedTuple):
     number: int
 
     def at(self, plan: Plan, **sizes: int) -> dict[Any, int]:
-        """How far from the begin of each axis the thread's first element is; ``sizes`` are what the launch knows."""
+        """How far the thread's first element is from the beginning of each axis, for the sizes of a launch."""
         part, rank = divmod(self.part, plan.cluster)
         numbers: dict[Any, int] = {"lane": self.number % WARP, "warp": self.number // WARP}
         numbers |= {"cluster": rank, "grid_y": part, "grid_x": self.tile}
@@ -34,7 +34,7 @@ class Thread(NamedTuple):
 
 
 def kept_index(plan: Plan, thread: Thread) -> int:
-    """The first result of a thread, in its row."""
+    """The first result of a thread, counted in its row."""
     return thread.at(plan)["kept"]
 
 
@@ -46,9 +46,9 @@ def position(plan: Plan, thread: Thread) -> int:
 
 
 def reduced_range(plan: Plan, run: Launch, thread: Thread, n_reduced: int, lead: int = 0) -> tuple[int, int, int]:
-    """(begin, end, step) of a thread's accesses, whose elements count from its CTA's first one to the end.
+    """(begin, end, step) of a thread's accesses; elements are counted from the first one of its CTA.
 
-    Accesses to a row that begins ``lead`` elements after a boundary begin as much earlier.
+    Accesses to a row that begins ``lead`` elements after a boundary begin ``lead`` elements earlier.
     """
     layout, each = layout_of(plan), -(-run.chunk // plan.positions)
     begin = thread.at(plan, chunk=run.chunk, piece=each)["reduced"]
@@ -59,16 +59,16 @@ def reduced_range(plan: Plan, run: Launch, thread: Thread, n_reduced: int, lead:
 
 
 def runs_of(plan: Plan, run: Launch, thread: Thread, count: int) -> range:
-    """The pieces of the runs of its result, of ``count`` in all, that a thread's warp reads."""
+    """The pieces of its result's ``count`` runs that a thread's warp reads."""
     begin = thread.at(plan, chunk=run.chunk)["piece"]
     end = min((thread.part + 1) * run.chunk, count)
     return range(begin, end, layout_of(plan).mode("turn", "piece").stride)
 
 
 def staggered_columns(plan: Plan, thread: Thread, row: int) -> tuple[int, int]:
-    """(begin, end) of the columns that a thread of a staggered warp owns in the end.
+    """(begin, end) of the columns that a thread of a staggered warp owns.
 
-    CTAs have as many columns each, in whole accesses; threads behind these own none.
+    All CTAs have the same number of columns, in whole accesses; threads beyond them own none.
     """
     accesses = -(-row // plan.vector)
     pitch = -(-accesses // tiles_of(plan, row)) * plan.vector
@@ -85,9 +85,9 @@ def padded_columns(plan: Plan, thread: Thread, row: int, lead: int) -> tuple[int
 def period_range(
     plan: Plan, run: Launch, thread: Thread, columns: int, n_reduced: int, lead: int
 ) -> tuple[int, int, int]:
-    """(begin, end, step) of a thread's accesses to the elements of its CTA's rows, counted through all rows.
+    """(begin, end, step) of a thread's accesses to its CTA's rows, counted through all rows.
 
-    Threads behind a period have no accesses.
+    Threads beyond a period have no accesses.
     """
     chunk, period = run.chunk * columns, run.rows * columns
     begin = thread.at(plan, chunk=chunk)["flat"]
@@ -133,7 +133,7 @@ def _threads(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 def check_threads(plan: Plan) -> None:
     """Every pair of a CTA's slot and a position belongs to one thread, and tiles follow each other.
 
-    Staggered warps are left out: their columns depend on the launch.
+    Staggered warps are left out, because their columns depend on the launch.
     """
     kept, where = _threads(plan)
     if plan.walk == "staggered":
@@ -188,7 +188,7 @@ def check_run(plan: Plan, run: Launch, runs: int, number: int) -> None:
 
 
 def check_columns_of_staggered(plan: Plan, row: int) -> None:
-    """In every warp each column of a row has one owner, and no tile is without columns."""
+    """In every warp each column of a row has one owner, and every tile has columns."""
     count = np.zeros((plan.warps, row), dtype=np.int64)
     for tile in range(tiles_of(plan, row)):
         for thread in range(plan.threads):
@@ -215,7 +215,7 @@ def check_rows_of_results(plan: Plan, run: Launch, n_kept: int, row: int) -> Non
 
 
 def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int]) -> None:
-    """Each result has one owner, whose results are in one row, and start at a boundary or at the row's begin."""
+    """Each result has one owner; an owner's results are in one row and begin at a boundary or with the row."""
     count = np.zeros((rows, row), dtype=np.int64)
     for tile in range(run.tiles):
         for thread in range(plan.threads):
@@ -230,7 +230,7 @@ def check_padded(plan: Plan, run: Launch, rows: int, row: int, leads: list[int])
 
 
 def check_tiles(plan: Plan, tiles: int, results: int, n_kept: int) -> None:
-    """Each of ``tiles`` CTAs has its own ``results``, each of them once for every position."""
+    """Each of ``tiles`` CTAs has ``results`` results of its own, each owned once for every position."""
     owned = [
         kept
         for tile in range(tiles)
@@ -265,7 +265,7 @@ def check_reduced(plan: Plan, run: Launch, n_reduced: int, lead: int = 0) -> Non
 
 
 def owners(plan: Plan, run: Launch, n_reduced: int, element: int, lead: int = 0) -> int:
-    """How many accesses of all positions of all CTAs cover one element, for axes too long to enumerate."""
+    """How many accesses of all threads cover one element, for axes too long to enumerate."""
     count = 0
     for part in {max(0, element // run.chunk - 1), element // run.chunk, element // run.chunk + 1}:
         first = part * run.chunk
@@ -336,7 +336,7 @@ def check_periods(plan: Plan, run: Launch, columns: int, n_kept: int, n_reduced:
 
 
 def of_periods(plan: Plan, run: Launch, part: int, columns: int, n_reduced: int, lead: int) -> tuple[np.ndarray, ...]:
-    """For all threads of a CTA: begin, end and step of their accesses, and the first element of the CTA."""
+    """For every thread of a CTA: begin, end and step of its accesses, and the first element of the CTA."""
     ranges = [
         period_range(plan, run, Thread(0, part, thread), columns, n_reduced, lead) for thread in range(plan.threads)
     ]
@@ -356,7 +356,7 @@ def period_owners(plan: Plan, run: Launch, columns: int, n_reduced: int, element
 
 
 def check_columns(plan: Plan, run: Launch, columns: int, n_reduced: int, lead: int) -> None:
-    """Every element of a tile is read once, and element j of all accesses of a thread is of one column."""
+    """Every element of a tile is read once, and element j of all accesses of a thread is in the same column."""
     count = np.zeros(n_reduced * columns, dtype=np.int64)
     for part in range(run.split):
         ranges = [period_range(plan, run, Thread(0, part, t), columns, n_reduced, lead) for t in range(plan.threads)]

@@ -33,7 +33,7 @@ MANY = 2 * FILLING_WARPS * DEFAULT.sms
 
 @monoid(identity=(1, 0), commutative=False)
 def AFFINE(a: Any, b: Any) -> Any:
-    """Maps x -> s x + t, one after the other: the order matters."""
+    """The composition of maps x -> s x + t, whose order matters."""
     (s, t), (u, v) = a, b
     return s * u, t * u + v
 
@@ -50,7 +50,7 @@ def affine(x: Any) -> Any:
 
 
 def powers(x: Any) -> Any:
-    """A state of 40 doubles, which eight warps of one result a lane cannot hold in shared memory."""
+    """A state of 40 doubles; eight warps of one result a lane cannot hold it in shared memory."""
     found, power = [], cast(x, F64)
     for _ in range(WIDE):
         found.append(power)
@@ -86,7 +86,7 @@ def traced(name: str, *inputs: DType) -> Program:
 
 
 def task_of(traced_program: Program, layout: Layout, addresses: tuple[int, ...], target: Target, sms: int) -> Task:
-    """The planner's question for arrays of this layout."""
+    """The planner's task for arrays of this layout."""
     graph: Any = traced_program.reduces[0].value
     inputs = layout.inputs[: len(traced_program.inputs)]
     outputs = (layout.outputs * len(traced_program.outputs))[: len(traced_program.outputs)]
@@ -118,7 +118,7 @@ def simple(
 
 
 def sliced(what: str, shape: tuple[int, int], t: str = "f32") -> Task:
-    """Columns of an array that has up to four more: no row begins where the one before ends."""
+    """Columns of an array that has up to four more, so no row begins where the one before ends."""
     layout = Layout(shape, (0,), ((shape[1] + 4 - shape[1] % 4, 1),), ((1,),))
     return task_of(traced(what, as_dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
 

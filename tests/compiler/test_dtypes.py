@@ -1,4 +1,4 @@
-"""Element types: their names, their ranges, what NumPy calls them, and how they accumulate."""
+"""Element types: their names, ranges, NumPy equivalents and accumulators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from warpfold.compiler.errors import DTypeError
 
 
 @pytest.mark.parametrize("t", [*ALL, *STORED], ids=str)
-def test_both_names_and_the_numpy_dtype_mean_the_type(t: DType) -> None:
+def test_both_names_and_the_numpy_dtype_give_the_type(t: DType) -> None:
     assert dtype(t) is t
     assert dtype(t.name) is t
     assert dtype(t.numpy_name) is t
@@ -51,12 +51,12 @@ def test_ranges_are_those_of_numpy(t: DType) -> None:
     assert t.is_integer == (t.numpy.kind in "iu")
 
 
-def test_python_types_are_taken_as_numpy_takes_them() -> None:
+def test_python_types_are_read_as_in_numpy() -> None:
     assert (dtype(bool), dtype(int), dtype(float)) == (BOOL, I64, F64)
 
 
 @pytest.mark.parametrize("t", ALL, ids=str)
-def test_types_of_pytorch_are_taken_by_name(t: DType) -> None:
+def test_types_of_pytorch_are_read_by_name(t: DType) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     assert dtype(getattr(torch, t.numpy_name)) == t
 
@@ -111,6 +111,6 @@ def test_complex_types_are_pairs_of_floats_that_accumulate_as_themselves() -> No
         ("f,f", "of type f,f"), (object, "of type object: expected"),
     ],
 )  # fmt: skip
-def test_a_type_that_is_none_is_answered_with_what_may_be_meant(spec: object, text: str) -> None:
+def test_an_unknown_type_suggests_similar_ones(spec: object, text: str) -> None:
     with pytest.raises(DTypeError, match=f"WF105: no rule for elements .*{re.escape(text)}"):
         dtype(spec)

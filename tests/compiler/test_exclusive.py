@@ -79,7 +79,7 @@ if __name__ == "__main__":
 
 
 def run(body: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """The end of a fresh interpreter that runs ``body``, with its cache in ``tmp_path``."""
+    """The output of a fresh interpreter that runs ``body``, with its cache in ``tmp_path``."""
     script = tmp_path / "script.py"
     script.write_text(COMMON + body)
     command = [sys.executable, str(script)]
@@ -102,7 +102,7 @@ def test_one_thread_at_a_time_is_in_the_context() -> None:
     assert entered.is_set()
 
 
-def test_threads_make_their_first_calls_at_once(tmp_path: Path) -> None:
+def test_several_threads_may_make_the_first_call_at_once(tmp_path: Path) -> None:
     for cache in ("cold", "warm"):
         done = run(THREADS, tmp_path)
         assert done.returncode == 0, f"{cache}: {done.returncode}\n{done.stderr}"

@@ -1,4 +1,4 @@
-"""How files are read and written: whole or not at all, through links, and no pipe and no device is taken for a file."""
+"""Reading and writing of files: whole or not at all, through links, and never a pipe or a device in place of a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from warpfold.runtime.arrays import conversion as arrays
 
 @pytest.fixture(autouse=True)
 def _no_hang() -> Iterator[None]:
-    """What waits for a pipe fails, and does not stop the tests."""
+    """A test that waits for a pipe fails instead of blocking the run."""
 
     def late(*_: object) -> None:
         raise AssertionError("it hangs")
@@ -130,7 +130,7 @@ def test_a_pipe_takes_what_is_written(writer: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_pipe_that_nobody_reads_is_refused(writer: str, tmp_path: Path) -> None:
+def test_a_pipe_without_a_reader_is_refused(writer: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError):
         WRITERS[writer](tmp_path / "pipe")
@@ -182,14 +182,14 @@ def test_a_refusal_says_why(name: str, reason: str, tmp_path: Path, monkeypatch:
             call(name)  # type: ignore[operator]
 
 
-def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
+def test_the_longest_file_name(tmp_path: Path) -> None:
     artifact().save(tmp_path / ("é" * 127 + "x"))
     assert wf.load(tmp_path / ("é" * 127 + "x")).artifact.name == "sum"
 
 
 @pytest.mark.parametrize("size", [100, 5000])
 def test_a_full_disk_leaves_the_old_file_whole(size: int, tmp_path: Path) -> None:
-    """Files here may have no more bytes than that: what is written is cut short wherever the limit is."""
+    """Files here may have no more bytes than a limit, which cuts a write at any point."""
     (tmp_path / "k").write_bytes(b"old")
     code = f"""
         import resource, warpfold as wf
@@ -220,8 +220,8 @@ def test_an_interrupted_write_leaves_the_old_file_whole(tmp_path: Path) -> None:
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("file", b"old")]
 
 
-def test_what_goes_to_standard_output_follows_what_was_printed(tmp_path: Path) -> None:
-    """In a pipe and in a file, which is not replaced under the process's feet."""
+def test_output_to_standard_output_follows_what_was_printed(tmp_path: Path) -> None:
+    """In a pipe, and in a file, which is not replaced while the process writes it."""
     code = "import warpfold as wf; print('before'); wf.compile('sum', (9,)).save('/dev/stdout'); print('after')"
     with (tmp_path / "out").open("wb") as f:
         subprocess.run([sys.executable, "-c", code], stdout=f, check=True)
@@ -269,9 +269,7 @@ def test_only_regular_files_of_a_bounded_size_are_read(reader: str, kind: str, r
         read(path)
 
 
-def test_a_pipe_in_the_place_of_what_the_cache_holds_is_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_in_place_of_a_cache_entry_counts_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_CACHE_DIR", str(tmp_path))
     cache.clear_memory()
     x = np.ones(3000, np.float32)

@@ -18,7 +18,7 @@ class Square:
         return [self.side**2]
 
 
-def test_it_is_computed_once_and_kept_in_the_instance() -> None:
+def test_the_value_is_computed_once_and_kept_in_the_instance() -> None:
     square = Square(3)
     assert "area" not in square.__dict__
     assert square.area == [9]

@@ -18,7 +18,7 @@ def test_facts_are_within_what_hardware_has(t: Target) -> None:
     assert t.has_clusters == (t.capability >= (9, 0))
 
 
-def test_targets_rise_so_that_the_newest_older_one_is_the_last() -> None:
+def test_targets_are_in_order_of_compute_capability() -> None:
     order = [t.capability for t in TARGETS.values()]
     assert order == sorted(order)
     assert [t.ptx for t in TARGETS.values()] == sorted(t.ptx for t in TARGETS.values())
@@ -54,11 +54,11 @@ def test_a_device_older_than_all_targets_is_refused() -> None:
     ("arch", "near"),
     [("sm_90", r" \(did you mean sm_90a or "), ("sm90a", r" \(did you mean sm_90a "), ("foo", ":"), ("", ":")],
 )
-def test_an_unknown_target_names_near_ones(arch: str, near: str) -> None:
+def test_an_unknown_target_suggests_similar_ones(arch: str, near: str) -> None:
     with pytest.raises(PlanError, match=f"WF401: no target is called '{arch}'{near}.* expected one of sm_75 sm_80"):
         target(arch)
 
 
-def test_a_target_that_is_no_text_is_refused() -> None:
+def test_a_target_that_is_not_a_string_is_refused() -> None:
     with pytest.raises(PlanError, match="WF401: no target is called 90: "):
         target(90)  # type: ignore[arg-type]

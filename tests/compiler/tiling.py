@@ -1,4 +1,4 @@
-"""What the tiles of a choice must hold, enumerated from what the kernel is told of them."""
+"""The invariants of a choice's tiles, enumerated from the arguments of the kernel."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def results_of(task: Task, choice: Choice) -> int | None:
 
 
 def told(task: Task, choice: Choice, role: Role, operand: int = 0) -> int:
-    """What the kernel is told."""
+    """The arguments of the kernel."""
     return value(Param(role, operand), task.geometry, choice.run, task.geometry.n_reduced)
 
 
 def check_tile(task: Task, choice: Choice) -> None:
-    """Every CTA copies all that its results are made of, out of the array, into memory that holds it.
+    """Every CTA copies all elements of its results from inside the array into memory that holds them.
 
     Other inputs have the same elements for all CTAs.
     """

@@ -1,4 +1,4 @@
-"""``warpfold bench`` from end to end, with a fake device: what is kept when, and what ends it."""
+"""``warpfold bench`` from end to end with a fake device: what it keeps, and what ends it."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_an_interrupt_before_the_first_case(monkeypatch: pytest.MonkeyPatch, tmp
     assert not list(tmp_path.iterdir())
 
 
-def test_a_device_that_fails_keeps_the_cases_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A kernel of a peer that writes anywhere leaves an error that all later calls would have."""
+def test_a_failing_device_keeps_earlier_cases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After a peer's kernel writes out of bounds, all later calls of the device fail."""
     fine = iter([True])
 
     def wait(_: Device) -> None:
@@ -112,7 +112,7 @@ def test_the_file_is_whole_after_every_case(fake: dict[str, Any], tmp_path: Path
     assert seen[-1] == 1
 
 
-def test_a_busy_gpu_is_said_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_busy_gpu_is_reported_and_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Device, "free", 60 << 30)
     out = tmp_path / "r.json"
     done = run("--cases", CASES, "--out", str(out))
@@ -120,7 +120,7 @@ def test_a_busy_gpu_is_said_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "20 GiB" in load(out).warnings[0]
 
 
-def test_host_times_that_cannot_be_had_cost_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_without_host_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: Any) -> Any:
         raise RuntimeError("no streams")
 

@@ -14,7 +14,7 @@ from warpfold.runtime import named_reductions
 from warpfold.runtime.arrays.conversion import view
 
 
-def test_all_names_are_cases_and_none_is_there_twice() -> None:
+def test_all_names_are_distinct_cases() -> None:
     assert (len(PLAIN), len(MORE)) == (30, 28)
     same = {(c.what, c.dtype, c.shape, c.axis) for c in CASES.values()}
     assert len(same) == len(CASES) == 58
@@ -35,7 +35,9 @@ def test_all_names_are_cases_and_none_is_there_twice() -> None:
         ("full.sum.i32.10x10", "sum", (10, 10), (0, 1), 408),
     ],
 )
-def test_a_name_says_all(name: str, what: str, shape: tuple[int, ...], axis: tuple[int, ...], nbytes: int) -> None:
+def test_a_name_determines_its_case(
+    name: str, what: str, shape: tuple[int, ...], axis: tuple[int, ...], nbytes: int
+) -> None:
     found = parse(name)
     assert found is not None
     assert (found.what, found.shape, found.axis, found.nbytes) == (what, shape, axis, nbytes)
@@ -51,7 +53,7 @@ def test_a_name_says_all(name: str, what: str, shape: tuple[int, ...], axis: tup
         "full.sum.f32.NCHW.extra.4",
     ],
 )  # fmt: skip
-def test_what_is_no_case(name: str) -> None:
+def test_invalid_names_of_cases(name: str) -> None:
     assert parse(name) is None
 
 
@@ -96,6 +98,6 @@ def test_unknown_cases(text: str, near: str) -> None:
         ("raw.sum.f32.1x2", "'raw' is none of full row"), ("*.sum.f33.*", "'f33' is none of f64"),
     ],
 )  # fmt: skip
-def test_the_part_of_a_name_that_no_case_has_is_named(text: str, slip: str) -> None:
+def test_an_error_names_the_unknown_part_of_a_case_name(text: str, slip: str) -> None:
     with pytest.raises(ArgumentError, match=rf"^WF740: .* \({slip}"):
         select(text)

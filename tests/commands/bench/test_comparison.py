@@ -1,4 +1,4 @@
-"""One case of the benchmark: who is checked, timed, refused, and what is said of them."""
+"""One case of the benchmark: who is checked, timed and refused, and what is reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_each_contestant_has_an_entry() -> None:
     assert (found.best, found.ratio) == (("right", 3.0), 1.5)
 
 
-def test_what_a_peer_has_not() -> None:
+def test_a_peer_that_does_not_serve_a_case() -> None:
     found = contest(2.0, peer=Numpy()).row(case("full.norm2.f32.64"))
     assert (found.peers["peer"].word, found.peers["peer"].reason) == ("none", "no such function")
     assert found.ratio is None
@@ -80,7 +80,7 @@ def test_a_case_without_memory_for_its_input(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where PyTorch is missing, what lies on the device comes to the host once, for the answer."""
+    """Without PyTorch, a device array is copied to the host once, for the answer."""
     x = np.arange(64, dtype=np.float32)
     device, held = Device(), SimpleNamespace(__exit__=lambda *_: None)
     device.get = lambda v, _: x if v.shape == (64,) else as_array(v).copy()  # type: ignore[attr-defined]
@@ -94,7 +94,7 @@ def test_arrays_of_our_own_are_checked_on_the_host(monkeypatch: pytest.MonkeyPat
     assert (found.ours.us, found.ours.error) == (2.0, 0.0)
 
 
-def test_an_interrupt_is_nobodys_failure() -> None:
+def test_an_interrupt_is_not_a_failure_of_a_contestant() -> None:
     def interrupt(_: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -109,14 +109,14 @@ def check(name: str, found: Any, index: int = 0) -> bool:
     return error_of(this, answer(this, x), np.asarray(found), x)[1]
 
 
-def test_a_lost_element_of_a_large_sum_shows() -> None:
+def test_a_lost_element_of_a_large_sum_is_wrong() -> None:
     x = drawn(case("full.sum.f32.2^22"), 0).astype(np.float64)
     assert check("full.sum.f32.2^22", np.float32(x.sum()))
     lost = x[np.argmin(np.abs(np.abs(x) - 1))]  # one of about the usual size
     assert not check("full.sum.f32.2^22", np.float32(x.sum() - lost))
 
 
-def test_positions_are_compared_by_what_lies_there() -> None:
+def test_positions_are_compared_by_the_elements_there() -> None:
     x = drawn(case("row.argmax.f32.5x40"), 0)
     right = x.argmax(1)
     assert check("row.argmax.f32.5x40", right)

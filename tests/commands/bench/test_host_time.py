@@ -1,4 +1,4 @@
-"""What a call costs the host: how it is counted."""
+"""The host time of a call: how it is measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench_fakes import Device
 from warpfold.commands.bench import host_time
 
 
-def test_calls_are_made_in_batches_between_which_the_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_synchronized_between_batches_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[str] = []
     now = iter(range(10_000))
     monkeypatch.setattr(host_time.time, "perf_counter", lambda: next(now))
@@ -44,7 +44,7 @@ def test_a_call_behind_a_busy_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Profile:
-    """Stands in for PyTorch's profiler: remembers the one that is under way."""
+    """Stands in for PyTorch's profiler and remembers which one is active."""
 
     now: Profile
 
@@ -61,7 +61,7 @@ class Profile:
         return self.seen
 
 
-def test_what_the_device_does_is_counted_by_pytorch() -> None:
+def test_device_activity_is_counted_by_pytorch() -> None:
     kinds = SimpleNamespace(CUDA="cuda")
     profiler = SimpleNamespace(profile=Profile, ProfilerActivity=kinds)
     torch = SimpleNamespace(profiler=profiler, autograd=SimpleNamespace(DeviceType=kinds))
@@ -74,12 +74,12 @@ def test_what_the_device_does_is_counted_by_pytorch() -> None:
 
 
 @pytest.mark.parametrize("torch", [None, SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))])
-def test_nothing_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
+def test_nothing_is_counted_without_pytorch(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
     assert host_time.host(Device()) == {}  # type: ignore[arg-type]
 
 
-def test_what_is_counted_is_counted_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_runs_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_time, "counted", _found)
     assert host_time.apart(3) == {host_time.KERNELS: {"on device": 3.0}}
     monkeypatch.setattr(host_time, "counted", _ended)

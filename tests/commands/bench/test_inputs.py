@@ -1,4 +1,4 @@
-"""Arrays on the device, made without PyTorch: what any library sees of them."""
+"""Device arrays made without PyTorch, as any library sees them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_bf16_needs_pytorch() -> None:
         inputs.OwnArrays(CudaBackend(driver=FakeDriver())).random(case("full.sum.bf16.64"), 0)
 
 
-def test_truth_values_that_are_true_are_few_and_the_last_of_all() -> None:
+def test_few_truth_values_are_true_and_the_last_one_is() -> None:
     x = inputs.drawn(case("full.any.b1.2000000"), 0)
     assert np.flatnonzero(x).tolist() == [1_999_999]
     x = inputs.drawn(case("row.any.b1.31250x64"), 0)

@@ -1,4 +1,4 @@
-"""``python benchmarks/measure_table.py``: what a table decides, and where its bounds move; all but the timing."""
+"""``python benchmarks/measure_table.py``: what a table decides and where its bounds move; all but the timing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_bounds_move_to_where_the_next_choice_is_faster() -> None:
     assert measure_table.refitted(table, []) == table.rows
 
 
-def test_the_report_times_each_choice_and_says_the_rows() -> None:
+def test_the_report_has_the_time_of_each_choice_and_the_new_rows() -> None:
     found = measure_table.decided(THREADS_OF_WORDS, chosen("short.*", "f32"), DEFAULT, DEFAULT.sms)
     *lines, now, fitted = measure_table.report(
         THREADS_OF_WORDS, found, lambda _, choices: [float(c.plan.positions) for c in choices]
@@ -66,7 +66,9 @@ def test_the_report_times_each_choice_and_says_the_rows() -> None:
     [(["threads.THREADS_OF_WORDS"], "WF742"), (["no.TABLE"], "no.TABLE is no table"), ([], "name a TABLE"),
      (["threads.THREADS_OF_WORDS", "--dtypes", "i3"], "WF754")],
 )  # fmt: skip
-def test_what_cannot_be_measured_is_refused(arguments: list[str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_cannot_be_measured_is_refused(
+    arguments: list[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     result = CliRunner().invoke(measure_table.main, arguments)
     assert result.exit_code != 0

@@ -1,4 +1,4 @@
-"""The peers of the benchmark: which are there, what they say when they are not, and what is asked of each."""
+"""The peers of the benchmark: which are available, their messages when they are not, and the calls made to each."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_torch_without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Recorder:
-    """Stands in for a library: says which function was called with what."""
+    """Stands in for a library and returns the function called with its arguments."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "linalg":
@@ -73,7 +73,7 @@ class Recorder:
         ("mid.mean.f32.NCHW.2x3x4x5", ("mean", ((0, 2, 3),), {})),
     ],
 )  # fmt: skip
-def test_what_pytorch_is_asked_for(name: str, expected: Any) -> None:
+def test_calls_to_pytorch(name: str, expected: Any) -> None:
     assert torch.function(Recorder(), case(name))("x") == expected
 
 
@@ -84,7 +84,7 @@ def test_every_reduction_has_a_function_of_pytorch() -> None:
         torch.function(Recorder(), case("mid.prod.f32.NCHW.2x3x4x5"))
 
 
-def test_what_cupy_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_to_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = SimpleNamespace(
         __version__="14", asarray=lambda x: x, sum=np.sum, max=np.max, argmax=np.argmax, linalg=np.linalg
     )
@@ -139,7 +139,7 @@ def test_cub_without_nvcc_or_with_one_that_fails(tools: Path) -> None:
 
 
 class Library:
-    """Stands in for what nvcc made: asks for 100 bytes, then says what it was called with."""
+    """Stands in for the compiled CUB kernel: asks for 100 bytes, then reports its arguments."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, Any, int, int, int]] = []
@@ -155,7 +155,7 @@ class Library:
 
 
 class Memory:
-    """Device memory by addresses alone."""
+    """Device memory as addresses only."""
 
     def __init__(self) -> None:
         self.device, self.asked, self.freed = None, list[int](), 0
@@ -176,7 +176,7 @@ def opened(library: Library, memory: Memory) -> cub.Cub:
     return made
 
 
-def test_what_cub_is_asked_for() -> None:
+def test_calls_to_cub() -> None:
     library, memory = Library(), Memory()
     peer, x = opened(library, memory), np.zeros((4, 8), np.float32)
     result = peer.call(case("row.sum.f32.4x8"), x)()

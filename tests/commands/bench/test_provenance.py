@@ -1,4 +1,4 @@
-"""Where numbers come from, and what makes them doubtful."""
+"""The provenance of measured numbers, and what makes them doubtful."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_the_commit_and_whether_files_differ(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(("said", "found"), [("abc", ("abc", False)), ("abc+", ("abc", True))])
-def test_a_copied_tree_is_told_its_commit(
+def test_a_copied_tree_takes_its_commit_from_the_environment(
     said: str, found: tuple[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WARPFOLD_COMMIT", said)
     assert provenance.revision(tmp_path) == found
 
 
-def test_the_driver_says_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "version"
     monkeypatch.setattr(provenance, "DRIVER", place)
     monkeypatch.setattr(provenance, "_output", lambda *_: "")
@@ -66,7 +66,7 @@ def test_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["date"].endswith("UTC")
 
 
-def test_what_the_backend_says_of_the_driver() -> None:
+def test_a_backend_reports_driver_and_memory() -> None:
     backend = CudaBackend(driver=FakeDriver())
     assert backend.cuda_version == "13.0"
     assert backend.memory_free() == (60 << 30, 80 << 30)
@@ -80,7 +80,7 @@ def test_a_quiet_gpu_and_a_busy_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert warning.startswith("40 GiB of 80 GiB of the GPU's memory are in use")
 
 
-def test_which_gpus_committed_numbers_are_of(tmp_path: Path) -> None:
+def test_the_gpus_of_the_committed_numbers(tmp_path: Path) -> None:
     assert provenance.committed(tmp_path) == []
     (tmp_path / "a.json").write_text('{"machine": {"gpu": "NVIDIA H200"}}')
     (tmp_path / "b.json").write_text("[]")

@@ -20,7 +20,7 @@ MADE.warnings = ["a busy GPU"]
 
 
 def test_the_pages_are_as_the_command_writes_them() -> None:
-    """``python benchmarks/readme_table.py`` mends them."""
+    """``python benchmarks/readme_table.py`` updates them."""
     found, report = readme_table.load(readme_table.RESULTS), readme_table.records.read(str(readme_table.GRID))
     for page, text in readme_table.pages(found, report).items():
         assert page.read_text(encoding="utf-8") == text
@@ -29,7 +29,7 @@ def test_the_pages_are_as_the_command_writes_them() -> None:
 
 
 def test_the_speedups_of_the_readme() -> None:
-    """The mean of each peer is over the plain cases that it runs."""
+    """The mean over a peer covers the plain cases that the peer runs."""
     text = readme_table.speedups(MADE)
     assert "| PyTorch, eager | 1 | 2.00 | 2.00 |" in text
     assert "| the fastest of these in each case | 1 | 2.00 | 2.00 |" in text

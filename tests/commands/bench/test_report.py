@@ -28,7 +28,7 @@ def found() -> Results:
     return made
 
 
-def test_all_is_said(found: Results, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_has_every_number(found: Results, capsys: pytest.CaptureFixture[str]) -> None:
     report.show(found)
     text = capsys.readouterr().out
     first, *_ = [line for line in text.splitlines() if line.startswith("full.sum.f32.4096 ")]
@@ -63,7 +63,7 @@ def test_nothing_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ceilings" in capsys.readouterr().out
 
 
-def test_failures_with_one_reason_are_said_once() -> None:
+def test_failures_with_the_same_reason_are_reported_once() -> None:
     bad = Entry(word="failed", reason="RuntimeError: no")
     rows = [row(f"full.a{i}", 1, entry(1), cub=bad) for i in range(3)]
     assert report._reasons(rows) == ["cub failed in full.a0 and 2 more: RuntimeError: no"]

@@ -1,4 +1,4 @@
-"""The file of the benchmark: what comes back, and what is refused; the numbers that follow from its rows."""
+"""The file of the benchmark: round trip, refusals, and the numbers derived from its rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def altered(path: Path, **changes: Any) -> Path:
     return path
 
 
-def test_what_is_written_comes_back(kept: Path) -> None:
+def test_results_survive_a_round_trip(kept: Path) -> None:
     found = load(kept)
     again = kept.with_name("again.json")
     found.write(Output(str(again)))
@@ -43,7 +43,7 @@ def test_what_is_written_comes_back(kept: Path) -> None:
     assert found.ceilings == TOP
 
 
-def test_answers_that_are_no_numbers_are_written(tmp_path: Path) -> None:
+def test_answers_that_are_not_numbers_are_written(tmp_path: Path) -> None:
     path = tmp_path / "nan.json"
     results(row("a.b", 1, Entry(error=float("nan"), word="wrong"))).write(Output(str(path)))
     assert load(path).rows[0].ours.word == "wrong"
@@ -72,7 +72,7 @@ def test_damaged_files(tmp_path: Path, text: str, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-def test_rows_that_lack_something_and_bytes_that_are_no_text(kept: Path) -> None:
+def test_incomplete_rows_and_bytes_that_are_not_text(kept: Path) -> None:
     rows = json.loads(kept.read_text())["rows"]
     del rows[0]["ours"]["timing"]["low"]
     with pytest.raises(FileError, match=r"^WF744: .*low"):

@@ -1,4 +1,4 @@
-"""``warpfold-opt`` on mutants of the lit files: whatever the text, it ends with output or a diagnostic."""
+"""``warpfold-opt`` on mutants of the lit files ends with output or a diagnostic, whatever the text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNT = 150
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_mutants_end_in_output_or_a_diagnostic(seed: int) -> None:
-    """In a process of its own, which a mutant that kills it takes along; the last line says which that was."""
+    """Mutants run in a process of their own, which may crash; its last line names the mutant."""
     command = [sys.executable, str(SCRIPT), str(seed), str(COUNT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

@@ -31,13 +31,13 @@ def params(count: int, t: Any = F64) -> list[Expr]:
     return [Expr("param", (), t, SCALAR, i) for i in range(count)]
 
 
-def test_every_operation_rounds_or_does_not() -> None:
+def test_every_operation_is_exact_or_rounded() -> None:
     assert {*_OPS} - {*OF_INTEGERS} <= {*running_error.ROUNDED, *running_error.FUNCTIONS, *EXACT}
     assert not {*running_error.ROUNDED, *running_error.FUNCTIONS} & {*EXACT}
 
 
 @pytest.mark.parametrize("op", sorted({*adjoints.LOCAL} - {"where", "cast"}))
-def test_derivatives_are_those_of_differences(op: str) -> None:
+def test_derivatives_are_those_of_finite_differences(op: str) -> None:
     count = {"fma": 3, "add": 2, "sub": 2, "mul": 2, "div": 2, "min": 2, "max": 2, "atan2": 2}.get(op, 1)
     e, h = node(op, *params(count)), 1e-6
     args = [X * (1 + 0.3 * i) * (0.3 if op in ("log1p", "tanh", "tan", "asin", "acos") else 1) for i in range(count)]
@@ -49,8 +49,8 @@ def test_derivatives_are_those_of_differences(op: str) -> None:
 
 
 @pytest.mark.parametrize(("op", "count"), [("add", 2), ("mul", 2), ("fma", 3), ("div", 2), ("exp", 1), ("sqrt", 1)])
-def test_errors_of_operands_are_passed_on(op: str, count: int) -> None:
-    """Moved by their errors, the operands move the result as far as its error is, to first order."""
+def test_errors_of_operands_propagate(op: str, count: int) -> None:
+    """Moving the operands by their errors moves the result by its error, to first order."""
     rng = np.random.default_rng(0)
     e = node(op, *params(count))
     args = [rng.uniform(0.5, 2, 1000) for _ in range(count)]
@@ -68,7 +68,7 @@ def test_errors_of_operands_are_passed_on(op: str, count: int) -> None:
     assert (found <= moved * 1.01 + 1e-15).all()
 
 
-def test_a_condition_that_may_come_out_either_way() -> None:
+def test_a_condition_within_its_error_counts_both_branches() -> None:
     a, b = Known(np.array([1.0, 1.0, 1.0]), np.array([0.5, 0.5, 0.0])), Known(np.array([1.2, 2.0, 1.2]))
     less = node("lt", *params(2), t=BOOL)
     sure = Analysis().result(less, [a, b], a.value < b.value)
@@ -91,8 +91,8 @@ def test_a_conversion_rounds_where_digits_get_lost(source: Any, target: Any, rou
 
 @pytest.mark.parametrize("name", ["sum", "prod", "var", "logsumexp", "norm", "mean"])
 @pytest.mark.parametrize("kind", ["random", "constant", "shifted"])
-def test_sums_in_other_orders_and_narrow_types_are_within(name: str, kind: str) -> None:
-    """In f32 as a chain: as many levels as elements, the worst order there is."""
+def test_sums_in_other_orders_and_narrow_types_are_within_the_bound(name: str, kind: str) -> None:
+    """An f32 chain has as many levels as elements: the worst order."""
     rng = np.random.default_rng(0)
     x = {"random": rng.standard_normal((50, 300)), "constant": np.full((50, 300), 0.1),
          "shifted": rng.standard_normal((50, 300)) + 100}[kind].astype(np.float32)  # fmt: skip
@@ -118,7 +118,7 @@ def test_sums_in_other_orders_and_narrow_types_are_within(name: str, kind: str) 
 
 
 def test_the_order_of_matrices_matters_to_the_check() -> None:
-    """A product of 2x2 matrices whose sides are swapped is far beyond what is allowed."""
+    """A product of 2x2 matrices with swapped sides exceeds the bound by far."""
 
     @wf.monoid(identity=(1, 0, 0, 1), commutative=False)
     def matrices(x: Any, y: Any) -> Any:
@@ -149,8 +149,8 @@ def test_allowances_are_relative_to_the_result() -> None:
 
 @pytest.mark.parametrize(("name", "squares"), [("sum", False), ("norm", True)])
 @pytest.mark.parametrize("log", [12, 16, 20, 22])
-def test_long_chains_of_numbers_of_one_sign_are_within(name: str, squares: bool, log: int) -> None:
-    """One thread adds up all elements: its roundings lean to one side, and a missing 64th is seen all the same."""
+def test_long_chains_of_numbers_of_one_sign_are_within_the_bound(name: str, squares: bool, log: int) -> None:
+    """One thread adds all elements, so its roundings are biased; a missing 64th of the sum still fails the check."""
     x = np.random.default_rng(log).standard_exponential(1 << log, np.float32)
     total = np.cumsum(x * x if squares else x, dtype=np.float32)[-1]  # from left to right
     evaluator = Evaluator(program(FUNCTIONS[name], (dtype("f32"),)), [x], (0,), random=True)

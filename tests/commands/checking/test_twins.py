@@ -1,7 +1,7 @@
-"""The check of ``warpfold run``, judged by mutation: a kernel with a mistake must not pass, a right one must.
+"""The check of ``warpfold run``, tested by mutation: a kernel with a mistake must fail it, and a correct one must pass.
 
-A *twin* of a kernel is the same program with a mistake in its fold, compiled and run. The check sees the right program.
-The arrays are those that the command makes up.
+A *twin* of a kernel is the same program with a mistake in its fold, compiled and run, while the check sees the correct
+program. The command makes the input arrays.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # --- the mistakes ------------------------------------------------------------------------------------------------
 def wrong_identity(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[MonoidGraph, tuple[Expr, ...]]:
-    """What pads is 1 in place of 0, else 0; of truth values the other one."""
+    """Pads with 1 where the identity is 0, with 0 elsewhere, and with the other truth value."""
     values = [not v if t == BOOL else 1 if v == 0 else 0 for v, t in zip(graph.identity, graph.state, strict=True)]
     return replace(graph, identity=tuple(values)), lifts
 
@@ -94,7 +94,7 @@ wrong_lane.__name__ = "wrong_lane"
 
 
 def an_ulp_too_many(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[MonoidGraph, tuple[Expr, ...]]:
-    """Every combined float is the next one, away from zero."""
+    """Every combined float is the next float away from zero."""
 
     def next_one(e: Expr) -> Expr:
         word: DType | None = {32: I32, 64: I64}.get(e.dtype.bits) if e.dtype.is_float else None
@@ -104,7 +104,7 @@ def an_ulp_too_many(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[Monoid
 
 
 def swapped_sides(graph: MonoidGraph, lifts: tuple[Expr, ...]) -> tuple[MonoidGraph, tuple[Expr, ...]]:
-    """The right state comes first."""
+    """The right state is combined first."""
     n = len(graph.state)
     params = [e for e in walk(graph.combine) if e.op == "param"]
     moved = {p.digest: replace_value(p, (p.value + n) % (2 * n)) for p in params}  # type: ignore[operator]
@@ -116,7 +116,7 @@ def replace_value(e: Expr, value: int) -> Expr:
 
 
 def swapped_operands(program: Program) -> Program:
-    """Every difference and quotient the other way round, in the fold and after it."""
+    """Swaps the operands of every difference and quotient, in the fold and after it."""
 
     def swap(roots: tuple[Expr, ...]) -> tuple[Expr, ...]:
         nodes = [e for e in walk(roots) if e.op in ("sub", "div", "shl") and e.space != ELEMENT]
@@ -141,7 +141,7 @@ def with_mistake(program: Program, mutation: Mutation) -> Program:
 
 
 def judged(request: Request, change: Callable[[Program], Program] | None = None) -> run.Outcome:
-    """The outcome of a run of the changed program, checked as the right one."""
+    """The outcome of running the changed program and checking it as the correct one."""
     arrays = Operands.of(request.arrays, "emulator")
     ready = made = run._prepare(request, arrays, False)
     if change is not None:
@@ -154,7 +154,7 @@ def judged(request: Request, change: Callable[[Program], Program] | None = None)
 
 
 def _made(request: Request, arrays: Operands, change: Callable[[Program], Program]) -> prepare.Prepared:
-    """What is prepared for the changed program."""
+    """The preparation of the changed program."""
     right = prepare.traced
 
     def wrong(*args: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What is read from a file fits together, or is refused before anything of it is launched.
+"""Artifacts read from files: their parts fit together, or they are refused before anything is launched.
 
-Every field of some artifacts is altered in turn, and the file's checksum made anew: what comes is a coded error, or the
-answer that NumPy gives for the axes that the file names.
+Every field of some artifacts is altered in turn, with a matching checksum. Each ends in a coded error, or in NumPy's
+answer for the axes that the file names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any], Callable[..., Any]]] = {
 
 
 def as_one(x: np.ndarray, axis: tuple[int, ...] | None) -> tuple[np.ndarray, int]:
-    """``x`` with the axes that are reduced as its last, and the number of that."""
+    """``x`` with the reduced axes last, and their number."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     kept = [n for i, n in enumerate(x.shape) if i not in axes]
     return np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(*kept, -1), len(kept)
@@ -56,7 +56,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def outcome(path: Path, kind: str) -> str:
-    """What becomes of a file: the code of its refusal, or ``right``."""
+    """How loading and running a file ends: the code of its refusal, or ``right``."""
     _, how, reference = KINDS[kind]
     x = X.astype(dtype(how["dtype"]).numpy)
     try:
@@ -119,7 +119,7 @@ def test_an_altered_artifact_is_refused_or_right(kind: str, files: dict[str, Any
         (("name",), "a\nb", "name is 'a\\nb': expected a line of text"),
     ],
 )  # fmt: skip
-def test_a_refusal_says_what_does_not_fit(
+def test_a_refusal_names_the_parts_that_do_not_fit(
     path: tuple[Any, ...], value: Any, problem: str, files: dict[str, Any], tmp_path: Path
 ) -> None:
     made = copy.deepcopy(files["rows"])
@@ -155,7 +155,7 @@ def test_ptx_must_have_the_kernels_that_the_file_names(
     assert problem in str(caught.value)
 
 
-def test_a_program_that_does_not_parse_is_told_when_its_stages_are_asked_for(
+def test_a_program_that_does_not_parse_is_reported_when_its_stages_are_read(
     files: dict[str, Any], tmp_path: Path
 ) -> None:
     made = files["rows"] | {"source": files["rows"]["source"].replace("    return", "    retrun")}
@@ -174,8 +174,8 @@ def test_json_of_another_format(body: bytes, tmp_path: Path) -> None:
         wf.load(tmp_path / "k")
 
 
-def test_every_check_of_a_program_may_stand_in_a_file() -> None:
-    """A code that is not in ``CHECKS`` would be refused in a file of our own."""
+def test_every_check_of_a_program_may_be_in_a_file() -> None:
+    """A code missing from ``CHECKS`` would be refused in our own files."""
     made = {code for name in ("nanargmin", "sum") for code in wf.compile(name, (4, 4), nan="raise").artifact.checks}
     assert made == set(CHECKS)
 

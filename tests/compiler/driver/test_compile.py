@@ -14,7 +14,7 @@ from warpfold.compiler.errors import WarpfoldError
     ("9lives", "reduction_9lives"),
     ("partials_0", "reduction_partials_0"), ("ü", "reduction"),
 ])  # fmt: skip
-def test_entries_are_spelt_in_ptx(name: str, entry: str) -> None:
+def test_kernel_names_are_valid_in_ptx(name: str, entry: str) -> None:
     def f(x: object) -> object:
         return wf.fold(wf.SUM, x)
 

@@ -1,4 +1,4 @@
-"""IR as it is read: names of values, lines beside operations; without either it is what the printer of MLIR gives."""
+"""IR as a listing: names of values and source lines; without either it is what MLIR prints."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def without_comments(text: str) -> str:
 
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("what", [both, scaled], ids=["both", "scaled"])
-def test_locations_are_comments_beside_the_ir_of_any_other_day(what: Any, plan: str) -> None:
+def test_locations_are_only_comments_beside_the_ir(what: Any, plan: str) -> None:
     kernel = wf.compile(what, (512, 512), ("f32", "f32"), axis=1, plan=plan)
     plain = stages(kernel.artifact.source, steps(api.target(kernel.artifact.arch)))
     found = of(what, plan, locations=True)
@@ -72,7 +72,7 @@ def test_locations_are_comments_beside_the_ir_of_any_other_day(what: Any, plan: 
 
 @pytest.mark.parametrize("plan", PLANS[:2])
 @pytest.mark.parametrize("what", [both, scaled], ids=["both", "scaled"])
-def test_each_operation_stands_beside_its_own_line(what: Any, plan: str) -> None:
+def test_each_operation_is_beside_its_own_line(what: Any, plan: str) -> None:
     distributed = next(s.ir for s in of(what, plan, locations=True) if s.name == "distribute")
     for op, text in LINES[what.name if what is both else what.__name__].items():
         if op == "fold.thread_reduce":
@@ -85,7 +85,7 @@ def test_each_operation_stands_beside_its_own_line(what: Any, plan: str) -> None
             assert linecache.getline(file, int(number)).strip() == text
 
 
-def test_what_no_node_asks_for_has_the_place_of_the_kernel_without_its_text() -> None:
+def test_ops_of_no_node_have_the_kernels_location_without_its_text() -> None:
     distributed = next(s.ir for s in of(scaled, locations=True) if s.name == "distribute")
     line = scaled.__code__.co_firstlineno
     assert re.search(rf"gpu.thread_id x  // {re.escape(__file__)}:{line}$", distributed, re.MULTILINE)
@@ -103,7 +103,7 @@ def test_every_stage_parses_with_names_and_locations(shape: tuple[int, ...], axi
             assert again == printed(ir.Module.parse(again).operation)
 
 
-def test_values_are_called_what_they_are() -> None:
+def test_values_have_descriptive_names() -> None:
     found = {s.name: s.ir for s in of(scaled, "warps=2", names=True)}
     assert "@scaled(%input0: tensor" in found["program"]
     assert "(%a: f32, %b: f32):" in found["program"]
@@ -132,13 +132,13 @@ def test_values_are_called_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_constants_are_called_by_their_value(plan: str) -> None:
-    """Others take the place of equal ones, so a name would tell of one use alone."""
+def test_constants_are_named_after_their_value(plan: str) -> None:
+    """Equal constants are merged, so a name would describe only one of their uses."""
     for stage in of(both, plan, names=True)[:-1]:
         constants = re.findall(r"%(\w+) = arith\.constant", stage.ir)
         assert [c for c in constants if not re.match(r"c-?\d|cst|true|false", c)] == [], stage.name
 
 
-def test_without_either_it_is_the_ir_as_ever() -> None:
+def test_without_names_and_locations_the_text_is_the_plain_ir() -> None:
     kernel = wf.compile(both, (512, 512), ("f32", "f32"), axis=1)
     assert [s.ir for s in of(both)[:-1]] == [s.ir for s in kernel.stages[:-1]]

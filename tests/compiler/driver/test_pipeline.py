@@ -1,4 +1,4 @@
-"""The pipeline: snapshots, and the promises of passes; ``tests/passes/test_failures.py`` has what fails."""
+"""The pipeline: snapshots, and the ops that passes must remove; ``tests/passes/test_failures.py`` tests failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_snapshots_show_the_ir_after_every_step() -> None:
     assert "llvm.add" in stages[0].ir
 
 
-def test_a_pass_that_leaves_what_it_promised_to_remove_is_caught() -> None:
+def test_an_op_that_a_pass_must_remove_and_leaves_is_an_error() -> None:
     lazy = Pass("lazy", lambda _: None, ("arith.addi",), "does nothing")
     with session(), pytest.raises(WarpfoldError, match=r"WF330: pass lazy left 1 arith\.addi behind") as caught:
         run([("lazy", lazy)], ir.Module.parse(TEXT))
@@ -48,10 +48,10 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("what", "shape", "dtype", "axis", "plan"), KINDS)
-def test_the_quick_way_writes_what_the_careful_one_does(
+def test_the_fast_pipeline_gives_the_same_ptx_as_the_checked_one(
     what: str, shape: tuple[int, ...], dtype: str, axis: Any, plan: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And does not fail, which would cost the time of both."""
+    """It does not fall back to the checked one, which would cost the time of both."""
     ready = plan_for(what, shape, dtype, axis=axis, plan=plan)
     task, lowering = (ready.program, ready.choice.facts, ready.choice.plan), steps(ready.target)
     with session():
@@ -62,8 +62,8 @@ def test_the_quick_way_writes_what_the_careful_one_does(
     assert compile_program(*task, ready.target, lowering).ptx == careful
 
 
-def test_what_fails_in_the_quick_way_is_said_by_the_careful_one() -> None:
-    """Even if it is no error there, but an exception of a pass that cannot stand what the one before it left."""
+def test_a_failure_of_the_fast_pipeline_is_reported_by_the_checked_one() -> None:
+    """Also where the failure is an exception in a pass that cannot handle what the one before it left."""
 
     def drop(module: Any) -> None:
         function = module.regions[0].blocks[0].operations[0].operation
@@ -78,7 +78,7 @@ def test_what_fails_in_the_quick_way_is_said_by_the_careful_one() -> None:
     Path(str(caught.value).split("warpfold-opt ")[1].split()[0]).unlink()
 
 
-def test_what_is_left_over_in_the_quick_way_is_said_by_the_careful_one() -> None:
+def test_a_leftover_op_of_the_fast_pipeline_is_reported_by_the_checked_one() -> None:
     lazy = Pass("lazy", lambda _: None, ("arith.addi",), "does nothing")
     with session(), pytest.raises(WarpfoldError, match=r"WF330: pass lazy left 1 arith\.addi behind") as caught:
         lowered([("lazy", lazy), ("binary", "gpu-module-to-binary{format=nonsense}")], ir.Module.parse(TEXT))

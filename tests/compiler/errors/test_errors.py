@@ -1,4 +1,4 @@
-"""The catalogue: how texts are written, how errors look, and that every call site gives the facts its text names."""
+"""The catalogue: the form of its texts, how errors are shown, and that every call site gives the facts of its text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Anything:
 
 
 def calls() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Every ``error("WFnnn", ...)`` of the package: its place, its code, its facts (None when they are unpacked)."""
+    """Every ``error("WFnnn", ...)`` of the package: place, code and facts (None where they are unpacked)."""
     for path in PACKAGE:
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "error"
@@ -60,7 +60,7 @@ def test_texts_are_lowercase_sentences_without_a_stop(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(CATALOGUE))
-def test_the_remedy_names_no_fact_that_the_text_could_not_have(code: str) -> None:
+def test_the_remedy_names_only_facts_of_the_text(code: str) -> None:
     facts = dict.fromkeys(fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy), Anything())
     made = error(code, **facts)
     assert type(made) is CATALOGUE[code].kind
@@ -69,7 +69,7 @@ def test_the_remedy_names_no_fact_that_the_text_could_not_have(code: str) -> Non
     assert "{" not in made.message.replace("{literal", "")
 
 
-def test_a_code_stands_in_one_row() -> None:
+def test_each_code_has_one_row() -> None:
     groups = [getattr(catalogue, path.stem) for path in (ROOT / "compiler" / "errors" / "catalogue").glob("[!_]*.py")]
     codes = [code for group in groups for entries in group.ENTRIES.values() for code in entries]
     assert sorted(codes) == sorted(CATALOGUE)
@@ -86,13 +86,13 @@ def test_codes_are_grouped_by_their_first_digit() -> None:
 
 
 @pytest.mark.parametrize(("place", "code", "facts"), list(calls()), ids=lambda v: v if isinstance(v, str) else "")
-def test_every_call_site_gives_what_its_text_names(place: str, code: str, facts: set[str] | None) -> None:
+def test_every_call_site_gives_the_facts_of_its_text(place: str, code: str, facts: set[str] | None) -> None:
     assert code in CATALOGUE, f"{place} raises a code that is in no catalogue"
     needed = fields(CATALOGUE[code].text) | fields(CATALOGUE[code].remedy)
     assert facts is None or facts == needed, f"{place}: {code} names {sorted(needed)}, the call gives {sorted(facts)}"
 
 
-def test_an_unknown_code_is_a_mistake_of_ours() -> None:
+def test_an_unknown_code_is_an_internal_error() -> None:
     with pytest.raises(KeyError):
         error("WF000")
 
@@ -122,7 +122,7 @@ def test_errors_are_also_what_python_calls_them() -> None:
         assert issubclass(kind, builtin)
 
 
-def test_a_file_error_reads_as_its_text_and_not_as_an_errno() -> None:
+def test_a_file_error_shows_its_text_and_no_errno() -> None:
     made = error("WF501", path="a.npy", reason="no such file")
     assert isinstance(made, FileError)
     assert made.errno is None

@@ -1,4 +1,4 @@
-"""Plan and facts as attributes: every field that is missing, misspelt, or cannot be what it is, is named."""
+"""Plan and facts as attributes: an error names every field that is missing, misspelt or invalid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEEDED = [(name, key) for name, key in FIELDS if key not in RARE]
 
 
 def text(changes: dict[tuple[str, str], str | None], misspelt: str = "") -> str:
-    """A function with plan and facts, some fields of which are otherwise, or left out."""
+    """A function with plan and facts, in which some fields are replaced or left out."""
 
     def of(v: Any) -> str:
         if isinstance(v, tuple):
@@ -50,7 +50,7 @@ def refusal(source: str) -> str:
     return str(caught.value)
 
 
-def test_what_is_written_is_read() -> None:
+def test_attributes_survive_a_round_trip() -> None:
     assert read(text({})) == (Plan(), FACTS)
 
 
@@ -60,7 +60,7 @@ def test_a_missing_field_is_named(name: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "key"), FIELDS)
-def test_a_misspelt_field_is_named_with_what_it_may_be(name: str, key: str) -> None:
+def test_a_misspelt_field_is_named_with_a_suggestion(name: str, key: str) -> None:
     assert refusal(text({}, key)).startswith(f"WF323: {name} of @f has no field {key}x (did you mean {key}")
 
 

@@ -1,4 +1,4 @@
-"""What the verifiers of all ops share: regions that are copied stand alone, and no verifier raises."""
+"""Checks that the verifiers of all ops share: copied regions are self-contained, and no verifier raises."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def test_states_are_what_a_register_holds() -> None:
     assert "WF317: fold.reduce expects states of scalars" in refusal(source)
 
 
-def test_constants_that_upstream_moved_out_of_the_regions_are_taken_back() -> None:
-    """``canonicalize`` moves constants to the begin of the function, from where the kernel cannot use them."""
+def test_constants_hoisted_by_upstream_passes_return_to_their_regions() -> None:
+    """``canonicalize`` hoists constants to the beginning of the function, where the kernel cannot use them."""
 
     def lowered(pipeline: str) -> str:
         with ir.Context() as context, ir.Location.unknown():

@@ -1,4 +1,4 @@
-"""Lines of the user's source in our PTX: which they are, whose where kernels are shared, and what they cost."""
+"""Source lines in our PTX: which lines, whose where kernels are shared, and their cost."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def without_lines(ptx: str) -> str:
     return re.sub(r"^\t\.(loc|file)\t.*\n", "", ptx, flags=re.MULTILINE)
 
 
-def test_instructions_of_a_program_have_its_lines(tmp_path: Path) -> None:
+def test_instructions_of_a_program_have_the_lines_of_its_source(tmp_path: Path) -> None:
     made = module(tmp_path, "mine", PROGRAM)
     path = str(tmp_path / "mine.py")
     found = of_lines(compile_(made.rms, (64, 4096), axis=1).ptx)
@@ -118,7 +118,7 @@ def test_every_instruction_of_a_built_in_has_a_line_of_the_library(what: str, pl
 
 
 def test_programs_that_share_a_kernel_each_show_their_own_lines(tmp_path: Path) -> None:
-    """Two files, and one that was edited: one entry in the cache, from memory and from disk."""
+    """Two files, and one that was edited, share one entry of the cache, in memory and on disk."""
     texts = {"one": PROGRAM, "two": "\n" * 5 + PROGRAM, "three": PROGRAM.replace("    mean = ", "\n\n    mean = ")}
     keys = set()
     for name, text in texts.items():
@@ -143,7 +143,7 @@ def test_lines_are_filled_in_once_for_one_request() -> None:
 @pytest.mark.parametrize("plan", ["", "finish=two_kernels", "simple"])
 @pytest.mark.parametrize("what", ["sum", "describe", "argmax"])
 def test_lines_change_no_instruction(what: str, plan: str) -> None:
-    """The code without them is the code that the same steps give without debug information."""
+    """Without the lines the code is what the same steps give without debug information."""
     ready = plan_for(what, (1 << 20,), plan=plan)
     task, lowering = (ready.program, ready.choice.facts, ready.choice.plan), steps(ready.target)
     plain = [(n, re.sub(r"ensure-debug-info[^,]*,", "", s) if isinstance(s, str) else s) for n, s in lowering]
@@ -154,7 +154,7 @@ def test_lines_change_no_instruction(what: str, plan: str) -> None:
     assert without_lines(with_) == without_lines(without)
 
 
-def test_every_number_is_one_of_a_place() -> None:
+def test_every_line_number_belongs_to_a_place() -> None:
     ready = plan_for("describe", (1 << 20,), plan="finish=two_kernels")
     task = ready.program, ready.choice.facts, ready.choice.plan
     numbers = re.findall(r"\t\.loc\t1 (\d+) 0\n", compile_program(*task, ready.target, steps(ready.target)).ptx)
@@ -164,8 +164,8 @@ def test_every_number_is_one_of_a_place() -> None:
     assert None not in known
 
 
-def test_a_number_that_nobody_knows_is_the_kernel() -> None:
-    """As LLVM's columns beyond 16 bits, or what a file says that another wrote."""
+def test_an_unknown_line_number_stands_for_the_kernel() -> None:
+    """LLVM cuts columns to 16 bits, and a file of the cache may hold any number."""
     ptx = with_numbers("\t.loc\t1 7 3\n\tret;\n\t.loc\t1 7 0\n\tret;\n\t.loc\t1 0 0\n\tret;\n")
     text = filled_in(ptx, [Location("a.py", 9)])
     assert text == '\t.loc\t1 9 0\n\tret;\n\tret;\n\tret;\n\t.file\t1 "a.py"\n'
@@ -179,21 +179,21 @@ def test_a_number_of_any_length_is_read(number: str) -> None:
     assert "\tret;\n" in found
 
 
-def test_what_is_tried_has_the_lines_of_what_is_run(tmp_path: Path) -> None:
-    """The backend keeps the kernels of the autotuner's trials for the calls to come."""
+def test_kernels_of_trials_have_the_lines_of_the_call(tmp_path: Path) -> None:
+    """The backend keeps the kernels of the autotuner's trials for later calls."""
     ready = plan_for(module(tmp_path, "mine", PROGRAM).rms, (64, 4096), axis=1)
     arrays: Any = SimpleNamespace(backend=None)
     assert Trials(ready.task, arrays)._compiled(ready.choice).ptx == artifact(ready).ptx
 
 
-def test_what_llvm_writes_for_debuggers_is_gone() -> None:
+def test_debug_sections_are_removed() -> None:
     text = '$L__func_begin0:\n$L__tmp12:\n\tret;\n$L__func_end0:\n\t.section\t.debug_macinfo\t{\t}\n\t.file\t1 "x"\n'
     assert filled_in(with_numbers(text), []) == "\tret;\n"
 
 
 @pytest.mark.parametrize("name", ["mine", "with space", 'a "quoted" one', "back\\slash", "größe", "new\nline"])
 def test_machine_code_has_the_lines_of_any_file(tmp_path: Path, name: str) -> None:
-    """Names beyond ASCII are spelled in octal, which ptxas takes and disassemblers show as it is."""
+    """File names beyond ASCII are escaped in octal; ptxas accepts the escapes, and disassemblers print them."""
     compiled = compile_(module(tmp_path, name, PROGRAM).rms, (64, 4096), axis=1)
     cubin = tmp_path / "made.cubin"
     cubin.write_bytes(assemble(compiled.ptx, "sm_90a").cubin)

@@ -1,4 +1,4 @@
-"""The choice of the MLIR bindings: what it costs, what it leaves alone, what it says when there are none."""
+"""The choice of the MLIR bindings: its cost, its side effects, and the error when there are none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_package_may_be_imported_first() -> None:
     assert run("import numba_cuda_mlir\nfrom warpfold.compiler.ir import mlir\nprint(mlir.BINDINGS_NAME)\n") != ""
 
 
-def test_a_placeholder_named_mlir_is_passed_over(tmp_path: Path) -> None:
+def test_a_placeholder_package_named_mlir_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "mlir").mkdir()
     (tmp_path / "mlir" / "__init__.py").write_text("")
     assert (

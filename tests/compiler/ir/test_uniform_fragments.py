@@ -1,4 +1,4 @@
-"""Which fragments are one scalar, and which values of a state no element has a part in."""
+"""Which fragments are one scalar, and which values of a state do not depend on elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ func.func @values(%x: f32, %v: vector<4xf32>) {
 
 
 def values(module: Any) -> dict[str, Any]:
-    """The results of the program by their names in it, which follow its order."""
+    """The results of the program by their names, in their order in it."""
     block = module.body.operations[0].regions[0].blocks[0]
     names = ("same", "two", "other", "sum", "mixed", "all", "picked")
     return dict(zip(names, [o.operation.results[0] for o in list(block.operations)[:-1]], strict=True))
@@ -35,7 +35,7 @@ def values(module: Any) -> dict[str, Any]:
     ("name", "expected"),
     [("same", None), ("two", "arith.constant"), ("sum", "arith.addf"), ("picked", "arith.select")],
 )
-def test_equal_elements_are_made_as_one_scalar(name: str, expected: str | None) -> None:
+def test_equal_elements_are_computed_as_one_scalar(name: str, expected: str | None) -> None:
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         module = ir.Module.parse(PROGRAM)
@@ -49,7 +49,7 @@ def test_equal_elements_are_made_as_one_scalar(name: str, expected: str | None) 
 
 
 @pytest.mark.parametrize("name", ["other", "mixed"])
-def test_elements_that_may_differ_are_left(name: str) -> None:
+def test_elements_that_may_differ_stay_separate(name: str) -> None:
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         module = ir.Module.parse(PROGRAM)
@@ -57,7 +57,7 @@ def test_elements_that_may_differ_are_left(name: str) -> None:
 
 
 def stage(body: str) -> str:
-    """A stage whose combine, of a state of three values, has this body, which calls its results a, b and c."""
+    """A stage over states of three values whose combine has this body; the body calls its results a, b and c."""
     return f"""
     func.func @f(%begin: i32, %first: tuple<f32, f32, f32>) -> tuple<f32, f32, f32> {{
       %r = "fold.thread_reduce"(%begin, %begin, %first) ({{
@@ -77,7 +77,7 @@ def stage(body: str) -> str:
     ("asked", "expected"),
     [({0, 1, 2}, {0, 1, 2}), ({0}, {0}), ({0, 2}, {0}), ({1, 2}, {1}), ({2}, set()), (set(), set())],
 )
-def test_a_value_is_independent_if_all_that_it_is_made_of_is(asked: set[int], expected: set[int]) -> None:
+def test_a_value_is_independent_if_all_its_operands_are(asked: set[int], expected: set[int]) -> None:
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         body = """%a = arith.addf %n, %o : f32

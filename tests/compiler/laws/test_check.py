@@ -1,4 +1,4 @@
-"""The law checker: right monoids are never refuted, wrong ones by simple values, and results say what was found."""
+"""The law checker: correct monoids are never refuted, wrong ones are refuted by simple values, and results say why."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def last(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=(0, -INF, -INF, -INF), commutative=False, lift=lambda x: (x, x, x, x))
 def subarray(a: Any, b: Any) -> Any:
-    """The greatest sum of neighbours: (total, best prefix, best suffix, best)."""
+    """The maximum subarray sum: (total, best prefix, best suffix, best)."""
     (t, p, s, m), (u, q, r, n) = a, b
     return t + u, wf.maximum(p, t + q), wf.maximum(r, u + s), wf.maximum(wf.maximum(m, n), s + q)
 
@@ -80,13 +80,13 @@ def hypotenuse(a: Any, b: Any) -> Any:
 
 @wf.monoid(identity=0.0)
 def circle(a: Any, b: Any) -> Any:
-    """Sums and products of great values cancel alike in narrow and in wide types."""
+    """Large values cancel in sums and products, alike in narrow and wide types."""
     return a + b + a * b
 
 
 @wf.monoid(identity=0)
 def saturating_u8(a: Any, b: Any) -> Any:
-    """Associative, as it has one bound only."""
+    """Associative, because it has one bound only."""
     return wf.cast(wf.minimum(wf.cast(a, "u32") + wf.cast(b, "u32"), 255), "uint8")
 
 
@@ -246,7 +246,7 @@ def test_a_violation_below_the_precision_of_a_type_is_rounding() -> None:
 
 
 def counted(asked: Callable[[Any], Any], combine: Callable[[Any, Any], Any] = lambda a, b: a - b) -> Monoid:
-    """A monoid whose lift tells few elements apart, and whose laws only these break."""
+    """A monoid whose lift separates few elements; only these break its laws."""
     return wf.monoid(identity=0, lift=lambda x: wf.where(asked(x), 1, 0))(combine)
 
 
@@ -264,7 +264,7 @@ RARE = {
 
 
 @pytest.mark.parametrize("name", list(RARE))
-def test_what_a_lift_compares_with_is_among_the_elements(name: str) -> None:
+def test_constants_that_a_lift_compares_with_are_tried_as_elements(name: str) -> None:
     asked, types = RARE[name]
     for t in types:
         laws = wf.check_monoid(counted(asked), dtype(t))
@@ -272,7 +272,7 @@ def test_what_a_lift_compares_with_is_among_the_elements(name: str) -> None:
         assert {law.law for law in refuted(counted(asked), (dtype(t),))} == {law.law for law in laws.refuted}, t
 
 
-def test_a_constant_from_outside_is_one_of_the_graph() -> None:
+def test_a_captured_constant_is_tried_as_an_element() -> None:
     bound = 4096
 
     class Settings:
@@ -286,7 +286,7 @@ def test_a_constant_from_outside_is_one_of_the_graph() -> None:
         assert len(wf.check_monoid(m, "f32").refuted) == 3
 
 
-def test_a_constant_of_the_combine_or_the_finish_is_a_state() -> None:
+def test_a_constant_of_the_combine_or_the_finish_is_tried_as_a_state() -> None:
     @wf.monoid(identity=0)
     def clamped(a: Any, b: Any) -> Any:
         return wf.where(a + b == 1000, 7, a + b)
@@ -301,7 +301,7 @@ def test_a_constant_of_the_combine_or_the_finish_is_a_state() -> None:
 
 @pytest.mark.parametrize("t", ["i32", "u16", "f32", "f64"])
 def test_small_whole_numbers_go_through_the_lift(t: str) -> None:
-    """Of 144 no constant says that 12 has it for its square."""
+    """No constant says that 12 is the number whose square is 144."""
 
     @wf.monoid(identity=0, lift=lambda x: wf.cast(wf.where(x * x == 144, -1, 1), "i32"))
     def turned(a: Any, b: Any) -> Any:
@@ -312,7 +312,7 @@ def test_small_whole_numbers_go_through_the_lift(t: str) -> None:
 
 @pytest.mark.parametrize("t", ["i8", "u8"])
 def test_all_bytes_go_through_the_lift(t: str) -> None:
-    """Also 93, which no constant names, beside a value by which all states differ."""
+    """Also 93, which no constant names, and whose state differs from all others."""
 
     def lift(x: Any) -> Any:
         wide = wf.cast(x, "i32")
@@ -355,7 +355,7 @@ def test_a_value_that_never_changes_is_no_evidence() -> None:
     assert not wf.check_monoid(monoids.LOGSUMEXP, "f32", "f32").untested
 
 
-def test_small_types_are_tried_whole() -> None:
+def test_all_values_of_small_types_are_tried() -> None:
     start = time.perf_counter()
     law = wf.check_monoid(saturating_u8, "uint8")["associativity"]
     assert law == Law("associativity", "exhaustive", claimed=True, tries=256**3)
@@ -373,7 +373,7 @@ def test_states_of_bools_are_all_tried() -> None:
     assert (law.verdict, law.tries) == ("exhaustive", 64)
 
 
-def test_the_graph_shows_commutativity_whatever_the_order_of_operands() -> None:
+def test_commutativity_is_proved_whatever_the_order_of_operands() -> None:
     @wf.monoid(identity=0.0)
     def symmetric(a: Any, b: Any) -> Any:
         return wf.where((a > b) | (b > a), (a + b) * wf.fma(a, b, 1.0), wf.fma(b, a, 1.0) * (b + a))
@@ -384,7 +384,7 @@ def test_the_graph_shows_commutativity_whatever_the_order_of_operands() -> None:
     assert proof(affine.typed(F32, F32), "associativity") is None
 
 
-def test_a_projection_is_not_taken_for_an_operation() -> None:
+def test_a_projection_is_not_proved_commutative() -> None:
     @wf.monoid(identity=0)
     def doubled(a: Any, b: Any) -> Any:  # noqa: ARG001
         return a + a
@@ -448,7 +448,7 @@ def test_exhaustive_verdicts_are_those_of_brute_force(rule: tuple[int, ...]) -> 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([m for m, *_ in WRONG if m.lift is None]), st.sampled_from(FLOATS[2:]))
 def test_counterexamples_are_true(m: Monoid, t: str) -> None:
-    """Evaluated again by NumPy scalars, both sides come to what is printed."""
+    """Both sides, evaluated again with NumPy scalars, give the printed values."""
     count = len(m.identity) if isinstance(m.identity, tuple) else 1
     if count > 1 or m.name in ("saturating_i8", "max_from_lowest"):
         return

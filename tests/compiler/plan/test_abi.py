@@ -1,4 +1,4 @@
-"""The kernel interface: one list of parameters, a value for each, and the second kernel's geometry and program."""
+"""The kernel interface: the list of parameters, their values, and the second kernel's geometry and program."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_names_are_unique_and_pointers_come_first(
     assert roles.count("exchange") == (states if plan.exchange == "global" else 0)
 
 
-def test_one_position_exchanges_nothing() -> None:
+def test_a_single_position_needs_no_exchange() -> None:
     alone = Plan(lanes=1, cta="serial", exchange="global")
     found = params(1, 1, 1, facts(2, 1), alone, indexed=False, counted=False)
     assert "exchange" not in [p.role for p in found]
 
 
-def test_the_list_of_a_row_sum() -> None:
+def test_the_parameters_of_a_row_sum() -> None:
     names = [p.name for p in params(1, 1, 1, facts(2, 1), Plan(finish="last_block"), indexed=False, counted=False)]
     assert names == [
         "input0", "output0", "partial0", "counter", "n_kept", "n_reduced", "chunk", "count", "kept_size_1",
@@ -59,7 +59,7 @@ def test_the_list_of_a_row_sum() -> None:
     ]  # fmt: skip
 
 
-def test_who_writes_the_results_is_told_how_often_they_are_there() -> None:
+def test_the_kernel_that_writes_results_knows_the_number_of_copies() -> None:
     repeated = Facts(1, 1, 32, ("strided",), store_vector=False, repeats=True)
     finishes = {f: params(1, 2, 1, repeated, Plan(finish=f), indexed=False, counted=False) for f in FINISHES}  # type: ignore[arg-type]
     asked = [Param("times"), Param("copies"), Param("copy_stride", 1), Param("copy_stride", 2)]
@@ -72,13 +72,13 @@ def test_who_writes_the_results_is_told_how_often_they_are_there() -> None:
     assert [value(p, once, Launch(1, 1, 32), 9) for p in asked] == [1, 1, 0, 0]
 
 
-def test_a_second_kernel_repeats_what_the_first_did_not() -> None:
+def test_a_second_kernel_repeats_what_the_first_one_leaves_out() -> None:
     outputs = Geometry((Dim(3, (4,)),), (), (7,), times=3, copies=Dim(5, (40,)))
     g = partial_geometry(outputs, 2, 6)
     assert (g.times, g.copies) == (3, Dim(5, (0, 0, 40)))
 
 
-def test_the_parts_of_cut_vectors_are_whole_vectors_apart() -> None:
+def test_partial_states_of_cut_vectors_are_whole_vectors_apart() -> None:
     outputs = Geometry((Dim(9, (1,)),), (Dim(7, (0,)),), (0,))
     assert [partial_geometry(outputs, 1, 6, n).reduced[0] for n in (1, 16)] == [Dim(6, (63, 0)), Dim(6, (64, 0))]
 
@@ -90,7 +90,7 @@ def test_an_indexed_kernel_numbers_its_elements() -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 @pytest.mark.parametrize("counted", [False, True])
-def test_a_kernel_over_ragged_rows_is_told_of_each_what_it_asks(indexed: bool, counted: bool) -> None:
+def test_a_kernel_over_ragged_rows_has_the_parameters_of_each_row(indexed: bool, counted: bool) -> None:
     found = params(1, 1, 1, facts(2, 1, ragged=True), Plan(finish="cta"), indexed=indexed, counted=counted)
     rows = [p.name for p in found if p.name.startswith("row_")]
     optional = ["row_origin"] * indexed + ["row_count"] * counted
@@ -126,7 +126,7 @@ def test_values_come_from_the_geometry_and_the_launch() -> None:
 
 @pytest.mark.parametrize("split", [1, 2, 5])
 @pytest.mark.parametrize("states", [1, 3])
-def test_partials_lie_part_by_part_in_the_order_of_the_results(split: int, states: int) -> None:
+def test_partials_are_stored_by_part_in_the_order_of_the_results(split: int, states: int) -> None:
     outputs = Geometry((Dim(3, (-40,)), Dim(4, (2,))), (), (7,))
     g = partial_geometry(outputs, states, split)
     assert (g.n_kept, g.n_reduced, g.offsets) == (12, split, (0,) * states + (7,))
@@ -138,7 +138,7 @@ def test_partials_lie_part_by_part_in_the_order_of_the_results(split: int, state
 
 
 def test_the_second_kernel_has_a_value_for_every_parameter_even_for_one_part() -> None:
-    """A reduction small enough for one CTA, asked to finish in a second kernel."""
+    """A reduction that fits one CTA, with two kernels asked for."""
     g = partial_geometry(Geometry((Dim(3, (1,)),), (), (0,)), 1, 1)
     for p in params(1, 1, 1, facts(len(g.kept), 1), Plan(finish="cta"), indexed=False, counted=False):
         if p.role not in POINTERS:
@@ -146,8 +146,8 @@ def test_the_second_kernel_has_a_value_for_every_parameter_even_for_one_part() -
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_the_second_program_finishes_what_the_first_left(name: str) -> None:
-    """Two halves reduced apart, their states reduced by the second program: what the whole gives."""
+def test_the_second_program_finishes_the_states_of_the_first(name: str) -> None:
+    """Two halves are reduced separately; the second program reduces their states to the result of the whole."""
     x = np.array([3.0, -1.0, 2.5, 8.0, 0.5, 1.0, -2.0, 4.0], np.float32)
     first = traced(name, F32)
     second = second_program(first)
@@ -167,7 +167,7 @@ def test_the_second_program_finishes_what_the_first_left(name: str) -> None:
 
 
 def _state(program_of: object, x: np.ndarray, start: int) -> tuple[np.ndarray, ...]:
-    """The state that the first kernel leaves of ``x``, whose elements are numbered from ``start``."""
+    """The state that the first kernel makes of ``x``, whose elements are numbered from ``start``."""
     from graph_numpy import evaluate
 
     node = program_of.reduces[0]  # type: ignore[attr-defined]
@@ -184,7 +184,7 @@ def _state(program_of: object, x: np.ndarray, start: int) -> tuple[np.ndarray, .
     return total
 
 
-def test_a_kernel_asks_for_what_its_facts_say() -> None:
+def test_the_parameters_of_a_kernel_follow_from_its_facts() -> None:
     facts = Facts(1, 2, 32, ("strided",), False)
     kernel = Kernel("k", traced("argmax", F32), facts, Plan(finish="two_kernels"))
     assert [p.role for p in kernel.params].count("partial") == 2

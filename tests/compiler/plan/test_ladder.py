@@ -1,4 +1,4 @@
-"""The named plans: each is a plan that can be served, and its name stands wherever options do."""
+"""The named plans: each can be served, and its name is accepted wherever options are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_rungs_are_those_of_the_two_sources() -> None:
 
 
 @pytest.mark.parametrize("rung", PINNED, ids=lambda r: r.name)
-def test_a_rung_is_one_plan_on_every_target_and_whatever_the_planner_would_choose(rung: Rung) -> None:
+def test_a_rung_is_the_same_plan_on_every_target(rung: Rung) -> None:
     plan = Plan().with_options(rung.name)
     for target in TARGETS.values():
         check(plan, target, 8)
@@ -44,7 +44,7 @@ def test_the_default_is_what_the_planner_chooses() -> None:
     assert choose(task, "default").plan == choose(task).plan
 
 
-def test_a_name_may_be_followed_by_what_differs() -> None:
+def test_a_name_may_be_followed_by_other_options() -> None:
     assert Plan().with_options("simple,warps=4") == Plan().with_options("simple").with_options("warps=4")
     assert Plan().with_options(" simple , unroll = 2").unroll == 2
     assert expand(" warps=2 ,unroll = 4") == {"warps": "2", "unroll": "4"}
@@ -62,13 +62,13 @@ def test_a_name_may_be_followed_by_what_differs() -> None:
         ("simple,warps=8, warps = 8", "WF420: plan field warps is given twice"),
     ],
 )
-def test_options_of_which_one_would_be_dropped_are_refused(text: str, message: str) -> None:
+def test_options_that_a_rung_would_drop_are_refused(text: str, message: str) -> None:
     with pytest.raises(PlanError, match=f"^{message}"):
         Plan().with_options(text)
 
 
 @pytest.mark.parametrize("text", ["simpel", "warps", "Simple", ",warps=2"])
-def test_a_name_that_no_rung_has_is_refused(text: str) -> None:
+def test_an_unknown_rung_is_refused(text: str) -> None:
     with pytest.raises(
         PlanError, match=r"WF410: no plan is called '.*'.*: expected one of serial simple .* shuffle default"
     ):

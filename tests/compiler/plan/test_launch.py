@@ -1,4 +1,4 @@
-"""Who owns which element: every one has one owner, whatever the plan and the sizes."""
+"""Every element has one owner, whatever the plan and the sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_element_has_one_owner(plan: Plan, n_kept: int, n: int, split: int
 
 @settings(max_examples=200)
 @given(plans(most_threads=256), st.sampled_from(NEAR_BOUNDARIES), st.integers(1, 40))
-def test_a_walk_of_one_step_has_no_more_accesses_than_are_in_flight(plan: Plan, n: int, split: int) -> None:
+def test_a_walk_of_one_step_has_all_its_accesses_in_flight(plan: Plan, n: int, split: int) -> None:
     run = launch(plan, 1, n, split)
     places = [Thread(0, part, t) for part in range(run.split) for t in range(plan.threads)]
     most = max(len(range(*reduced_range(plan, run, p, n))) for p in places)
@@ -76,8 +76,8 @@ def test_every_element_of_a_huge_axis_has_one_owner(plan: Plan, n: int, split: i
             assert owners(plan, run, n, element, lead) == 1
 
 
-def test_an_ordered_walk_gives_each_thread_one_piece() -> None:
-    """Two CTAs of one warp, four elements a lane: thread after thread, part after part, the elements rise."""
+def test_an_ordered_walk_gives_each_thread_neighbouring_elements() -> None:
+    """Two CTAs of one warp, four elements a lane: elements rise from thread to thread and from CTA to CTA."""
     plan = Plan(walk="blocked", unroll=4, finish="two_kernels")
     run = launch(plan, 1, 200, 2)
     assert run == Launch(1, 2, 128)
@@ -100,7 +100,7 @@ def test_a_shifted_row_begins_at_the_boundary_before_it() -> None:
     st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 8]), st.integers(1, 300),
     st.integers(1, 400), st.integers(1, 5), st.data(),
 )  # fmt: skip
-def test_every_element_of_narrow_rows_has_one_owner_and_every_owner_one_column(
+def test_every_element_of_narrow_rows_has_one_owner_with_fixed_columns(
     vector: int, unroll: int, warps: int, columns: int, n: int, split: int, data: st.DataObject
 ) -> None:
     plan = Plan("kept", "period", vector, unroll, 1, 1, warps, finish="last_block" if split > 1 else "cta")
@@ -116,7 +116,7 @@ def test_every_element_of_narrow_rows_has_one_owner_and_every_owner_one_column(
      (1, 1, 32, 1), (8, 1, 48, 5), (2, 8, 7, 72)],
 )  # fmt: skip
 def test_a_period_has_whole_rows_in_whole_accesses(vector: int, warps: int, columns: int, rows: int) -> None:
-    """As many as the threads read at once; of 48 columns each row is six accesses of eight."""
+    """A period has what the threads read at once; a row of 48 columns is six accesses of eight."""
     assert period_rows(Plan("kept", "period", vector, lanes=1, warps_kept=warps), columns) == rows
 
 
@@ -128,7 +128,7 @@ def test_a_period_has_whole_rows_in_whole_accesses(vector: int, warps: int, colu
 def test_every_element_of_staggered_rows_has_one_owner(
     vector: int, unroll: int, warps: int, columns: int, gap: int, n: int, split: int, start: int
 ) -> None:
-    """Rows as many apart as there are warps begin at one place; the last lane of a warp owns none of their columns."""
+    """Rows a multiple of the warps apart begin at one place; the last lane of a warp owns none of their columns."""
     assume(warps * (columns + gap) % vector == 0)
     finish: Any = "last_block" if split > 1 else "cta"
     plan = Plan("kept", "staggered", vector, unroll, 1, warps, finish=finish)
@@ -142,7 +142,7 @@ def test_every_element_of_staggered_rows_has_one_owner(
 @settings(max_examples=100)
 @given(plans(most_threads=256), st.integers(1, 300), st.integers(1, 5), st.booleans())
 def test_every_result_has_one_owner_where_tiles_go_by_row(plan: Plan, row: int, rows: int, staggered: bool) -> None:
-    """Threads and their columns are those of a row alone, whatever the row."""
+    """Threads own the columns that they own in a row alone, whatever the row."""
     if staggered:
         plan = settled(Plan("kept", "staggered", plan.vector, warps=plan.warps))
     run = launch(plan, rows * row, 100, row=row)
@@ -207,6 +207,6 @@ def test_ctas_come_in_whole_clusters(n: int, finish: Any, split: int, found: Lau
 def test_every_result_of_a_tile_has_one_owner_for_each_position(
     lanes: int, warps: int, tiles: int, results: int, less: int
 ) -> None:
-    """A CTA's results follow those of the one before; there may be more or fewer than it has threads for."""
+    """A CTA's results follow those of the CTA before; there may be more or fewer of them than threads."""
     plan = Plan(lanes=lanes, warps_kept=warps, tile_bytes=1024)
     check_tiles(plan, tiles, results, tiles * results - less % results)

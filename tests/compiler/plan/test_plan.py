@@ -1,4 +1,4 @@
-"""The plan: its extents, the options that change it, what no pass serves and no target holds."""
+"""The plan: its extents, the options that change it, and the plans that are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warpfold.compiler.target import DEFAULT, TARGETS
 
 
 @pytest.mark.parametrize(("vector", "warps", "state"), [(2, 2, 4), (4, 8, 4), (8, 4, 12)])
-def test_staggered_warps_leave_room_beside_their_states(vector: int, warps: int, state: int) -> None:
+def test_staggered_warps_reserve_room_beside_their_states(vector: int, warps: int, state: int) -> None:
     """An access on either side of the columns that a warp owns, in both rounds."""
     plan = Plan("kept", "staggered", vector, lanes=1, warps=warps)
     assert plan.slots == 31 * vector
@@ -34,7 +34,7 @@ def test_staggered_warps_leave_room_beside_their_states(vector: int, warps: int,
      ({"warps_kept": 2}, "warps_kept=1"), ({"lanes": 2}, "lanes=1"), ({"cta": "serial"}, "cta=shuffle"),
      ({"finish": "two_kernels"}, "finish=last_block"), ({"cluster": 2}, "cluster=1")],
 )  # fmt: skip
-def test_staggered_warps_have_places_of_their_own(change: dict[str, Any], mended: str) -> None:
+def test_fields_that_staggered_warps_fix_are_refused(change: dict[str, Any], mended: str) -> None:
     plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
     check(plan, DEFAULT, 4)
     with pytest.raises(PlanError, match=f"WF415: walk=staggered fixes how the threads .*\\n.*set {mended}, or"):
@@ -72,7 +72,7 @@ def test_an_extent_is_a_power_of_two(value: str) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, 1024, 16384, 32768])
 def test_a_tile_is_larger_than_other_extents(value: int) -> None:
-    """As large as shared memory allows, and 0 where there is none; asking for 0 is asking."""
+    """A tile may fill shared memory; 0 means no tile, and is a choice like others."""
     assert Plan(tile_bytes=64).with_options(f"tile_bytes={value}").tile_bytes == value
 
 
@@ -143,7 +143,7 @@ def test_a_plan_that_shared_memory_cannot_hold_is_refused(target: Any) -> None:
 
 
 def test_the_last_cta_has_a_round_of_its_own() -> None:
-    """Both rounds' partials are declared in the kernel, and the flag by which a CTA knows that it is the last."""
+    """The kernel declares the partials of both rounds, and the flag by which a CTA knows that it is the last."""
     one = Plan("kept", lanes=1, warps=8)
     assert replace(one, finish="last_block").shared_bytes(8) == 2 * one.shared_bytes(8) + 16
     assert Plan().shared_bytes(8) == 0
@@ -161,7 +161,7 @@ def test_a_cluster_needs_a_target_that_has_them(target: Any) -> None:
 
 
 def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:
-    """Warps do not meet in their own CTA, but in the second round of the cluster that comes last."""
+    """Warps do not meet in their own CTA; they meet in the second round of the cluster that finishes last."""
     plan = Plan(warps=4, cluster=8, warps_kept=2)
     assert (plan.gathered, plan.shared_bytes(8)) == (8 * 4 * 2, 8 * 64)
     assert replace(plan, finish="last_block").shared_bytes(8) == 8 * (64 + 8) + 16
@@ -171,7 +171,7 @@ def test_the_first_cta_of_a_cluster_holds_the_states_of_all_its_warps() -> None:
     assert replace(in_memory, exchange="global").shared_bytes(8) == 8 * 16
 
 
-def test_threads_that_meet_in_memory_leave_a_state_each() -> None:
+def test_threads_that_meet_in_memory_store_a_state_each() -> None:
     plan = Plan(warps=8, warps_kept=2, cta="serial")
     assert plan.exchanged == 8 * 32 * 2
     assert plan.shared_bytes(8) == 8 * plan.exchanged
@@ -182,7 +182,7 @@ def test_threads_that_meet_in_memory_leave_a_state_each() -> None:
     assert Plan(lanes=1, cta="serial", exchange="global").global_states == 0
 
 
-def test_a_tile_lies_in_shared_memory_as_a_whole() -> None:
+def test_a_tile_fits_shared_memory_as_a_whole() -> None:
     tile = Plan(lanes=4, warps_kept=8, tile_bytes=16384)
     check(tile, DEFAULT, 8)
     assert tile.shared_bytes(8) == 16384
@@ -190,7 +190,7 @@ def test_a_tile_lies_in_shared_memory_as_a_whole() -> None:
 
 @settings(max_examples=200)
 @given(plans())
-def test_a_plan_survives_as_a_dict_and_is_its_own_key(plan: Plan) -> None:
+def test_a_plan_survives_a_round_trip_through_a_dict_and_is_hashable(plan: Plan) -> None:
     again = Plan(**plan.to_dict())  # type: ignore[arg-type]
     assert (again, hash(again)) == (plan, hash(plan))
     text = ",".join(f"{k}={v}" for k, v in plan.to_dict().items() if k != "tree")
@@ -199,7 +199,7 @@ def test_a_plan_survives_as_a_dict_and_is_its_own_key(plan: Plan) -> None:
 
 @settings(max_examples=200)
 @given(plans())
-def test_extents_multiply_to_what_a_cta_has(plan: Plan) -> None:
+def test_extents_multiply_to_the_size_of_a_cta(plan: Plan) -> None:
     assert plan.lanes * plan.lanes_kept == 32
     assert plan.threads * plan.vector == plan.slots * plan.positions * plan.vector_reduced
     assert plan.vector_kept * plan.vector_reduced == plan.vector
@@ -213,7 +213,7 @@ def test_the_set_of_walks_is_closed() -> None:
     assert get_args(Walk) == ("interleaved", "blocked", "period", "staggered", "runs", "padded", "whole")
 
 
-def test_every_choice_of_words_is_served() -> None:
+def test_every_combination_of_option_words_is_served() -> None:
     for fast, walk, finish in itertools.product(
         ("reduced", "kept"), ("interleaved", "blocked"), ("cta", "last_block", "two_kernels", "atomic")
     ):

@@ -1,4 +1,4 @@
-"""Every rung of the ladder serves every monoid and shape, or says why not: against NumPy in wider types."""
+"""Every rung of the ladder serves every monoid and shape or says why not: against NumPy in wider types."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ CASES = [
 
 
 def elements(case: Case, shape: tuple[int, ...]) -> Any:
-    """Few distinct values, so that argmax has ties; powers of two where they are multiplied."""
+    """Few distinct values, so that argmax has ties; powers of two for products."""
     rng = np.random.default_rng(sum(shape))
     if case.what == "prod":
         return rng.choice(np.array([-2, -1, 0.5, 1], "f4"), shape)
@@ -91,7 +91,7 @@ def check(case: Case, options: str, shape: tuple[int, ...], axis: int | None) ->
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_rung_serves_every_monoid(rung: Rung, case: Case) -> None:
-    """Each pair on one shape: all shapes meet all rungs, and all monoids."""
+    """Each pair on one shape: every shape is used with every rung and with every monoid."""
     shape, axis = SHAPES[(RUNGS.index(rung) + CASES.index(case)) % len(SHAPES)]
     if rung in ATOMIC and not case.atomic:
         with pytest.raises(PlanError, match=r"WF408: finish=atomic is not exact for .*: no atomic instruction"):
@@ -116,7 +116,7 @@ def test_order_is_kept_where_it_matters(method: str, exchange: str) -> None:
 @pytest.mark.parametrize("finish", ["last_block", "two_kernels"])
 @pytest.mark.parametrize(("shape", "axis"), [((1 << 17,), None), ((3, 70000), 1), ((70000, 3), 0)])
 def test_every_cta_has_a_buffer_of_its_own(finish: str, shape: tuple[int, ...], axis: int | None) -> None:
-    """Beside the partials, one array per value after the other; a kernel may use them after another has."""
+    """Beside the partials there is an array per value, one after the other; a later kernel may use them again."""
     ready = plan_for(
         "argmax", shape, "f64", axis=axis, plan=f"cta=sequential,exchange=global,finish={finish},coarsening=16"
     )

@@ -17,7 +17,7 @@ from warpfold.compiler.plan.plan import Plan
 
 
 def everything(layout: Layout, unknown: dict[Any, int], sizes: dict[Any, int]) -> dict[Any, np.ndarray]:
-    """The places that all numbers of all levels have, where modes of unknown extent have those of ``unknown``."""
+    """The places of all numbers of all levels; modes of unknown extent have those of ``unknown``."""
     extents: dict[Level, int] = {}
     for m in layout.modes:
         extents[m.level] = extents.get(m.level, 1) * (m.extent or unknown[m.level, m.axis])
@@ -89,7 +89,7 @@ def test_stages_are_where_numbers_share_results(plan: Plan) -> None:
 
 
 def test_positions_number_the_threads_that_share_results() -> None:
-    """Also where warps are along the pieces of runs, and lanes along one of them."""
+    """Also where warps are along the pieces of runs, and lanes are along a run."""
     for plan in (Plan(lanes=8, warps=4, warps_kept=2), Plan("kept", lanes=8, warps=4), Plan(walk="runs", warps=4)):
         layout, found = layout_of(plan), set()
         for thread in range(plan.threads):

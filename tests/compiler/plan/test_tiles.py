@@ -1,4 +1,4 @@
-"""Tiles: what a unit is, how many fit, and that what a CTA is told of its own is what its results are made of."""
+"""Tiles: the unit of a copy, how many units fit, and that a CTA copies what its results need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KIBIBYTE = Plan(lanes=1, tile_bytes=1024)
 
 
 def geometry(shape: tuple[int, ...], axes: tuple[int, ...], *inputs: tuple[int, ...]) -> Geometry:
-    """That of inputs with these strides; contiguous ones where none are given."""
+    """The geometry of inputs with these strides; contiguous inputs by default."""
     kept = [n for a, n in enumerate(shape) if a not in axes]
     plain = [strides_of(dims, range(len(dims)), [1] * len(dims)) for dims in (shape, kept)]
     return collapse(shape, axes, inputs or (plain[0],), (plain[1],))
@@ -59,22 +59,22 @@ def test_the_unit_of_a_layout(
     assert (tiles.unit(g, 0), tiles.results(g)) == (unit, results)
 
 
-def test_a_unit_of_another_input_is_walked_as_the_first_one_is() -> None:
-    """Dims lie in the order of the first input; another one may lie across it, or be walked backwards."""
+def test_units_of_all_inputs_follow_the_dims_of_the_first() -> None:
+    """Dims are in the order of the first input; another input may be transposed or walked backwards."""
     g = geometry((9, 5), (1,), (5, 1), (1, 9), (-5, 1), (5, -1), (0, 1))
     assert [tiles.unit(g, i) for i in range(5)] == [Unit(5, 5, 5), None, None, None, None]
 
 
-def test_so_many_units_fit_as_there_is_room_for() -> None:
-    """The aligned accesses at both ends of a copy take EDGE bytes beyond the elements at the most."""
+def test_the_number_of_units_that_fit_a_tile() -> None:
+    """The aligned accesses at both ends of a copy take at most EDGE bytes beyond the elements."""
     for n in range(1, 300):
         g = geometry((1000, n), (1,))
         fit = (1024 - EDGE) // (4 * n)
         assert tiles.units(KIBIBYTE, g, (F32,)) == (fit // SECTOR * SECTOR if fit >= 8 * SECTOR else fit)
 
 
-def test_many_results_of_a_tile_are_whole_sectors_of_bytes() -> None:
-    """Results of few elements are written side by side: CTAs should not share a sector."""
+def test_the_results_of_a_tile_fill_whole_sectors() -> None:
+    """Results of few elements are written side by side; CTAs should not share a sector."""
     found = [tiles.units(replace(KIBIBYTE, tile_bytes=16384), geometry((10**5, n, 3), (1,)), (I8,)) for n in (1, 2, 9)]
     assert all(units % SECTOR == 0 for units in found)
     assert [units * 3 * n > 16384 - EDGE - 3 * n * SECTOR for units, n in zip(found, (1, 2, 9), strict=True)] == [
@@ -84,7 +84,7 @@ def test_many_results_of_a_tile_are_whole_sectors_of_bytes() -> None:
 
 @pytest.mark.parametrize(("gap", "served"), [(0, True), (1, True), (3, True), (4, False), (9, False)])
 def test_units_with_wide_gaps_are_not_copied(gap: int, served: bool) -> None:
-    """Nine elements and a gap: the gap is read as well."""
+    """Nine elements and a gap; a copy would read the gap as well."""
     assert (9 / (9 + gap) >= DENSE) == served
     assert (tiles.units(KIBIBYTE, geometry((9, 9), (1,), (9 + gap, 1)), (F32,)) > 0) == served
     assert (tiles.units(KIBIBYTE, geometry((9, 9, 4), (1,), (4 * (9 + gap), 4, 1)), (F32,)) > 0) == served
@@ -98,27 +98,27 @@ def test_inputs_share_a_tile_by_the_size_of_their_elements() -> None:
     assert tiles.units(KIBIBYTE, g, (F32, I8, F32)) == min((816 - EDGE) // 40, (192 - EDGE) // 10)
 
 
-def test_an_input_that_cannot_be_copied_and_differs_forbids_a_tile() -> None:
-    """All results share the weights; of a transposed array each has elements of its own."""
+def test_an_input_of_another_layout_that_cannot_be_copied_forbids_a_tile() -> None:
+    """All results share weights; in a transposed array each result has elements of its own."""
     assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (5, 1), (0, 1)), (F32, F32)) > 0
     assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (5, 1), (1, 9)), (F32, F32)) == 0
     assert tiles.units(KIBIBYTE, geometry((9, 5), (1,), (0, 1), (0, 1)), (F32, F32)) == 0  # nothing to copy at all
 
 
 @pytest.mark.parametrize(("n", "t", "fits"), [(248, F32, 1), (249, F32, 0), (124, F64, 1), (125, F64, 0), (992, I8, 1)])
-def test_one_unit_that_just_fits(n: int, t: DType, fits: int) -> None:
+def test_a_unit_that_just_fits(n: int, t: DType, fits: int) -> None:
     assert tiles.units(KIBIBYTE, geometry((7, n), (1,)), (t,)) == fits
     assert tiles.units(KIBIBYTE, geometry((n,), (0,)), (t,)) == fits
 
 
 @pytest.mark.parametrize(("shape", "each", "ctas"), [((9, 5), 4, 3), ((8, 5), 4, 2), ((1, 5), 4, 1), ((9, 5, 3), 9, 1)])
-def test_ctas_take_so_many_units_each(shape: tuple[int, ...], each: int, ctas: int) -> None:
+def test_the_number_of_units_of_a_cta(shape: tuple[int, ...], each: int, ctas: int) -> None:
     assert tiles.ctas(geometry(shape, (1,)), each) == ctas
 
 
 # --- what a kernel is told ---
 def asked(task: Task, options: str) -> Any:
-    """The choice with a tile; where the layout has none, the example does not count."""
+    """The choice with a tile; a layout that has none does not count as an example."""
     try:
         return choose(task, options)
     except PlanError as e:
@@ -128,8 +128,8 @@ def asked(task: Task, options: str) -> Any:
 
 @settings(max_examples=400)
 @given(tasks(), st.sampled_from([256, 1024, 4096, 16384]), st.sampled_from([1, 4, 32]), st.sampled_from([1, 8]))
-def test_a_copy_holds_what_its_results_are_made_of(task: Task, room: int, lanes: int, warps: int) -> None:
-    """Of any layout: each result has one CTA, which copies all its elements, and reads nothing beside the array."""
+def test_a_copy_holds_the_elements_of_its_results(task: Task, room: int, lanes: int, warps: int) -> None:
+    """In any layout each result has one CTA, which copies all its elements and reads nothing outside the array."""
     assume(task.geometry.n_kept * task.geometry.n_reduced)
     choice = asked(task, f"tile_bytes={room},lanes={lanes},warps_kept={warps}")
     results = results_of(task, choice)
@@ -138,8 +138,8 @@ def test_a_copy_holds_what_its_results_are_made_of(task: Task, room: int, lanes:
     check_tiles(choice.plan, choice.run.tiles, results, task.geometry.n_kept)
 
 
-def test_what_the_kernel_is_told_of_rows_that_do_not_fill_the_last_tile() -> None:
-    """100 rows of 10, 24 a CTA: from one CTA to the next 240 elements, 240 in each, 1000 in all."""
+def test_the_arguments_for_rows_that_do_not_fill_the_last_tile() -> None:
+    """100 rows of 10 elements, 24 rows a CTA: tiles are 240 elements apart and hold 240, of 1000 in all."""
     task = simple("sum", (100, 10), (1,))
     choice = choose(task, "tile_bytes=1024")
     assert (choice.run.tiles, choice.run.units) == (5, 24)
@@ -147,7 +147,7 @@ def test_what_the_kernel_is_told_of_rows_that_do_not_fill_the_last_tile() -> Non
     assert [told(task, choice, role) for role in roles] == [24, 240, 240, 1000]
 
 
-def test_gaps_behind_the_last_row_are_not_the_arrays() -> None:
+def test_gaps_after_the_last_row_are_outside_the_array() -> None:
     layout = Layout((100, 10), (1,), ((12, 1),), ((1,),))
     task = task_of(traced("sum", F32), layout, (1, 0), DEFAULT, DEFAULT.sms)
     choice = choose(task, "tile_bytes=1024")
@@ -157,7 +157,7 @@ def test_gaps_behind_the_last_row_are_not_the_arrays() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7, 0), (0, 7), (0, 0), (7, 0, 3), (1, 0)])
-def test_of_an_empty_array_nothing_is_copied(shape: tuple[int, ...]) -> None:
+def test_nothing_is_copied_of_an_empty_array(shape: tuple[int, ...]) -> None:
     task = simple("sum", shape, (1,))
     choice = choose(task, "tile_bytes=1024")
     if not task.geometry.n_reduced:

@@ -1,4 +1,4 @@
-"""The planner: its plans fit every target, serve the layout they are made for, and own every element once."""
+"""The planner: its plans fit every target, serve their layout, and give every element one owner."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REFUSED = [f"WF4{n:02}" for n in (4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18, 21)]
 
 
 def together(options: list[str]) -> str:
-    """Several of them as one: a name first, of two values of a field the later."""
+    """Several option strings as one: a rung first, and the later of two values of a field."""
     names = [name for name in options if name in LADDER][:1]
     items = [item for some in options for item in some.split(",") if "=" in item]
     fields = {key: value for key, _, value in (item.partition("=") for item in items)}
@@ -71,7 +71,7 @@ def test_every_plan_fits_and_owns_every_element_once(task: Task) -> None:
 
 @settings(max_examples=300)
 @given(tasks())
-def test_what_is_for_teaching_is_never_chosen(task: Task) -> None:
+def test_options_for_teaching_are_never_chosen(task: Task) -> None:
     plan = choose(task).plan
     assert (plan.cta, plan.exchange, plan.coarsening) == ("shuffle", "shared", 0)
 
@@ -155,8 +155,8 @@ def test_the_classic_cases() -> None:
     assert column.facts == Facts(1, 1, 32, ("aligned",), False)
 
 
-def test_few_elements_need_no_loop() -> None:
-    """Up to as many as all threads have in flight: those of one CTA, of a cluster, and of CTAs that meet at the end."""
+def test_few_elements_have_no_loop() -> None:
+    """As many as all threads have in flight: of one CTA, of a cluster, and of CTAs that meet at the end."""
 
     def once(n: int, what: str = "sum", start: int = 0) -> bool:
         return choose(simple(what, (n,), (0,), "f32", start)).facts.once
@@ -175,7 +175,7 @@ def test_an_address_between_elements_allows_no_vectors() -> None:
 
 
 def test_a_reversed_array_is_read_in_vectors_again() -> None:
-    """Its first element is the last in memory: alignment counts from where the flipped walk starts."""
+    """Its first element is last in memory: alignment counts from where the flipped walk starts."""
     for n, last, kind in ((4096, 3, "aligned"), (4096, 0, "shifted"), (4095, 2, "aligned")):
         task = task_of(traced("sum", F32), Layout((n,), (0,), ((-1,),), ((),)), (last, 0), DEFAULT, 132)
         assert task.geometry.offsets == (1 - n, 0)
@@ -183,7 +183,7 @@ def test_a_reversed_array_is_read_in_vectors_again() -> None:
 
 
 def test_offsets_count_from_where_a_flipped_walk_starts() -> None:
-    """Half the rows lie below the first element and half above: both ways fit 32 bits, the whole reach does not."""
+    """Half the rows are below the first element and half above: each half fits 32 bits, the whole does not."""
     n = 3 * 2**29
     layout = Layout((2, 2), (0, 1), ((n, -n),), ((),))
     task = task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132)
@@ -252,7 +252,7 @@ def test_clusters_are_for_results_so_few_that_all_clusters_are_resident() -> Non
 @pytest.mark.parametrize("what", ["sum", "var", "powers"])
 @pytest.mark.parametrize("n_reduced", [2**20, 2**24, 2**28, 2**31 + 7])
 def test_partial_states_fit_the_workspace(what: str, n_reduced: int) -> None:
-    """Along either axis, and where the last vector of results is not full."""
+    """Along either axis, and where the last vector of results is cut."""
     for n_kept in (1, 2, 3, 5, 9, 100, 257, 1000):
         for shape, axis in (((n_kept, n_reduced), 1), ((n_reduced, n_kept), 0)):
             for t in ("f64", "f32"):
@@ -279,7 +279,7 @@ def test_reasons_are_words(task: Task) -> None:
         ((3, MANY), (MANY + 2, 1), 0, False),
     ],
 )
-def test_results_are_stored_in_vectors_where_they_lie_side_by_side(
+def test_neighbouring_results_are_stored_in_vectors(
     shape: tuple[int, ...], strides: tuple[int, ...], start: int, whole: bool
 ) -> None:
     layout = Layout((8, *shape), (0,), (strides_of((8, *shape), range(len(shape) + 1), [1] * 3),), (strides,))
@@ -308,7 +308,7 @@ ASKED = (("sum", "f32"), ("max", "bf16"), ("argmax", "f32"), ("var", "f64"), ("s
 
 
 def random_task(source: random.Random, what: str, t: str, ranks: int, plain: bool) -> Task:
-    """Arrays as users have them: sizes from one to a million, any axes; permuted, stepped through, cut out."""
+    """Typical arrays: sizes from one to a million, any axes; permuted, stepped or cut out."""
     rank = source.randint(1, ranks)
     shape = tuple(int(2 ** source.uniform(0, 20 / rank)) + source.randint(0, 1) for _ in range(rank))
     axes = tuple(a for a in range(rank) if source.random() < 0.5) or (rank - 1,)
@@ -348,7 +348,7 @@ def test_a_kernel_has_as_many_dims_as_the_array_or_more(task: Task) -> None:
 
 
 def test_a_portable_plan_depends_on_the_array_alone() -> None:
-    """Not on the device, and not on addresses; what these decide is only how the same elements are read."""
+    """Device and addresses do not change it; they only change how the same elements are read."""
     source = random.Random(7)
     for _ in range(400):
         what, t = source.choice(ASKED)

@@ -36,7 +36,7 @@ from warpfold.compiler.target import WARP
 
 
 def columns(what: str, t: str, rows: int, n: int = 1 << 22) -> Choice:
-    """The choice for so many rows of columns that fill the machine."""
+    """The choice for these rows of columns, which fill the machine."""
     task = simple(what, (rows, n), (0,), t)
     return choose(replace(task, program=narrowed(task.program)[0]))
 
@@ -70,8 +70,8 @@ def test_columns_of_bytes_are_read_by_16_at_a_time_or_as_many_as_a_thread_writes
 
 
 @pytest.mark.parametrize(("t", "beside", "vector"), [("i8", 4, 16), ("bool", 8, 16), ("f32", 4, 4)])
-def test_results_that_lie_apart_do_not_make_accesses_narrower(t: str, beside: int, vector: int) -> None:
-    """An array of 100 x 20000 x 64 over the 100: of it results of 20000 x 64 lie side by side, of 64 x 20000 apart."""
+def test_results_that_are_apart_do_not_make_accesses_narrower(t: str, beside: int, vector: int) -> None:
+    """100 x 20000 x 64 reduced along the 100: results of 20000 x 64 are side by side, of 64 x 20000 apart."""
     what, strides = "any" if t == "bool" else "sum", ((1280000, 64, 1),)
     for results, width in (((64, 1), beside), ((1, 20000), vector)):
         task = simple(what, (100, 20000, 64), (0,), t)
@@ -86,13 +86,13 @@ def test_results_that_lie_apart_do_not_make_accesses_narrower(t: str, beside: in
      ("f32", 256, "aligned"), ("f64", 256, "aligned"), ("f32", 3, "strided")],
 )  # fmt: skip
 def test_columns_that_begin_anywhere_are_read_in_vectors_where_that_is_faster(t: str, width: int, access: str) -> None:
-    """A warp's single elements of 8 bytes fill whole sectors; of 3 f32 the next row lies in the same 16 bytes."""
+    """A warp's single elements of 8 bytes fill sectors; with 3 f32 columns the next row is in the same 16 bytes."""
     assert choose(simple("max", (MANY, width), (0,), t)).facts.access == (access,)
 
 
 @pytest.mark.parametrize(("width", "lanes"), [(5, 2), (8, 2), (9, 4), (16, 4), (17, 8), (257, 8)])
 def test_few_columns_get_few_lanes(width: int, lanes: int) -> None:
-    """Where an element lies between rows, which cannot be read as one."""
+    """Rows with an element between them, which cannot be read as one row."""
     assert choose(sliced("max", (MANY, width))).plan.lanes_kept == lanes
 
 
@@ -101,7 +101,7 @@ COLUMNS = 1 << 22
 
 
 def alone(what: str, t: str, rows: int, n: int = COLUMNS) -> Choice:
-    """The choice for so many rows of columns, which a thread walks alone."""
+    """The choice for these rows of columns, each of which one thread reduces."""
     choice = choose(simple(what, (rows, n), (0,), t))
     assert (choice.plan.fast, choice.plan.positions) == ("kept", 1)
     return choice
@@ -109,8 +109,8 @@ def alone(what: str, t: str, rows: int, n: int = COLUMNS) -> Choice:
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("what", ["max", "sum", "mean", "argmax"])
-def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: str) -> None:
-    """As many columns as an access has, or as it writes well: of bytes half an access."""
+def test_the_bytes_that_a_thread_of_aligned_columns_writes_are_bounded(what: str, t: str) -> None:
+    """As many columns as an access has, or as it writes efficiently: half an access of bytes."""
     item = dtype(t).itemsize
     for rows in (FEW_ROWS_AT_MOST, FEW_ROWS_AT_MOST + 1, ALONE_ELEMENTS):
         task = simple(what, (rows, COLUMNS), (0,), t)
@@ -135,7 +135,7 @@ def test_a_thread_of_aligned_columns_writes_so_many_bytes_at_most(what: str, t: 
 def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
     what: str, t: str, vector: int, unrolls: tuple[int, ...]
 ) -> None:
-    """Each is two, so that fewer are in flight."""
+    """Each needs two accesses, so fewer are in flight."""
     fewest = ONE_IN_FLIGHT_ROWS.get(dtype(t).itemsize, 3) or LARGE_RESULTS
     for rows, unroll in zip((fewest, FEW_ROWS_AT_MOST, FEW_ROWS_AT_MOST + 1), unrolls, strict=False):
         choice = alone(what, t, rows, 2 * COLUMNS + 1)
@@ -154,8 +154,8 @@ def test_columns_that_begin_anywhere_are_read_by_whole_accesses(
         (ADDED_MANY_ROWS - 1, ADDED_RESULTS, ADDED_IN_FLIGHT_OF_MANY), (ADDED_MANY_ROWS, HALF, ADDED_IN_FLIGHT),
     ],
 )  # fmt: skip
-def test_bytes_that_are_added_are_read_by_as_many_as_a_thread_writes_well(rows: int, vector: int, unroll: int) -> None:
-    """Wherever they begin: a word, or the two bytes that are aligned; of many rows it writes little."""
+def test_sums_of_bytes_are_read_by_as_many_as_a_thread_writes_efficiently(rows: int, vector: int, unroll: int) -> None:
+    """Wherever they begin: a word, or two aligned bytes; a thread of many rows writes little."""
     choice = alone("sum", "i8", rows, 2 * COLUMNS + 1)
     assert (choice.plan.vector, choice.plan.unroll, choice.facts.access) == (vector, unroll, ("unaligned",))
     pairs = alone("sum", "i8", rows, 2 * COLUMNS + 2)
@@ -165,7 +165,7 @@ def test_bytes_that_are_added_are_read_by_as_many_as_a_thread_writes_well(rows: 
 
 
 def test_a_thread_of_few_aligned_rows_of_truth_values_writes_whole_accesses() -> None:
-    """One at a time; of more rows, and of several of a middle axis, half as many."""
+    """One row at a time; with more rows, or several rows of a middle axis, half as many bytes."""
     for rows in range(2, FEW_ROWS_AT_MOST + 2):
         plan = alone("any", "bool", rows).plan
         assert ((plan.vector, plan.unroll) == (16, 1)) == (rows <= FEW_ROWS_AT_MOST)
@@ -174,7 +174,7 @@ def test_a_thread_of_few_aligned_rows_of_truth_values_writes_whole_accesses() ->
 
 
 def rows_of(t: str, columns: int, n_reduced: int, what: str = "max") -> Choice:
-    """The choice for a middle axis, and so many kept indices outside that threads walk it alone."""
+    """The choice for a middle axis whose kept indices outside are so many that one thread reduces each."""
     return choose(simple(what, (-(-COLUMNS // columns) * 8, n_reduced, columns), (1,), t))
 
 
@@ -196,8 +196,8 @@ def test_rows_of_a_middle_axis_are_read_in_vectors_that_end_with_the_row(
     assert used >= BUSY * tiles * warps
 
 
-def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
-    """33 accesses of 16 bytes take two warps, of which one would have a lane; narrower ones fill them, or none do."""
+def test_rows_that_would_leave_many_lanes_idle_are_not_cut() -> None:
+    """33 accesses of 16 bytes take two warps, of which one would use a lane; narrower ones fill them, or none do."""
     lanes = {columns: rows_of("f16", columns, 100).plan.vector for columns in (255, 257, 383, 385, 119)}
     assert lanes == {255: 8, 257: 1, 383: 8, 385: 8, 119: 4}
     for columns, vector in lanes.items():
@@ -206,7 +206,7 @@ def test_rows_that_would_leave_many_lanes_idle_are_read_as_ever() -> None:
         assert rows_of("f16", columns, 100).facts.by_row == (vector > 1)
 
 
-def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_read_as_ever() -> None:
+def test_rows_of_elements_that_fill_sectors_and_small_arrays_are_not_cut() -> None:
     assert rows_of("f64", 5001, 40).plan.vector == 1
     assert rows_of("f32", 5001, 120).plan.vector == 1
     assert rows_of("i8", 5001, FEW_ROWS_AT_MOST, "sum").plan.vector == 1
@@ -228,6 +228,6 @@ def test_whole_vectors_go_on_in_the_next_row() -> None:
     ("t", "unrolls"), [("f32", (1, 1, 1, 2, 2, 2, 4, 4, 4)), ("f64", (1, 1, 1, 2, 2, 2, 4, 4, 4)),
                        ("bf16", (1, 2, 4, 2, 2, 2, 4, 4, 4))],
 )  # fmt: skip
-def test_of_few_rows_half_are_in_flight(t: str, unrolls: tuple[int, ...]) -> None:
-    """Fewer where what is left over would be more than half a step; and up to three rows of narrow ones at once."""
+def test_half_of_few_rows_are_in_flight(t: str, unrolls: tuple[int, ...]) -> None:
+    """Fewer where the rest would be more than half a step, and up to three rows of narrow elements at once."""
     assert tuple(alone("max", t, rows).plan.unroll for rows in range(1, 10)) == unrolls

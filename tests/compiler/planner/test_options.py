@@ -1,4 +1,4 @@
-"""What a user asks for: what gives way to it, what is refused, and what the words for it are."""
+"""The options of a plan: what gives way to them, what is refused, and how they are spelled."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from warpfold.compiler.target import DEFAULT, TARGETS
         ("warps=8", ["lanes lie", "4 element(s)", "thread(s) a result", "CTAs share", "finish="], ["asked"]),
     ],
 )
-def test_reasons_that_do_not_hold_for_what_is_asked_for_are_not_told(
-    options: str, kept: list[str], gone: list[str]
-) -> None:
+def test_reasons_that_options_invalidate_are_not_given(options: str, kept: list[str], gone: list[str]) -> None:
     choice = choose(simple("sum", (1 << 20,), (0,)), options)
     told = "\n".join([*choice.reasons, *(what for what, _ in choice.rejected)])
     told = "\n".join(line for line in told.splitlines() if not line.startswith("asked for: "))
@@ -51,7 +49,7 @@ def test_an_option_that_was_not_given_gives_way() -> None:
     assert choose(simple("sum", (64, 66), (1,)), "fast=kept").plan.vector == 1
 
 
-def test_what_gives_way_is_told_apart_from_what_was_asked_for() -> None:
+def test_fields_that_gave_way_are_reported_apart_from_options() -> None:
     choice = choose(simple("sum", (2048, 8192), (0,)), "fast=reduced")
     assert choice.reasons == ["asked for: fast=reduced", "so also: vector=1, finish=cta"]
 
@@ -67,7 +65,7 @@ def test_one_cta_has_no_grid_stage_unless_it_was_asked_for() -> None:
             assert choose(simple("sum", (64, 64), (1,), "i32"), rung.name).plan.finish == expand(rung.name)["finish"]
 
 
-def test_a_walk_that_coarsens_has_a_grid_stage_or_is_told_that_it_does_not_fit() -> None:
+def test_coarsening_has_a_grid_stage_or_is_refused() -> None:
     plan = choose(simple("sum", (657, 14), (0,)), "walk=period,coarsening=4").plan
     assert (plan.walk, plan.coarsening, plan.finish) == ("period", 4, "last_block")
     with pytest.raises(PlanError, match="WF416: walk=period does not fit this layout"):
@@ -75,8 +73,8 @@ def test_a_walk_that_coarsens_has_a_grid_stage_or_is_told_that_it_does_not_fit()
 
 
 @pytest.mark.parametrize(("what", "t"), [("logsumexp", "u8"), ("mean_var", "u8"), ("var", "f64"), ("sum", "f32")])
-def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str, t: str) -> None:
-    """By narrower accesses, as where the planner chooses them."""
+def test_staggered_warps_on_request_have_room_for_their_states(what: str, t: str) -> None:
+    """Accesses become narrower, as where the planner chooses staggered warps."""
     task = simple(what, (1600, 1025), (0,), t)
     plan = choose(task, "walk=staggered").plan
     assert (plan.walk, plan.warps) == ("staggered", 8)
@@ -93,20 +91,20 @@ def test_staggered_warps_that_are_asked_for_have_room_for_their_states(what: str
         ((100, 9000), 1, "tile_bytes=32768", "(?s)WF418: .*help: set tile_bytes=0$"),
     ],
 )
-def test_what_would_serve_is_said(shape: tuple[int, int], axis: int, options: str, text: str) -> None:
+def test_an_error_suggests_what_would_serve(shape: tuple[int, int], axis: int, options: str, text: str) -> None:
     with pytest.raises(PlanError, match=text):
         choose(simple("sum", shape, (axis,)), options)
 
 
 @pytest.mark.parametrize(("what", "t", "vector"), [("affine", "i8", 4), ("sum", "i8", 2), ("sum", "f32", 2)])
-def test_words_of_a_tile_are_of_narrow_elements_in_any_order(what: str, t: str, vector: int) -> None:
+def test_words_of_a_tile_need_narrow_elements_and_a_commutative_combine(what: str, t: str, vector: int) -> None:
     task = simple(what, (1000, 8), (1,), t)
     words = "rows of unit stride, elements of 1 or 2 bytes, 4 bytes of them at least, and a combine that commutes"
     with pytest.raises(PlanError, match=rf"WF407: vector={vector} .*: it needs {words}\n  help: lower vector$"):
         choose(task, f"tile_bytes=4096,vector={vector}" + ",walk=interleaved" * (what == "affine"))
 
 
-def test_parts_follow_the_plan_that_was_asked_for() -> None:
+def test_the_number_of_parts_follows_from_the_options() -> None:
     task = simple("sum", (2**18,), (0,))
     own = choose(task)
     assert own.run.split == 2**18 // own.plan.tile > 1
@@ -116,7 +114,7 @@ def test_parts_follow_the_plan_that_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("options", ["vector=4,fast=kept", " vector = 2, fast = kept"])
-def test_a_vector_that_the_layout_has_not_is_refused(options: str) -> None:
+def test_a_vector_that_the_layout_lacks_is_refused(options: str) -> None:
     with pytest.raises(PlanError, match=r"WF407: vector=[24] along the kept axis does not fit this layout: it needs "):
         choose(simple("sum", (64, 4096), (1,)), options)
 
@@ -129,7 +127,7 @@ def test_an_atomic_whose_bits_would_depend_on_the_order_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("what", "t"), [("max", "f64"), ("argmax", "i32"), ("var", "f32"), ("any", "bool")])
-def test_a_monoid_without_an_atomic_is_told_so(what: str, t: str) -> None:
+def test_a_monoid_without_an_atomic_is_refused(what: str, t: str) -> None:
     with pytest.raises(
         PlanError, match=r"WF408: finish=atomic is not exact for .*: no atomic instruction combines its states"
     ):
@@ -175,8 +173,8 @@ def test_options_that_no_plan_can_have_are_refused(options: str, text: str) -> N
         choose(simple("sum", (64, 4096), (1,)), options)
 
 
-def test_vectors_wider_than_an_access_are_refused_for_that() -> None:
-    """The layout has them: rows of 1024 elements, one beside the other, at an aligned address."""
+def test_vectors_wider_than_an_access_are_refused() -> None:
+    """The layout has such vectors: contiguous rows of 1024 elements at an aligned address."""
     task = simple("sum", (4096, 1024), (1,))
     with pytest.raises(PlanError, match="WF421: vector=8 elements of 4 bytes are 32 bytes: an access takes at most 16"):
         choose(task, "vector=8")
@@ -184,7 +182,7 @@ def test_vectors_wider_than_an_access_are_refused_for_that() -> None:
         choose(task, "vector=8,tile_bytes=8192")
 
 
-def test_too_much_shared_memory_is_refused_and_says_how_much() -> None:
+def test_too_much_shared_memory_is_refused_with_the_size() -> None:
     task = simple("powers", (4096, 64), (0,), "f64")
     with pytest.raises(PlanError, match=r"WF405: the plan needs \d+ bytes of shared memory a CTA: sm_90a gives 49152"):
         choose(task, "warps=32,warps_kept=1")
@@ -203,7 +201,7 @@ def test_a_float_atomic_is_for_those_who_need_no_fixed_order(t: str) -> None:
 
 
 @pytest.mark.parametrize(("what", "t"), [("max", "f32"), ("prod", "f64"), ("var", "f32"), ("argmax", "f32")])
-def test_what_has_no_atomic_has_none_in_any_order(what: str, t: str) -> None:
+def test_a_monoid_without_an_atomic_has_none_in_any_order(what: str, t: str) -> None:
     task = replace(simple(what, (2**16,), (0,), t), determinism="none")
     with pytest.raises(PlanError, match="WF408") as caught:
         choose(task, "finish=atomic")
@@ -222,7 +220,7 @@ def test_a_plan_that_coarsens_says_how_many_ctas_share_a_result(n: int, parts: i
         assert n > 2**22 or choice.run.chunk <= 2048
 
 
-def test_what_was_not_asked_for_gives_way_to_coarsening() -> None:
+def test_chosen_fields_give_way_to_coarsening() -> None:
     plan = choose(simple("sum", (4096,), (0,)), "coarsening=1").plan
     assert (plan.coarsening, plan.unroll, plan.finish) == (1, 1, "last_block")
 
@@ -239,15 +237,13 @@ def test_what_was_not_asked_for_gives_way_to_coarsening() -> None:
         (65535 * 256, "cluster=8,warps=8,vector=1,unroll=1,coarsening=1", "last_block", 32768),
     ],
 )
-def test_a_cluster_that_is_asked_for_does_all_where_one_is_enough(
-    n: int, options: str, finish: str, split: int
-) -> None:
+def test_one_requested_cluster_reduces_all_where_it_is_enough(n: int, options: str, finish: str, split: int) -> None:
     """The grid is one of whole clusters, and no longer than a grid can be."""
     choice = choose(simple("sum", (n,), (0,)), options)
     assert (choice.plan.finish, choice.run.split) == (finish, split)
 
 
-def test_a_target_without_clusters_says_so() -> None:
+def test_a_target_without_clusters_is_refused() -> None:
     with pytest.raises(PlanError, match="WF414: the plan has cluster=2: sm_89 has no clusters of CTAs"):
         choose(replace(simple("sum", (2**16,), (0,)), target=TARGETS["sm_89"]), "cluster=2")
 
@@ -269,7 +265,7 @@ def test_warps_give_way_to_what_a_cta_exchanges() -> None:
 
 
 def test_partials_of_a_plan_that_coarsens_may_need_64_bits() -> None:
-    """Every element of a broadcast array is the same one, but every CTA of every result leaves a state."""
+    """Every element of a broadcast array is the same, but each CTA of each result stores a state."""
     layout = Layout((2**20, 2**22), (1,), ((0, 0),), ((1,),))
     task = task_of(traced("sum", F32), layout, (0, 0), DEFAULT, 132)
     assert choose(task).facts.index_bits == 32
@@ -279,8 +275,8 @@ def test_partials_of_a_plan_that_coarsens_may_need_64_bits() -> None:
 @pytest.mark.parametrize(
     ("options", "extents"), [("warps=8", (8, 4)), ("warps=32", (32, 1)), ("warps_kept=32", (1, 32))]
 )
-def test_warps_that_nobody_asked_for_give_way_to_those_that_are(options: str, extents: tuple[int, int]) -> None:
-    """A CTA has no more than 1024 threads, of which the planner's own warps_kept=8 would leave four warps a result."""
+def test_chosen_warps_give_way_to_requested_ones(options: str, extents: tuple[int, int]) -> None:
+    """A CTA has at most 1024 threads; the planner's own warps_kept=8 would leave four warps a result."""
     task = simple("sum", (300_000, 20), (1,))
     assert choose(task).plan.warps_kept == 8
     found = choose(task, options).plan

@@ -1,4 +1,4 @@
-"""The benchmark's plain cases, without a GPU: what is planned and compiled for them, and the bytes that they fetch."""
+"""The benchmark's plain cases, without a GPU: their plans, their code, and the bytes that they fetch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_page_has_every_case(recorded: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_plan_code_and_registers_are_those_of_the_page(case: Case, recorded: dict[str, str]) -> None:
-    """If they should differ: ``python tests/plain_plans.py`` writes the page anew."""
+    """``python tests/plain_plans.py`` writes the page anew."""
     assert plain_plans.block(case).splitlines() == recorded[case.name].splitlines()
 
 
@@ -66,7 +66,7 @@ def narrowest(case: Case) -> int:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_every_byte_fetched_is_used(case: Case) -> None:
-    """Of fewer elements, under the same plan: all bytes of all sectors are asked for, and each is asked for once.
+    """Smaller arrays under the same plan: every byte of every sector is used, and each is fetched once.
 
     Warps past the end of a row ask for one sector each, which another warp has already. Rows that begin between
     boundaries share sectors with their neighbours, and so do the warps of a row; heads are read one by one.
@@ -101,7 +101,7 @@ def smaller(case: Case, plan: Plan) -> tuple[int, ...]:
 
 
 def profiled(case: Case, shape: tuple[int, ...], plan: str) -> Profile:
-    """What the kernel that reads the array does on the emulator."""
+    """The profile of the kernel that reads the array."""
     x = np.ones(prod(shape) * case.dtype.itemsize + 64, np.uint8)
     first = -x.ctypes.data % 32
     x = x[first : first + prod(shape) * case.dtype.itemsize].view(case.dtype.numpy).reshape(shape)
@@ -115,7 +115,7 @@ def profiled(case: Case, shape: tuple[int, ...], plan: str) -> Profile:
     return tool.profiles[0]
 
 
-def test_a_smaller_case_is_one_of_its_kind() -> None:
+def test_a_smaller_case_has_the_same_plan() -> None:
     assert smaller(PLAIN["row.max.f32.8191x8191"], Plan(warps=8)) == (7, 8191)
     assert smaller(PLAIN["full.sum.f32.268435456"], Plan(warps=8)) == (SMALL,)
     assert smaller(PLAIN["col.sum.f32.8192x8192"], Plan("kept", vector=4, lanes=4, warps=8)) == (256, 256)

@@ -1,4 +1,4 @@
-"""Ragged rows: pieces cover every element once, plans are few and leave no thread a long row alone."""
+"""Ragged rows: segment parts cover every element once, plans are few, and no thread reads a long row alone."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def plan_of(lengths: list[int], columns: int = 1, name: str = "sum") -> Plan:
 
 
 @given(LENGTHS, st.integers(0, 100), st.integers(1, 600))
-def test_pieces_cover_every_element_once_and_none_is_longer_than_the_limit(
-    lengths: list[int], start: int, limit: int
-) -> None:
+def test_segment_parts_cover_every_element_once_and_keep_the_limit(lengths: list[int], start: int, limit: int) -> None:
     rows = rows_of(lengths, start)
     pieces, joined = rows.cut(limit)
     covered = [np.arange(a, b) for a, b in zip(pieces.bounds, pieces.bounds[1:], strict=False)]
@@ -71,8 +69,8 @@ def test_cutting_twice_keeps_the_callers_counts(lengths: list[int], first: int, 
     st.sampled_from([1, 2, 33, 64]),
     st.sampled_from(["sum", "argmax", "affine"]),
 )
-def test_no_thread_walks_far_and_a_few_cuts_are_enough(long: list[int], short: int, columns: int, name: str) -> None:
-    """Long segments among many of length 8: however many, the longest row shrinks fast to what a few threads can do."""
+def test_a_few_cuts_leave_no_thread_a_long_row(long: list[int], short: int, columns: int, name: str) -> None:
+    """Long segments among many of length 8: each cut shortens the longest row, whatever the number of segments."""
     rows = rows_of([8] * short + long)
     asked = task(name, columns)
     for _ in range(6):
@@ -110,7 +108,7 @@ def test_threads_follow_the_rows() -> None:
     assert threads([4, 30_000], columns=64) == 8
 
 
-def test_calls_that_differ_a_little_share_a_plan() -> None:
+def test_similar_calls_share_a_plan() -> None:
     """Random lengths of all sizes end in a handful of plans."""
     rng = np.random.default_rng(0)
     found = {plan_of(rng.integers(0, 2 ** rng.integers(1, 20), 1000).tolist()) for _ in range(200)}
@@ -139,7 +137,7 @@ def test_plans_that_rows_cannot_have_are_refused(options: str, message: str) -> 
         ragged.plan(task(), Threads(8, 8), options)
 
 
-def test_the_order_is_not_given_up_on_request() -> None:
+def test_options_cannot_give_up_the_order() -> None:
     with pytest.raises(WarpfoldError, match="WF409"):
         ragged.plan(task("affine"), Threads(8, 8), "walk=interleaved")
 

@@ -1,4 +1,4 @@
-"""Repeated dims: taken out, every result still has each of its elements as often, and is stored at every place."""
+"""Repeated dims: when they are removed, each result keeps the multiplicity of its elements and is stored everywhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def taken(layout: Layout, *, ordered: bool = False, indexed: bool = False) -> Ge
 
 
 def expanded(g: Geometry, inputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """What a kernel for ``g`` does: ``walked``, with each result's elements repeated, and then each result."""
+    """The meaning of a kernel for ``g``: ``walked``, with each result's elements repeated, and then each result."""
     out, elements = walked(g, inputs)
     elements = np.tile(elements, (1, g.times, 1))
     if g.copies is not None:
@@ -62,7 +62,7 @@ def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: 
 
 @settings(max_examples=400, deadline=None)
 @given(layouts(SIZES), st.booleans())
-def test_no_reduced_dim_stands_still(layout: Layout, ordered: bool) -> None:
+def test_no_reduced_dim_has_stride_zero(layout: Layout, ordered: bool) -> None:
     g, inputs = taken(layout, ordered=ordered), len(layout.inputs)
     dims = g.reduced[:1] if ordered else g.reduced
     assert g.n_kept * g.n_reduced == 0 or all(any(d.strides[:inputs]) for d in dims)
@@ -75,14 +75,14 @@ def row(shape: tuple[int, ...], strides: tuple[int, ...], axes: tuple[int, ...],
     return taken(Layout(shape, axes, (strides,), (out,)), **how)
 
 
-def test_a_reduced_dim_is_a_power_and_a_kept_one_copies() -> None:
+def test_a_reduced_dim_gives_a_power_and_a_kept_one_gives_copies() -> None:
     g = row((7, 2, 1000), (1000, 0, 1), (1, 2))
     assert (g.reduced, g.times, g.copies) == ((Dim(1000, (1, 0)),), 2, None)
     g = row((2, 7, 1000), (0, 1000, 1), (2,))
     assert (g.kept, g.times, g.copies) == ((Dim(7, (1000, 1)),), 1, Dim(2, (0, 7)))
 
 
-def test_dims_merge_around_what_is_taken_out() -> None:
+def test_dims_merge_around_removed_ones() -> None:
     g = row((4, 2, 5, 3), (15, 0, 3, 1), (0, 1, 2, 3))
     assert (g.reduced, g.times) == ((Dim(60, (1, 0)),), 2)
 
@@ -106,7 +106,7 @@ def test_a_dim_along_which_one_input_moves_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3, 0, 2)])
-def test_nothing_is_repeated_of_nothing(shape: tuple[int, ...]) -> None:
+def test_an_empty_array_has_no_repeats(shape: tuple[int, ...]) -> None:
     assert not row(shape, (0,) * len(shape), (0,)).repeats
 
 
@@ -123,9 +123,7 @@ def test_the_largest_of_several_kept_dims_is_taken_out() -> None:
         (64, 4, 1000, False),
     ],
 )  # fmt: skip
-def test_copies_are_stored_by_the_threads_of_a_result_where_they_are_enough(
-    kept: int, reduced: int, copies: int, pays: bool
-) -> None:
+def test_enough_copies_are_stored_by_all_threads_of_a_result(kept: int, reduced: int, copies: int, pays: bool) -> None:
     g = row((copies, kept, reduced), (0, reduced, 1), (2,))
     assert (g.copies is not None) == pays
 
@@ -147,15 +145,15 @@ def test_the_planner_sees_elements_once() -> None:
     assert other.facts.repeats
 
 
-def test_the_planner_says_how_often_elements_are_there() -> None:
+def test_the_planner_reports_the_multiplicity_of_elements() -> None:
     g = taken_out(collapse((40, 512), (0, 1), [(0, 1)], [()]), 1, ordered=False, indexed=False)
     reasons = planner.choose(Task(traced("sum", F32), g, (0, 0), DEFAULT, 132)).reasons
     assert "a result has its elements 40 times: their state, combined with itself, is that of all" in reasons
 
 
 @pytest.mark.parametrize("what", ["max", "any", "argmin"])
-def test_what_is_idempotent_is_not_raised_to_a_power(what: str) -> None:
-    """Nor is argmin, whose elements are numbered: each is another one."""
+def test_idempotent_reductions_have_no_power(what: str) -> None:
+    """Nor has argmin, whose numbered elements all differ."""
     layout = collapse((40, 512), (0, 1), [(0, 1)], [()], indexed=what == "argmin")
     g = taken_out(layout, 1, ordered=False, indexed=what == "argmin")
     choice = planner.choose(Task(traced(what, F32), g, (0, 0), DEFAULT, 132))

@@ -1,4 +1,4 @@
-"""How many CTAs share a result: as many as are resident, in waves that are full."""
+"""How many CTAs share a result: as many as are resident, in full waves."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def load(parts: int, tiles: int, steps: int, resident: int) -> int:
 
 @settings(max_examples=400)
 @given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 300), st.integers(1, 20_000), st.integers(1, 1000))
-def test_ctas_are_never_more_than_may_be_and_their_waves_are_full(
+def test_ctas_keep_their_bound_and_fill_their_waves(
     parts: int, room: int, tiles: int, steps: int, resident: int
 ) -> None:
-    """At most ``most``, none without work, and as good as the number asked for, or nearly the best."""
+    """At most ``most``, none without work, and a load equal to that of the best number or close to it."""
     parts = min(parts, steps)
     most = parts + room
     found = _even(parts, most, tiles, steps, resident)
@@ -51,8 +51,8 @@ def test_ctas_are_never_more_than_may_be_and_their_waves_are_full(
 
 
 @pytest.mark.parametrize(("tiles", "resident"), [(1, 528), (5, 528), (162, 528), (100, 264)])
-def test_a_wave_that_would_be_nearly_empty_is_not_begun(tiles: int, resident: int) -> None:
-    """One CTA more than are resident would take as long again."""
+def test_no_wave_is_nearly_empty(tiles: int, resident: int) -> None:
+    """One CTA more than are resident would double the time."""
     steps = 100_000
     for parts in (resident // tiles, resident // tiles + 1):
         found = _even(parts, 10 * parts, tiles, steps, resident)
@@ -60,8 +60,8 @@ def test_a_wave_that_would_be_nearly_empty_is_not_begun(tiles: int, resident: in
         assert waves <= 1 or waves % 1 > 0.8 or waves % 1 == 0
 
 
-def test_parts_are_at_least_half_as_long_as_was_asked_for() -> None:
-    """More CTAs of one wave are better, but their states are to be brought together."""
+def test_parts_have_at_least_half_the_requested_length() -> None:
+    """More CTAs of one wave are better, but their states must be combined."""
     assert _even(7, 100, 1, 700, 528) == 14
     assert _even(3, 3, 1, 100, 528) == 3
     assert _even(528, 528, 1, 528, 528) == 528
@@ -76,7 +76,7 @@ def test_parts_are_at_least_half_as_long_as_was_asked_for() -> None:
 def test_a_launch_has_the_ctas_that_were_counted(
     walk: Any, vector: int, unroll: int, row: int, rows: int, n_reduced: int, state: int, sms: int
 ) -> None:
-    """None of them without work, their states in the workspace, and their number that of the grid."""
+    """All of them have work, their states fit the workspace, and the grid has exactly them."""
     plan = Plan("kept", walk, vector, unroll, 1, 8, finish="last_block")
     found = ctas(plan, rows * row, n_reduced, sms, state, 4, row)
     run = launch(plan, rows * row, n_reduced, found, row)
@@ -88,7 +88,7 @@ def test_a_launch_has_the_ctas_that_were_counted(
     assert run.tiles < 2 * sms or found == 1
 
 
-def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
+def test_rows_are_shared_by_the_requested_number_of_ctas() -> None:
     plan = Plan("reduced", vector=4, unroll=4, warps=8, finish="last_block")
     long = 1 << 22
     assert ctas(plan, 1, long, SMS, 4, 4) == min(SMS * CTAS_PER_SM, long // plan.tile)
@@ -97,7 +97,7 @@ def test_rows_are_shared_by_as_many_as_are_asked_for() -> None:
 
 @pytest.mark.parametrize(("walk", "unroll", "nbytes", "each", "longest"), RESIDENT_OF_COLUMNS)
 def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: int, each: int, longest: int) -> None:
-    """Rows that the resident CTAs read in a few steps: so many CTAs, but for what evens their waves."""
+    """Rows that the resident CTAs read in a few steps get exactly these CTAs, up to even waves."""
     warps = (1, 8) if walk == "period" else (8, 1)
     plan = Plan("kept", walk, 4, unroll, 1, *warps, finish="last_block")
     columns, state = 64, max(4, nbytes // 4)
@@ -109,7 +109,7 @@ def test_wide_states_leave_room_for_fewer_ctas(walk: Any, unroll: int, nbytes: i
 
 
 def test_more_results_share_the_machine_where_they_are_read_by_single_elements() -> None:
-    """Rows of f32 that vectors do not serve: with a CTA each, too little is in flight."""
+    """Rows of f32 without vectors: with one CTA a row too little is in flight."""
     plan, wide = Plan("reduced", unroll=8, warps=8), Plan("reduced", vector=4, unroll=4, warps=8)
     assert ctas(plan, 2 * SMS, 1 << 20, SMS, 4, 4) > 1
     assert ctas(plan, CTAS_PER_SM_OF_NARROW * SMS, 1 << 20, SMS, 4, 4) == 1
@@ -117,13 +117,13 @@ def test_more_results_share_the_machine_where_they_are_read_by_single_elements()
 
 
 def test_threads_of_long_runs_have_few_ctas() -> None:
-    """The more there is in flight, the more registers a thread takes: all CTAs are to be resident."""
+    """More accesses in flight take more registers, and all CTAs must be resident."""
     for unroll, each in ((4, CTAS_PER_SM), (2, CTAS_PER_SM_OF_RUNS)):
         plan = Plan("reduced", "runs", 16, unroll, WARP, 8)
         assert ctas(plan, 1, 1 << 14, SMS, 4, 1) == each * SMS
 
 
-def test_a_few_ctas_are_not_worth_a_meeting() -> None:
+def test_the_fewest_ctas_do_not_share_a_result() -> None:
     for parts in (FEWEST_CTAS, FEWEST_CTAS + 1):
         found = ctas(COLUMNS, 1, parts * COLUMNS.tile, SMS, 4, 4)
         assert found == (1 if parts == FEWEST_CTAS else parts)
@@ -136,7 +136,7 @@ def test_results_that_fill_the_machine_are_not_shared() -> None:
 
 
 def shared(warps: int, n_kept: int, n_reduced: int, state: int, item: int = 4) -> int:
-    """CTAs a row of aligned rows, read by whole accesses."""
+    """CTAs for a row, of aligned rows read by whole accesses."""
     plan = Plan("reduced", vector=16 // item, unroll=4, lanes=WARP, warps=warps, finish="last_block")
     return ctas(plan, n_kept, n_reduced, SMS, state, item)
 
@@ -144,7 +144,7 @@ def shared(warps: int, n_kept: int, n_reduced: int, state: int, item: int = 4) -
 @pytest.mark.parametrize("rows", [1, 5, 37, 100, 129])
 @pytest.mark.parametrize("millions", [1, 2, 7, 30, 66])
 def test_ctas_of_light_states_fill_waves(rows: int, millions: int) -> None:
-    """Of 16 warps all that an SM has threads for are resident: no more than these, or a last wave nearly full."""
+    """CTAs of 16 warps are resident up to the threads of an SM: no more than these, or a nearly full last wave."""
     found = rows * shared(16, rows, millions * 10**6 // rows, 4)
     resident = SMS * 2048 // 512
     waves = found / resident
@@ -156,7 +156,7 @@ def test_ctas_of_light_states_fill_waves(rows: int, millions: int) -> None:
 @pytest.mark.parametrize("rows", [1, 60, 81, 151, 190, 217])
 @pytest.mark.parametrize("n", [50_000, 200_000, 800_000, 3_000_000])
 def test_ctas_of_heavy_states_are_as_many_as_are_resident_or_far_more(rows: int, n: int) -> None:
-    """How many are resident is up to the assembler: so CTAS_PER_SM, or twice what LONGEST_WALK asks for."""
+    """The assembler decides how many are resident: so CTAS_PER_SM, or twice what LONGEST_WALK asks for."""
     heavy, light = (rows * shared(8, rows, n, state) for state in (8, 4))
     resident = CTAS_PER_SM * SMS
     if light <= resident:

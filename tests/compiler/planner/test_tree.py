@@ -1,4 +1,4 @@
-"""Equal signatures mean equal bits: plans drawn at random, their sums computed by the model of tests/test_tree.py."""
+"""Equal signatures mean equal bits: random plans, whose sums the model of tests/test_tree.py computes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def plans(n: int, *, few: int, seed: int) -> list[tuple[Plan, Launch]]:
 @pytest.mark.parametrize("n", [1, 3, 31, 64, 100, 256, 511, 768])
 @pytest.mark.parametrize("lead", [0, 1])
 def test_equal_signatures_mean_equal_bits(n: int, lead: int) -> None:
-    """Of elements of very different magnitudes, so that nearly every other order gives other bits."""
+    """Elements of very different magnitudes, so nearly every other order gives other bits."""
     rng = np.random.default_rng(n)
     rows = [(rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n)).astype(np.float32) for _ in range(3)]
     classes = defaultdict(list)
@@ -104,8 +104,8 @@ def test_what_belongs_to_the_tree() -> None:
     assert not change(one, vector=2)
 
 
-def test_pieces_of_a_second_kernel_are_of_whole_tiles() -> None:
-    """Five states for two positions: pieces of three by the last CTA, of four by a second kernel."""
+def test_a_second_kernel_deals_out_whole_tiles() -> None:
+    """Five states for two positions: the last CTA deals out three each, a second kernel four."""
     found = []
     for finish in ("last_block", "two_kernels"):
         plan = Plan(walk="blocked", unroll=2, lanes=2, finish=finish)  # type: ignore[arg-type]
@@ -136,12 +136,12 @@ def program(what: Any, dtype: str) -> Any:
      ("sum", "f32", False), ("mean", "f16", False), ("var", "f32", False), ("logsumexp", "f64", False),
      ("describe", "f32", False), (("max", "sum"), "f32", False), (("max", "argmax"), "f32", True)],
 )  # fmt: skip
-def test_whose_order_does_not_show(what: Any, dtype: str, free: bool) -> None:
-    """Proved from the graph: a sum of two, one of them with an order, has one; what is not proved has one, too."""
+def test_reductions_whose_order_has_no_effect(what: Any, dtype: str, free: bool) -> None:
+    """Proved from the graph: two sums of which one has an order have one; so has what is not proved."""
     assert unordered(program(what, dtype)) is free
 
 
-def test_a_monoid_of_yours_has_an_order_unless_it_is_proved() -> None:
+def test_a_users_monoid_has_an_order_unless_disproved() -> None:
     @wf.monoid(identity=0)
     def added(a: Any, b: Any) -> Any:
         return a - (0 - b)

@@ -1,4 +1,4 @@
-"""In which types a user's own folds accumulate: wide where they compute, as the user chose, or the elements' own."""
+"""The types in which users' folds accumulate: wide for arithmetic, the chosen type, or the elements' own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NARROW = [t for t in ALL if accumulator(t) != t and t.name != "bool"]
 
 
 def elements(t: Any, n: int = 1000) -> np.ndarray[Any, Any]:
-    """Numbers whose squares and sums do not fit the type."""
+    """Numbers whose squares and sums exceed the type."""
     low = 0 if t.kind == "uint" else -100
     return RNG.integers(low, 101, n).astype(t.numpy)
 
@@ -53,7 +53,7 @@ def multiplied(a: Any, b: Any) -> Any:
 
 
 @pytest.mark.parametrize("t", [*NARROW, I64], ids=str)
-def test_a_lift_that_multiplies_does_so_in_the_accumulators_type(t: Any) -> None:
+def test_a_lift_multiplies_in_the_type_of_the_accumulator(t: Any) -> None:
     x = elements(t)
     exact = [int(v) for v in x.astype(np.int64)]
     got = run(x, signal)
@@ -70,7 +70,7 @@ def test_a_lift_that_multiplies_does_so_in_the_accumulators_type(t: Any) -> None
 
 
 @pytest.mark.parametrize("t", [t for t in ALL if t.name != "bool"], ids=str)
-def test_what_only_selects_keeps_the_elements_type(t: Any) -> None:
+def test_a_combine_that_only_selects_keeps_the_elements_type(t: Any) -> None:
     x = elements(t)
     larger = wf.monoid(identity=lambda t: t.lowest, idempotent=True)(lambda a, b: wf.maximum(a, b))
     ends = wf.monoid(identity=lambda t, u: (t.lowest, u.highest))(lambda a, b: (
@@ -101,7 +101,7 @@ def test_a_chosen_type_stays() -> None:
     assert chosen.dtype == same.dtype == np.int32
 
 
-def test_constants_of_the_elements_type_go_with_them() -> None:
+def test_constants_of_the_elements_type_are_widened_with_them() -> None:
     lift = lambda x: (x, wf.cast(1, x.dtype))  # noqa: E731
     horner = wf.monoid(identity=(0, 1), commutative=False, lift=lift)(
         lambda a, b: (a[0] * b[1] + b[0], a[1] * b[1] + b[1] - b[1])
@@ -121,7 +121,7 @@ def test_truth_values_are_counted() -> None:
     assert run(x > 200, either).dtype == np.bool_
 
 
-def test_a_program_accumulates_as_a_sum_does() -> None:
+def test_a_program_accumulates_like_a_sum() -> None:
     for t in NARROW:
         x = elements(t)
         got = run(x, lambda x: wf.fold(wf.SUM, x))
@@ -131,7 +131,7 @@ def test_a_program_accumulates_as_a_sum_does() -> None:
 
 @pytest.mark.parametrize(("name", "compute"), [("*", operator.mul), ("+", operator.add), ("-", operator.sub)])
 @pytest.mark.parametrize("t", [np.uint8, np.int16, np.float16, ml_dtypes.bfloat16, np.int32])
-def test_narrow_arithmetic_before_a_fold_is_warned_of_once(t: Any, name: str, compute: Callable[..., Any]) -> None:
+def test_narrow_arithmetic_before_a_fold_warns_once(t: Any, name: str, compute: Callable[..., Any]) -> None:
     x = elements(wf.dtype(np.dtype(t)), 10)
 
     def program(x: Any, *, start: int = 0) -> Any:
@@ -163,7 +163,7 @@ def test_a_lift_that_needs_the_elements_own_bits_gets_them() -> None:
     assert run(x, bits) == x.view(np.uint16).sum(dtype=np.int64)
 
 
-def test_a_number_that_only_the_wide_type_holds_may_stand_in_a_lift() -> None:
+def test_a_lift_may_use_a_number_that_only_the_wide_type_holds() -> None:
     above = wf.monoid(identity=0, lift=lambda x: x + 1000)(lambda a, b: a + b)
     assert run(np.full(10, 200, np.uint8), above) == 12_000
     modular = wf.monoid(identity=0)(lambda a, b: (a + b) % 1000)
@@ -184,7 +184,7 @@ def test_laws_and_compiled_reductions_have_the_same_types() -> None:
     (255, operator.and_, "uint8"), (65535, operator.and_, "uint16"), (-1, operator.and_, "int8"),
     (255, wf.minimum, "uint8"), (-128, wf.maximum, "int8"), (2**32 - 1, operator.and_, "uint32"),
 ])  # fmt: skip
-def test_an_identity_of_the_elements_is_not_warned_of(identity: int, combine: Callable[..., Any], t: str) -> None:
+def test_an_identity_of_the_elements_type_does_not_warn(identity: int, combine: Callable[..., Any], t: str) -> None:
     m = wf.monoid(identity=identity, idempotent=True)(lambda a, b: combine(a, b))
     x = elements(wf.dtype(t))
     with warnings.catch_warnings():
@@ -194,7 +194,7 @@ def test_an_identity_of_the_elements_is_not_warned_of(identity: int, combine: Ca
     assert not wf.check_monoid(m, t).refuted
 
 
-def test_a_wrong_identity_is_still_warned_of() -> None:
+def test_a_wrong_identity_still_warns() -> None:
     m = wf.monoid(identity=127)(lambda a, b: a & b)
     with pytest.warns(wf.WarpfoldWarning, match="WF221"):
         run(elements(wf.dtype("uint8")), m)

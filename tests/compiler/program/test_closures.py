@@ -1,4 +1,4 @@
-"""What functions read from outside: whatever a trace bakes in makes another value when it changes."""
+"""Values that functions read from outside: whatever a trace captures changes its key when it changes."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def test_attributes_and_entries_count() -> None:
     assert captured(program) != again[2]
 
 
-def test_what_holds_itself_ends() -> None:
+def test_an_object_may_contain_itself() -> None:
     held: list[Any] = [1]
     held.append(held)
     reads, _ = around(value=held)
     assert captured(reads) == captured(reads)
 
 
-def test_names_and_warpfolds_own_monoids_read_nothing() -> None:
+def test_names_and_built_in_monoids_capture_nothing() -> None:
     assert captured("sum") == ()
     assert captured(wf.SUM) == captured(wf.SUM)
 
@@ -134,7 +134,7 @@ class Slotted:
 
 
 class Read(Config):
-    """Holds nothing itself; what its operator reads is named nowhere else."""
+    """Holds nothing itself; nothing else names what its operator reads."""
 
     def __getitem__(self, _: int) -> Any:
         return Config.scale
@@ -151,7 +151,7 @@ Place = tuple[Callable[[Any], Any], Callable[[Any], None]]
 
 
 def setter(thing: Any, name: str = "scale") -> Callable[[Any], None]:
-    """What sets an attribute, to 2 at first."""
+    """A function that sets an attribute, which is 2 at first."""
     setattr(thing, name, 2.0)
     return lambda new: setattr(thing, name, new)
 
@@ -326,7 +326,7 @@ PLACES = [f for name, f in list(globals().items()) if name.startswith("in_")]
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: p.__name__)
-def test_a_changed_value_is_seen_wherever_it_stands(place: Callable[[], Place]) -> None:
+def test_a_changed_value_is_seen_wherever_it_is_stored(place: Callable[[], Place]) -> None:
     reads, change = place()
     x = np.ones(4, np.float32)
     summed = wf.monoid(identity=0.0, lift=reads)(lambda a, b: a + b)
@@ -345,7 +345,7 @@ def test_a_changed_value_is_seen_wherever_it_stands(place: Callable[[], Place]) 
 @pytest.mark.parametrize(
     "place", [p for p in PLACES if p not in (in_what_hides_it, in_what_it_imports)], ids=lambda p: p.__name__
 )
-def test_what_stays_is_the_same_trace(place: Callable[[], Place]) -> None:
+def test_unchanged_values_keep_the_trace(place: Callable[[], Place]) -> None:
     reads, _ = place()
     assert captured(reads) == captured(reads)
 

@@ -63,7 +63,7 @@ def test_quotients_are_numpys(a: complex, b: complex) -> None:
 
 @settings(max_examples=100)
 @given(NUMBERS, st.floats(-9, 9).filter(bool))
-def test_real_operands_and_what_has_one(a: complex, x: float) -> None:
+def test_real_operands_and_functions_of_them(a: complex, x: float) -> None:
     z = param(C128)
     assert value(z + x, a) == value(x + z, a) == a + x
     assert value(z - x, a) == a - x
@@ -90,7 +90,7 @@ def test_an_infinite_part_makes_an_infinite_modulus(a: complex) -> None:
 
 
 @pytest.mark.parametrize("other", [C64, C128, F64, F32, F16, BF16, I8, I16, U16, I32, I64, BOOL], ids=str)
-def test_types_meet_where_numpy_has_them_meet(other: DType) -> None:
+def test_types_promote_as_in_numpy(other: DType) -> None:
     for t in (C64, C128):
         expected = t if other == BF16 else np.result_type(t.numpy, other.numpy)
         for made in (
@@ -135,7 +135,7 @@ def test_an_operator_without_a_meaning_is_refused(mistake: Callable[..., Any], o
         mistake(param(C64))
 
 
-def test_no_cast_leads_to_a_real_type() -> None:
+def test_casts_to_a_real_type_are_refused() -> None:
     with pytest.raises(
         TraceError,
         match=r"(?s)WF230: there is no cast from c64 to f32: it would .*take x.real, x.imag or abs\(x\)",
@@ -153,13 +153,13 @@ def test_no_cast_leads_to_a_real_type() -> None:
         (lambda z: z == [1], "WF205"),
     ],
 )  # fmt: skip
-def test_a_symbol_is_no_python_number(mistake: Callable[..., Any], code: str) -> None:
+def test_a_symbol_is_not_a_python_number(mistake: Callable[..., Any], code: str) -> None:
     with pytest.raises(TraceError, match=f"{code}: ") as caught:
         mistake(param(C64))
     assert "help: " in str(caught.value)
 
 
-def test_a_complex_symbol_has_no_hash_and_says_what_it_is() -> None:
+def test_a_complex_symbol_has_no_hash_and_a_readable_repr() -> None:
     assert repr(param(C64)) == "Complex(Sym(param: f32), Sym(param: f32))"
     with pytest.raises(TypeError, match="WF252"):
         hash(param(C64))

@@ -1,4 +1,4 @@
-"""What public functions take for an element type: NumPy's names and objects, and refuse what has two readings."""
+"""Element types as arguments: NumPy's names and objects are accepted, and ambiguous names are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = np.full(3, 100, np.int16)
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_a_name_with_two_readings_is_refused_with_both(name: str) -> None:
+def test_an_ambiguous_name_is_refused_with_both_readings(name: str) -> None:
     numpys = np.dtype(name)
     with pytest.raises(TypeError, match="WF160") as caught:
         dtype(name)
@@ -67,7 +67,7 @@ def test_full_names_and_objects_are_taken(t: Any) -> None:
         "bool_",
     ],
 )
-def test_numpys_other_names_mean_what_they_mean_there(name: str) -> None:
+def test_numpys_other_names_have_numpys_meaning(name: str) -> None:
     assert dtype(name) == dtype(np.dtype(name))
     assert dtype(name).numpy == np.dtype(name)
 
@@ -78,7 +78,7 @@ def test_types_of_python_and_ml_dtypes() -> None:
 
 
 @pytest.mark.parametrize("name", ["i3", "f31", "float31", "i128", ">f4", "S4", "i4,i4", "object", "datetime64", ""])
-def test_what_no_element_has_is_refused(name: str) -> None:
+def test_types_that_no_element_has_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match="WF105"):
         dtype(name)
 
@@ -100,6 +100,6 @@ def test_every_public_function_refuses_them_at_the_users_line(use: Callable[[str
     assert "lambda t" in str(caught.value)
 
 
-def test_what_the_message_says_helps() -> None:
+def test_the_advice_of_the_message_works() -> None:
     assert wf.sum(X, dtype="int64", device="emulator") == 300
     assert wf.sum(X, dtype="int8", device="emulator") == np.int8(44)

@@ -1,4 +1,4 @@
-"""Folding under a scope: masks, initial values, counts and positions, for any monoid."""
+"""Masks, initial values, counts and positions of folds, for any monoid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TWO = ("dot", "vecdot", "allclose", "array_equal")
 
 @monoid(identity=(0, -1, -1), commutative=False)
 def ENDS(a: Any, b: Any) -> Any:  # noqa: N802 - a monoid is a value
-    """How many, the first and the last."""
+    """The number of elements, the first and the last."""
     (n, x, y), (m, u, v) = a, b
     return n + m, where(n == 0, u, x), where(m == 0, y, v)
 
@@ -40,7 +40,7 @@ def ends(x: Any) -> Any:
 @pytest.mark.parametrize("name", sorted(set(reductions.FUNCTIONS) - set(NO_VALUE)))
 @settings(max_examples=15)
 @given(pairs=st.lists(st.tuples(st.integers(-9, 9), st.booleans()), max_size=12))
-def test_a_masked_reduction_is_that_of_the_chosen_elements(name: str, pairs: list[tuple[int, bool]]) -> None:
+def test_a_masked_reduction_is_a_reduction_of_the_chosen_elements(name: str, pairs: list[tuple[int, bool]]) -> None:
     x, mask = np.array([float(p[0]) for p in pairs]), np.array([p[1] for p in pairs], bool)
     if name.startswith("nan") and name not in ("nansum", "nanprod", "nanmean"):
         return  # as min, max and where they are
@@ -62,7 +62,7 @@ def test_a_mask_keeps_the_order_of_a_users_monoid(pairs: list[tuple[int, bool]])
 
 
 @pytest.mark.parametrize("name", NO_VALUE)
-def test_a_mask_may_leave_nothing_for_what_has_no_identity(name: str) -> None:
+def test_a_mask_may_leave_nothing_for_a_semigroup(name: str) -> None:
     with pytest.raises(ArgumentError, match=f"WF133: {name} has no identity: where= may leave a result"):
         trace(reductions.FUNCTIONS[name], (F32, BOOL), {}, masked=True)
 
@@ -91,7 +91,7 @@ def test_a_nan_in_any_input_or_part_leaves_the_element_out() -> None:
     assert not_a_number([Sym(symbol) for symbol in ()]) is None
 
 
-def test_nan_is_raised_only_where_it_takes_part() -> None:
+def test_nan_raises_only_where_it_takes_part() -> None:
     x = np.array([1.0, math.nan], np.float32)
     found = trace(reductions.sum, (F32, BOOL), {}, masked=True, nan="raise")
     assert found.checks == ("WF135",)
@@ -112,7 +112,7 @@ def test_an_extremum_of_ignored_elements_alone() -> None:
 
 # --- initial values ---
 @pytest.mark.parametrize("xs", [[], [(2, 3)], [(2, 3), (5, -1), (1, 4)]])
-def test_an_initial_state_of_several_values_lies_on_the_left(xs: list[tuple[int, int]]) -> None:
+def test_an_initial_state_of_several_values_is_combined_on_the_left(xs: list[tuple[int, int]]) -> None:
     s, t = (np.array([x[i] for x in xs], np.int64) for i in range(2))
     expected = (7, 2)
     for x in xs:

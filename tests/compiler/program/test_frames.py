@@ -1,4 +1,4 @@
-"""Tracebacks of mistakes: the user's lines, and of ours only the function that was called."""
+"""Tracebacks of mistakes show the user's lines, and of ours only the function that was called."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_the_last_line_is_the_users_and_is_named(what: Any, way: Callable[[Any],
     assert "\n  help: " in told
 
 
-def test_an_exception_of_pythons_says_that_it_was_raised_while_a_function_was_traced() -> None:
+def test_an_exception_of_python_says_that_a_function_was_being_traced() -> None:
     e = raised(lambda: wf.reduce(X, unknown_name))
     line = unknown_name.__code__.co_firstlineno + 1
     (note,) = e.__notes__
@@ -145,12 +145,12 @@ def test_a_mistake_of_a_call_shows_the_call(code: str, call: Callable[[], Any]) 
     assert (e.location.file, e.location.line) == (__file__, call.__code__.co_firstlineno)
 
 
-def test_all_frames_are_shown_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPFOLD_TRACEBACK", "full")
     assert len(ours(raised(lambda: wf.reduce(X, bad_index)))) > 5
 
 
-def test_a_fault_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise KeyError("ours")
 

@@ -1,4 +1,4 @@
-"""Elementwise functions: the types of their results, what NumPy computes, and every mistake at the user's line."""
+"""Elementwise functions: the types of their results, NumPy's values, and every mistake at the user's line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def value(made: Sym, *known: tuple[Sym, Any]) -> Any:
 
 
 # --- fused multiply-add ---
-def test_a_fused_product_meets_its_addend_in_their_common_type() -> None:
+def test_a_fused_product_and_its_addend_have_a_common_type() -> None:
     assert functions.fma(2, sym(F32), 0.5).dtype == F32
     assert functions.fma(2, 3.0, sym(F16)).dtype == F16
     assert functions.fma(sym(F32), sym(BF16), sym(F64)).dtype == F64
@@ -42,7 +42,7 @@ floats = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_
 
 
 @given(floats, floats)
-def test_a_fused_product_holds_what_rounding_lost(a: float, b: float) -> None:
+def test_a_fused_product_recovers_the_rounding_error(a: float, b: float) -> None:
     if abs(a * b) < 1e-280 and a != 0 != b:  # what is lost may lie below the least subnormal
         return
     lost = Fraction(a) * Fraction(b) - Fraction(a * b)
@@ -59,7 +59,7 @@ def test_a_fused_product_of_infinite_and_missing_values() -> None:
 
 # --- bits ---
 @pytest.mark.parametrize(("source", "target"), [(F32, U32), (F32, I32), (F64, I64), (F16, I16), (BF16, F16)], ids=str)
-def test_bits_go_there_and_back(source: DType, target: DType) -> None:
+def test_bits_survive_a_round_trip(source: DType, target: DType) -> None:
     x = sym(source)
     made = functions.bitcast(x, target)
     assert made.dtype == target
@@ -104,7 +104,7 @@ def test_functions_take_integers_as_f64(name: str, t: DType) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_FAST)
-def test_a_fast_function_is_another_node_where_it_can_be(name: str) -> None:
+def test_a_fast_function_is_a_node_of_its_own_where_there_is_one(name: str) -> None:
     function = getattr(functions, name)
     for t in (F32, F16, BF16):
         assert function(sym(t), fast=True).expr.value == "fast"
@@ -113,7 +113,7 @@ def test_a_fast_function_is_another_node_where_it_can_be(name: str) -> None:
     assert function(sym(F32), fast=False).expr.digest == function(sym(F32)).expr.digest
 
 
-def test_a_fast_quotient_is_one_of_f32() -> None:
+def test_a_fast_quotient_is_a_quotient_of_f32() -> None:
     a, b = sym(F32), sym(F32, 1)
     assert functions.divide(a, b).expr.digest == (a / b).expr.digest
     assert functions.divide(a, b, fast=True).expr.value == "fast"

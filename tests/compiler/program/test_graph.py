@@ -1,4 +1,4 @@
-"""The expression graph: what its digest says, and the order in which it is walked."""
+"""The expression graph: what its digest depends on, and the order of a walk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def leaf(i: int) -> Expr:
     return Expr("input", (), F32, ELEMENT, i)
 
 
-def test_equal_structure_is_equal_whatever_the_line_that_made_it() -> None:
+def test_graphs_of_equal_structure_are_equal_whatever_their_lines() -> None:
     a = Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, where=Location("a.py", 1))
     b = Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, where=Location("b.py", 2))
     assert a == b
@@ -37,12 +37,12 @@ def test_equal_structure_is_equal_whatever_the_line_that_made_it() -> None:
         Expr("add", (leaf(0), leaf(1)), F32, ELEMENT, 0), Expr("add", (leaf(0),), F32, ELEMENT),
     ],
 )  # fmt: skip
-def test_any_difference_of_structure_shows(other: Expr) -> None:
+def test_any_difference_of_structure_changes_the_digest(other: Expr) -> None:
     assert Expr("add", (leaf(0), leaf(1)), F32, ELEMENT) != other
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, True), (1, 1.0), (float("inf"), float("nan"))])
-def test_constants_that_python_calls_equal_may_differ(a: Any, b: Any) -> None:
+def test_constants_that_compare_equal_in_python_may_differ(a: Any, b: Any) -> None:
     assert Expr("const", (), F32, SCALAR, a) != Expr("const", (), F32, SCALAR, b)
 
 
@@ -55,7 +55,7 @@ def test_a_walk_gives_operands_first_and_each_node_once() -> None:
     assert list(walk(())) == []
 
 
-def test_a_rewrite_replaces_nodes_and_makes_anew_only_what_is_above_them() -> None:
+def test_a_rewrite_replaces_nodes_and_rebuilds_only_their_users() -> None:
     x, y = leaf(0), leaf(1)
     left, right = Expr("neg", (x,), F32, ELEMENT), Expr("neg", (y,), F32, ELEMENT)
     whole = Expr("add", (left, right), F32, ELEMENT, where=Location("a.py", 1))
@@ -69,7 +69,7 @@ def test_a_rewrite_replaces_nodes_and_makes_anew_only_what_is_above_them() -> No
     assert rewrite((whole,), {x.digest: y, y.digest: x})[0].args == (right, left), "a swap, not one after the other"
 
 
-def test_a_walk_of_a_deep_and_shared_graph_ends() -> None:
+def test_a_walk_of_a_deep_graph_with_shared_nodes_is_fast() -> None:
     """Each level uses the one below twice: 2^3000 paths, and deeper than Python's stack."""
     e = leaf(0)
     for _ in range(3000):
@@ -102,7 +102,7 @@ def test_all_library_programs_of_all_types_have_their_own_digest() -> None:
             assert program(function, types, "other name").digest == digest
 
 
-def test_the_monoid_is_part_of_the_program_and_its_name_is_not() -> None:
+def test_the_digest_covers_the_monoid_and_not_its_name() -> None:
     def make(name: str, identity: float, commutative: bool, function: Any) -> Program:
         function.__name__ = name
         m = monoid(identity=identity, commutative=commutative)(function)
@@ -115,7 +115,7 @@ def test_the_monoid_is_part_of_the_program_and_its_name_is_not() -> None:
     assert base.digest != make("a", 0, True, lambda a, b: b + a).digest
 
 
-def test_what_a_program_says_of_itself() -> None:
+def test_the_properties_of_a_program() -> None:
     p = program(reductions.argmax, (I32,))
     assert p.uses_index
     assert not program(reductions.sum, (I32,)).uses_index
@@ -125,8 +125,8 @@ def test_what_a_program_says_of_itself() -> None:
     assert p.outputs[0].dtype == I64
 
 
-def test_which_values_of_a_state_no_element_has_a_part_in() -> None:
-    """A count alone: it is made of constants, and of other counts."""
+def test_values_of_a_state_that_do_not_depend_on_elements() -> None:
+    """Only a count: it is made of constants and other counts."""
     assert program(reductions.var, (F32,)).shared == {0}
     assert program(reductions.mean_var, (F32,)).shared == {0}
     for function in (reductions.sum, reductions.logsumexp, reductions.argmax):
@@ -134,7 +134,7 @@ def test_which_values_of_a_state_no_element_has_a_part_in() -> None:
 
 
 def test_a_value_that_is_combined_with_an_element_is_not_shared() -> None:
-    """Though what is lifted is a constant."""
+    """Even though its lift is a constant."""
 
     @monoid(identity=(0.0, 0.0))
     def entangled(a: Any, b: Any) -> Any:

@@ -1,4 +1,4 @@
-"""warpfold's own reductions: the laws of their monoids, and their values against NumPy's."""
+"""The built-in reductions: the laws of their monoids, and their values against NumPy's."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def fields(name: str, found: Any) -> dict[str, Any]:
 
 
 def elements(t: DType, n: int, source: np.random.Generator, *, nan: bool) -> np.ndarray:
-    """Elements small enough for products, some of them NaN if asked for."""
+    """Elements small enough for products, with some NaN on request."""
     if t.is_integer or t == BOOL:
         return source.integers(0, 2 if t == BOOL else 5, n).astype(t.numpy)
     x = source.normal(size=n) + (1j * source.normal(size=n) if t.kind == "complex" else 0)
@@ -109,7 +109,7 @@ def elements(t: DType, n: int, source: np.random.Generator, *, nan: bool) -> np.
 
 
 def check(name: str, t: DType, found: Any, expected: Any) -> None:
-    """Equal where no rounding is; else close for the type. Types as NumPy's, floats keeping theirs."""
+    """Equal where nothing rounds, else close for the type. Types are NumPy's, except that floats keep theirs."""
     found, expected = np.asarray(found), np.asarray(expected)
     if expected.dtype.kind in "fc" and not t.is_integer and t != BOOL:
         tolerance = {"bf16": 2e-2, "f16": 2e-3, "f32": 2e-5, "c64": 2e-5}.get(t.name, 1e-12)
@@ -173,7 +173,7 @@ def test_nan_infinities_and_ties_are_numpys(name: str, xs: list[float]) -> None:
 @pytest.mark.parametrize("t", [I8, U8, BOOL, I64], ids=str)
 @pytest.mark.parametrize("name", INDEXED)
 def test_an_element_equal_to_the_padding_is_still_found(name: str, t: DType) -> None:
-    """All elements are the worst value there is: the first of them wins over the identity."""
+    """All elements have the worst value: the first of them wins over the identity."""
     worst = t.highest if name == "argmin" else t.lowest
     assert result(name, np.full(5, worst, t.numpy)) == 0
 
@@ -189,7 +189,7 @@ def test_the_first_of_all_infinities_wins(name: str) -> None:
     [("sum", 0), ("prod", 1), ("any", False), ("all", True), ("mean", math.nan), ("var", math.nan), ("norm", 0.0),
      ("logsumexp", -math.inf)],
 )  # fmt: skip
-def test_nothing_reduces_to_the_identity(name: str, expected: float) -> None:
+def test_no_elements_reduce_to_the_identity(name: str, expected: float) -> None:
     assert np.array_equal(result(name, np.empty(0)), expected, equal_nan=True)
     graph = program(reductions.FUNCTIONS[name], (F64,)).reduces[0].value
     assert isinstance(graph, MonoidGraph)
@@ -197,7 +197,7 @@ def test_nothing_reduces_to_the_identity(name: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])
-def test_an_extremum_of_nothing_has_only_padding(name: str) -> None:
+def test_an_extremum_of_no_elements_is_padding(name: str) -> None:
     graph = program(reductions.FUNCTIONS[name], (F64,)).reduces[0].value
     assert isinstance(graph, MonoidGraph)
     assert not graph.has_identity
@@ -217,7 +217,7 @@ def test_the_variance_with_a_correction(xs: list[float], correction: float) -> N
 @pytest.mark.parametrize("t", [F32, F64, BF16], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
 def test_the_variance_of_great_equal_values_is_zero(t: DType, n: int) -> None:
-    """Welford's square of the mean itself would overflow where a state meets an empty one."""
+    """The square of the mean would overflow where Welford's combine meets an empty state."""
     great = 1e30 if t != F64 else 1e300
     assert result("var", np.full(n, great).astype(t.numpy)) == 0
 
@@ -230,7 +230,7 @@ def test_the_sum_of_exponentials_does_not_overflow() -> None:
 
 @pytest.mark.parametrize("asked", ["f32", "f64", "i64", "u8", "bool", "f16"])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "var"])
-def test_a_result_has_the_dtype_that_was_asked_for(name: str, asked: str) -> None:
+def test_a_result_has_the_requested_dtype(name: str, asked: str) -> None:
     x = np.array([1, 2, 3, 3], np.int32)
     found = result(name, x, dtype=asked)
     assert found.dtype == dtype(asked).numpy
@@ -296,7 +296,7 @@ def test_infinite_and_nan_sums_stay_right_with_compensation(special: list[float]
 
 
 @pytest.mark.parametrize("name", ["prod", "var", "std", "mean_var"])
-def test_what_is_no_sum_has_no_compensation(name: str) -> None:
+def test_only_sums_have_compensation(name: str) -> None:
     with pytest.raises(ArgumentError, match=f"WF137: {name} has no compensated form"):
         program(reductions.FUNCTIONS[name], (F32,), accumulate="compensated")
 
@@ -314,7 +314,7 @@ def test_norms_of_every_order_are_numpys(ord: float, t: str) -> None:
     assert result("norm", x.astype(dtype(t).numpy), ord=float(ord), accumulate="f64").dtype == found.dtype
 
 
-def test_a_norm_of_zeros_and_of_nothing() -> None:
+def test_a_norm_of_zeros_and_of_no_elements() -> None:
     assert result("norm", np.zeros(3), ord=0.0) == 0
     assert result("norm", np.array([0.0, math.nan, 2.0]), ord=0.0) == 2
     assert result("norm", np.zeros(0), ord=3.0) == 0
@@ -338,7 +338,7 @@ def test_allclose_is_numpys(pair: tuple[float, float], equal_nan: bool) -> None:
         assert call(reductions.allclose, x, y, **options, equal_nan=equal_nan) == expected
 
 
-def test_numbers_of_two_types_meet_where_numpy_has_them_meet() -> None:
+def test_numbers_of_two_types_promote_as_in_numpy() -> None:
     x, y = np.array([1, 2, 3], np.int8), np.array([0.5, 2, 3], np.float32)
     assert call(reductions.dot, x, y).dtype == np.float32
     assert call(reductions.dot, x, x.astype(np.uint8)).dtype == np.int16
@@ -349,7 +349,7 @@ def test_numbers_of_two_types_meet_where_numpy_has_them_meet() -> None:
 
 # --- NaN ---
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "mean", "argmin", "argmax"])
-def test_the_nan_functions_are_the_others_told_to_ignore_nan(name: str) -> None:
+def test_the_nan_functions_are_the_others_with_nan_ignored(name: str) -> None:
     x = np.array([math.nan, 3, 1, math.nan, 2])
     own, told = reductions.FUNCTIONS[f"nan{name}"], reductions.FUNCTIONS[name]
     assert own.__name__ == f"nan{name}"
@@ -357,7 +357,7 @@ def test_the_nan_functions_are_the_others_told_to_ignore_nan(name: str) -> None:
     assert trace(own, (I32,), {}).program.digest == program(told, (I32,)).digest, "integers hold no NaN"
 
 
-def test_of_nan_alone_sums_are_empty_and_extrema_nan() -> None:
+def test_sums_of_only_nan_are_empty_and_extrema_are_nan() -> None:
     x = np.full(4, math.nan, np.float32)
     assert result("nansum", x) == 0
     assert result("nanprod", x) == 1
@@ -367,7 +367,7 @@ def test_of_nan_alone_sums_are_empty_and_extrema_nan() -> None:
     assert result("nanmax", np.array([math.nan, -math.inf])) == -math.inf
 
 
-def test_where_nan_alone_is_has_no_place_and_is_checked() -> None:
+def test_the_place_of_an_extreme_of_only_nan_is_an_error() -> None:
     found = trace(reductions.nanargmax, (F32,), {})
     assert found.checks == ("WF134",)
     assert found.program.outputs[1].dtype == BOOL
@@ -394,14 +394,14 @@ def test_a_reduction_begins_at_its_initial_value(name: str, initial: int, expect
      (F32, 1j, "a value of type f32"), (F32, "1", "a value of type f32"), (F32, (1, 2), r"1 value\(s\)"),
      (I64, 10**400, "a value of type i64"), (I64, math.nan, "a value of type i64")],
 )  # fmt: skip
-def test_an_initial_value_is_one_of_the_state(t: DType, initial: Any, expected: str) -> None:
+def test_an_initial_value_has_the_type_of_the_state(t: DType, initial: Any, expected: str) -> None:
     with pytest.raises(ArgumentError, match=rf"WF136: initial=.* does not fit MAX: expected {expected}"):
         program(reductions.max, (t,), initial=initial)
 
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "bool"])
 @pytest.mark.parametrize(("shape", "axis"), [((5003,), 0), ((33, 277), 1), ((277, 33), 0), ((5, 30, 7), 1)])
-def test_where_the_extremes_are(name: str, shape: tuple[int, ...], axis: int) -> None:
+def test_the_places_of_the_extremes(name: str, shape: tuple[int, ...], axis: int) -> None:
     """Ties, zeros of both signs, infinities and NaN of both signs included: the first of equals, NaN before any."""
     rng = np.random.default_rng(5)
     t = dtype(name).numpy

@@ -1,4 +1,4 @@
-"""Monoids of users: what tracing gives, how it compares with the function itself, and every mistake in one."""
+"""Users' monoids: tracing, comparison with the Python function, and every mistake in one."""
 
 # ruff: noqa: N802, ARG005 - monoids are values, though functions make them; mistakes need not use their arguments
 
@@ -30,7 +30,7 @@ from warpfold.compiler.program.values import cast
 
 @monoid(identity=(0, 0.0, 0.0), commutative=False)
 def LAST(a: Any, b: Any) -> Any:
-    """How many, the sum, and the last one seen: a state of several types whose order matters."""
+    """The count, the sum and the last element: a state of several types whose order matters."""
     (n, s, x), (m, t, y) = a, b
     return n + m, s + t, where(m > 0, y, x)
 
@@ -65,13 +65,13 @@ def test_typing_twice_traces_once() -> None:
     assert RANGE.typed(I8, F32) is RANGE.typed(I8, F32)
 
 
-def test_the_place_of_a_monoid_is_its_function() -> None:
+def test_the_location_of_a_monoid_is_its_function() -> None:
     assert LAST.location is not None
     assert (LAST.location.file, LAST.location.line) == (__file__, inspect.getsourcelines(LAST.function)[1])
     assert monoid(identity=0)(operator.add).location is None
 
 
-def test_any_callable_of_two_arguments_will_do() -> None:
+def test_any_callable_of_two_arguments_is_a_combine() -> None:
     class Adder:
         def __call__(self, a: Any, b: Any) -> Any:
             return a + b
@@ -136,7 +136,7 @@ def test_parameters_are_baked_in() -> None:
 
 
 def test_a_fold_of_numbers_and_of_positions() -> None:
-    """Numbers take the type of the first symbolic value, as far as that holds their kind."""
+    """Numbers take the type of the first symbolic value, if it holds their kind."""
     p = program(lambda x: fold(SUMS, x, 1, 0.5, True, index(I32)), (F32,), "p")
     assert [o.dtype for o in p.outputs] == [F32, F32, F32, BOOL, I32]
     p = program(lambda x: fold(SUMS, x, 1, 0.5, True, index()), (I8,), "p")
@@ -190,7 +190,7 @@ def test_a_combine_returns_the_types_of_the_state(function: Any, found: str) -> 
 
 
 @pytest.mark.parametrize("state", [(F32,), (F32, F32)])
-def test_a_combine_without_a_return_is_told_so(state: tuple[DType, ...]) -> None:
+def test_a_combine_without_a_return_is_an_error(state: tuple[DType, ...]) -> None:
     def forgetful(a: Any, b: Any) -> None:
         pass
 
@@ -220,7 +220,7 @@ def test_an_identity_is_a_number_that_the_state_can_hold(neutral: Any, t: DType,
     caught(code, lambda: monoid(identity=neutral)(XOR.function).typed(t), XOR.function)
 
 
-def test_a_combine_may_not_branch_or_take_an_array_with_it() -> None:
+def test_a_combine_may_not_branch_or_capture_an_array() -> None:
     table = np.arange(4)
 
     def branching(a: Any, b: Any) -> Any:
@@ -233,7 +233,7 @@ def test_a_combine_may_not_branch_or_take_an_array_with_it() -> None:
     assert "type ndarray" in caught("WF205", lambda: monoid(identity=0)(capturing).typed(F32), capturing).message
 
 
-def test_what_is_reduced_is_not_reduced_again() -> None:
+def test_a_result_cannot_be_reduced_again() -> None:
     def twice(x: Any) -> Any:
         return fold(SUMS, fold(SUMS, x))
 
@@ -256,7 +256,7 @@ def test_a_result_is_made_with_fold(function: Any, position: int) -> None:
     assert made.message == f"result {position} of <lambda> was never reduced"
 
 
-def test_the_functions_of_a_program_see_symbols() -> None:
+def test_the_functions_of_a_program_get_symbols() -> None:
     seen: list[Any] = []
     program(lambda x: seen.append(x) or fold(SUMS, x), (I32,))
     assert isinstance(seen[0], Sym)
@@ -317,7 +317,7 @@ def test_the_parameters_of_a_monoid_are_those_of_its_functions() -> None:
     assert bound == ENERGY.given({"slope": 3, "factor": 2.0})
 
 
-def test_numbers_that_python_calls_equal_are_bound_apart() -> None:
+def test_numbers_that_compare_equal_in_python_are_bound_separately() -> None:
     made = [ENERGY.given({"slope": k}) for k in (1, 1.0, True, 2)]
     assert len({*made}) == 4
     assert made[0].typed(I32).digest != made[3].typed(I32).digest
@@ -340,7 +340,7 @@ def test_zeros_of_both_signs_are_different_identities() -> None:
     [(lambda: monoid(identity=0)(max), "builtins.max"), (lambda: monoid(identity=0)(3), "a int"),  # type: ignore[arg-type]
      (lambda: monoid(identity=0, lift=max)(XOR.function), "builtins.max")],
 )  # fmt: skip
-def test_what_is_no_function_or_does_not_tell_its_parameters_is_refused(make: Any, kind: str) -> None:
+def test_only_functions_with_known_parameters_are_accepted(make: Any, kind: str) -> None:
     with pytest.raises(WarpfoldError, match=f"WF130: cannot reduce with {kind}") as found:
         make()
     assert found.value.location is not None
@@ -363,7 +363,7 @@ def test_a_state_may_hold_complex_numbers() -> None:
 
 
 @pytest.mark.parametrize("promise", ["commutative", "has_identity", "idempotent"])
-def test_promises_are_kept_as_they_are_given(promise: str) -> None:
+def test_declared_properties_are_stored_as_given(promise: str) -> None:
     for given_value in (True, False):
         assert getattr(monoid(identity=0, **{promise: given_value})(XOR.function), promise) is given_value  # type: ignore[arg-type]
 
@@ -373,6 +373,6 @@ def test_promises_are_kept_as_they_are_given(promise: str) -> None:
     [(lambda a, b: a + fold(monoids.SUM, b), "wf.fold"), (lambda a, b: a + b * index(F32), "wf.index"),
      (lambda a, b: (a + b) / count(F32), "wf.count")],
 )  # fmt: skip
-def test_a_combine_knows_its_two_states_alone(combine: Any, what: str) -> None:
+def test_a_combine_may_use_only_its_two_states(combine: Any, what: str) -> None:
     with pytest.raises(TraceError, match=f"WF218: combine function <lambda> uses {what}: expected only the values"):
         monoid(identity=0)(combine).typed(F32)

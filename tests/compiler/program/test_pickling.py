@@ -1,4 +1,4 @@
-"""What users hold goes into a pickle and comes out the same, or an error says why not: here and in another process."""
+"""Pickling of users' objects, in this process and in another one: they come back equal, or an error says why not."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def _importable() -> Any:
 
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_monoid_is_itself_again(name: str, way: str) -> None:
+def test_a_built_in_monoid_unpickles_to_itself(name: str, way: str) -> None:
     assert COPIES[way](getattr(wf, name)) is getattr(wf, name)
 
 
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("kind", MONOIDS)
-def test_a_users_monoid_is_the_same_again(kind: str, way: str) -> None:
+def test_a_users_monoid_survives_pickling(kind: str, way: str) -> None:
     m = MONOIDS[kind]
     found = COPIES[way](m)
     assert found == m
@@ -105,7 +105,7 @@ def test_a_users_monoid_is_the_same_again(kind: str, way: str) -> None:
     np.testing.assert_array_equal(wf.reduce(X, found, device="emulator"), wf.reduce(X, m, device="emulator"))
 
 
-def test_a_monoid_with_parameters_that_were_given() -> None:
+def test_a_monoid_with_bound_parameters() -> None:
     bound = replace(length, lift=None).given({})
     scaled = wf.monoid(identity=0.0, lift=scale)(smaller).given({"by": 3})
     for m in (bound, scaled):
@@ -134,7 +134,7 @@ def local() -> Monoid:
         (local, "function", "local.<locals>.inner"),
     ],
 )
-def test_what_another_process_cannot_find_is_said(make: Callable[[], Monoid], part: str, what: str) -> None:
+def test_objects_that_another_process_cannot_find_are_errors(make: Callable[[], Monoid], part: str, what: str) -> None:
     m = make()
     with pytest.raises(ArgumentError) as caught:
         pickle.dumps(m)
@@ -144,7 +144,7 @@ def test_what_another_process_cannot_find_is_said(make: Callable[[], Monoid], pa
     assert copy.deepcopy(m) is copy.copy(m) is m
 
 
-def test_a_name_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_name_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(length)
     monkeypatch.setitem(sys.modules, __name__, ModuleType(__name__))
     with pytest.raises(ArgumentError, match=r"^WF184: a pickle names .*test_pickling\.length, which is not there"):
@@ -163,7 +163,7 @@ NAMED = ["minmax", "mean_var", "describe", ("sum", "minmax"), program]
 
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("what", NAMED, ids=lambda w: getattr(w, "__name__", str(w)))
-def test_results_with_names_are_the_same_again(what: Any, way: str) -> None:
+def test_named_results_survive_pickling(what: Any, way: str) -> None:
     def same(a: Any, b: Any) -> None:
         assert type(a) is type(b)
         if isinstance(a, tuple):
@@ -178,7 +178,7 @@ def test_results_with_names_are_the_same_again(what: Any, way: str) -> None:
 
 
 def test_every_built_in_result_pickles() -> None:
-    """Of those that take one array."""
+    """For the functions that take one array."""
     done = 0
     for name in FUNCTIONS:
         try:
@@ -191,7 +191,7 @@ def test_every_built_in_result_pickles() -> None:
 
 
 def test_fields_that_a_tuple_renamed() -> None:
-    """``namedtuple(..., rename=True)`` makes fields that no user may choose."""
+    """``namedtuple(..., rename=True)`` makes field names that users may not choose."""
     made = collections.namedtuple("made", ["class", "b"], rename=True)  # type: ignore[misc]
     got = wf.reduce(X, lambda x: made(wf.fold(wf.MIN, x), wf.fold(wf.MAX, x)), device="emulator")
     assert got._fields == ("_0", "b")
@@ -200,7 +200,7 @@ def test_fields_that_a_tuple_renamed() -> None:
 
 # --- kernels -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("way", COPIES)
-def test_a_compiled_reduction_is_the_same_again(way: str) -> None:
+def test_a_compiled_reduction_survives_pickling(way: str) -> None:
     k = wf.compile("minmax", X.shape, axis=1)
     np.testing.assert_array_equal(k(X, device="emulator").min, X.min(1))  # and remembers the call
     found = COPIES[way](k)
@@ -234,8 +234,8 @@ MODULE = """
 """
 
 
-def test_a_pool_of_processes_takes_and_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Started anew, so that nothing is there but what pickles bring: monoids and kernels there, results back."""
+def test_a_pool_of_processes_sends_and_returns_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh processes get monoids and kernels from pickles only, and return results."""
     (tmp_path / "users_module.py").write_text(textwrap.dedent(MODULE))
     monkeypatch.syspath_prepend(str(tmp_path))
     import users_module as users  # type: ignore[import-not-found]

@@ -1,4 +1,4 @@
-"""Names of other libraries: each is answered with what to write here, and that is there."""
+"""Names of other libraries: the error names the equivalent here, which exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_of_another_library_is_answered_with_ours(name: str) -> None:
+def test_a_name_of_another_library_suggests_ours(name: str) -> None:
     with pytest.raises(AttributeError, match=f"WF175: warpfold has no {name}\n") as caught:
         getattr(wf, name)
     assert f"help: write {NAMES[name]}" in str(caught.value)
@@ -28,39 +28,39 @@ def test_a_name_of_another_library_is_answered_with_ours(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "near"), [("SUMM", "SUM"), ("summ", "sum"), ("Argmax", "argmax"), ("MEAN", "mean"), ("monoids", "monoid")]
 )
-def test_a_slip_is_answered_with_what_is_like_it(name: str, near: str) -> None:
+def test_a_misspelt_name_suggests_similar_ones(name: str, near: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=rf"WF175: warpfold has no {name} \(did you mean {near}"):
         getattr(wf, name)
     assert not hasattr(wf, name)
 
 
 @pytest.mark.parametrize("name", ["__wrapped__", "__path_hooks__"])
-def test_what_python_asks_of_every_module_is_answered_as_ever(name: str) -> None:
+def test_optional_module_attributes_of_python_are_missing_as_usual(name: str) -> None:
     with pytest.raises(AttributeError, match="module 'warpfold' has no attribute"):
         getattr(wf, name)
 
 
 @pytest.mark.parametrize("key", PARAMETERS)
-def test_a_parameter_of_another_library_is_answered_with_ours(key: str) -> None:
+def test_a_parameter_of_another_library_suggests_ours(key: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=f"WF127: var takes no parameter '{key}'") as caught:
         wf.var(X, **{key: 1})
     assert f"help: write {PARAMETERS[key]}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("key", "near"), [("keepdimz", "keepdims"), ("axiss", "axis"), ("corection", "correction")])
-def test_a_slip_of_a_parameter(key: str, near: str) -> None:
+def test_a_misspelt_parameter(key: str, near: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=f"did you mean {near}"):
         wf.var(X, **{key: 1})
 
 
-def test_parameters_of_calls_that_are_not_this_ones() -> None:
+def test_parameters_of_other_calls_name_the_call_they_belong_to() -> None:
     for key in ("keepdims", "out"):
         with pytest.raises(wf.WarpfoldError, match=f"{key}= belongs to calls such as wf.reduce"):
             wf.compile("sum", (3,), **{key: True})
     assert {"axis", "keepdims", "out", "where"} < set(SHARED)
 
 
-def test_parameters_of_a_monoid_are_guessed() -> None:
+def test_parameters_of_a_monoid_are_suggested() -> None:
     with pytest.raises(
         ValueError, match=r"(?s)WF127: wf\.monoid takes no parameter 'lifts': it takes identity .*mean lift"
     ) as caught:
@@ -90,7 +90,7 @@ def test_keepdims_is_a_bool(given: Any) -> None:
 
 
 class Adding:
-    """A class in the place of a monoid."""
+    """A class instead of a monoid."""
 
 
 REDUCED: list[tuple[Any, str, str]] = [
@@ -102,7 +102,7 @@ REDUCED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("what", "kind", "remedy"), REDUCED)
-def test_what_reduces_nothing_says_what_does(what: Any, kind: str, remedy: str) -> None:
+def test_an_object_that_cannot_reduce_is_answered_with_what_can(what: Any, kind: str, remedy: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=f"WF130: cannot reduce with {kind}: expected a monoid") as caught:
         wf.reduce(X, what)
     assert remedy in caught.value.remedy
@@ -118,13 +118,13 @@ def test_what_reduces_nothing_says_what_does(what: Any, kind: str, remedy: str) 
         (lambda x: wf.fold(lambda a, b: a + b, x), "make a monoid of the combine function"),  # type: ignore[arg-type]
     ],
 )
-def test_what_folds_nothing_says_what_does(program: Any, remedy: str) -> None:
+def test_an_object_that_cannot_fold_is_answered_with_what_can(program: Any, remedy: str) -> None:
     with pytest.raises(wf.WarpfoldError, match=r"WF130: cannot reduce with .*: expected a monoid\n") as caught:
         wf.reduce(X, program)
     assert remedy in caught.value.remedy
 
 
-def test_arrays_come_before_what_reduces_them() -> None:
+def test_arrays_come_before_the_reduction() -> None:
     with pytest.raises(wf.WarpfoldError, match=r"(?s)WF130: cannot reduce with a ndarray.*what reduces comes last"):
         wf.reduce(wf.SUM, X)
 
@@ -141,7 +141,7 @@ def nothing(x: Any) -> None:
         (wf.monoid(identity=0, finish=lambda _: None)(lambda a, b: a + b), "the function of <lambda> returns nothing"),
     ],
 )  # fmt: skip
-def test_a_forgotten_return_is_told_where_it_is(what: Any, text: str) -> None:
+def test_a_missing_return_is_located(what: Any, text: str) -> None:
     with pytest.raises(TypeError, match=f"WF228: {text}") as caught:
         wf.reduce(X, what)
     assert "def nothing" in str(caught.value) or "lambda _: None" in str(caught.value)
@@ -168,7 +168,7 @@ def test_values_of_another_call_are_refused() -> None:
         wf.reduce(X, lambda x: wf.fold(wf.SUM, x + seen[0]))
 
 
-def test_a_mistake_that_a_built_in_function_meets_is_told_at_its_call(tmp_path: Path) -> None:
+def test_a_mistake_inside_a_built_in_function_is_located_at_its_call(tmp_path: Path) -> None:
     for call in (
         lambda: wf.sum(X * 1j, dtype="float32"),
         lambda: wf.compile("sum", shape=(3,)).save(tmp_path / "a" / "b"),
@@ -187,7 +187,7 @@ BY_POSITION: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("text", "call"), BY_POSITION)
-def test_what_numpy_takes_by_position_is_named(text: str, call: Any) -> None:
+def test_arguments_that_numpy_takes_by_position_are_keywords(text: str, call: Any) -> None:
     with pytest.raises(wf.WarpfoldError, match=rf"WF176: {text} argument\(s\) by position: expected") as caught:
         call()
     assert "write the others by name: axis=, dtype=, out=, keepdims=, where=" in str(caught.value)
@@ -201,7 +201,7 @@ def test_what_numpy_takes_by_position_is_named(text: str, call: Any) -> None:
         (lambda: wf.monoid(max, identity=0), "a function"),  # type: ignore[call-arg, misc]
     ],
 )  # fmt: skip
-def test_a_monoid_whose_identity_is_not_named(call: Any, found: str) -> None:
+def test_a_monoid_whose_identity_is_not_a_keyword(call: Any, found: str) -> None:
     with pytest.raises(
         TypeError, match=f"WF242: wf.monoid was given {found} by position: expected identity="
     ) as caught:

@@ -25,7 +25,7 @@ def inputs(t: DType) -> list[Expr]:
     ("t", "theirs"), [(F8E4M3FN, ml_dtypes.float8_e4m3fn), (F8E5M2, ml_dtypes.float8_e5m2)], ids=str
 )
 def test_every_byte_of_an_8_bit_float_decodes_to_its_f32(t: DType, theirs: Any) -> None:
-    """Zeros of both signs, subnormals, infinities where there are any: bit for bit. A NaN is one, of either sign."""
+    """Zeros of both signs, subnormals and infinities bit for bit; a NaN becomes a NaN of either sign."""
     codes = np.arange(256, dtype=np.uint8)
     (byte,) = inputs(t)
     found = decoded(t, [byte])
@@ -40,7 +40,7 @@ def test_every_byte_of_an_8_bit_float_decodes_to_its_f32(t: DType, theirs: Any) 
     assert np.array_equal(np.signbit(values), np.signbit(expected))
 
 
-def test_what_an_array_is_to_a_kernel() -> None:
+def test_the_parts_of_an_array_in_a_kernel() -> None:
     assert parts(C64) == (F32, F32)
     assert parts(C128) == (F64, F64)
     assert parts(F8E4M3FN) == parts(F8E5M2) == (U8,)
@@ -48,7 +48,7 @@ def test_what_an_array_is_to_a_kernel() -> None:
 
 
 @pytest.mark.parametrize("t", [*ALL, *STORED], ids=str)
-def test_a_value_is_split_and_joined_again(t: DType) -> None:
+def test_a_value_survives_splitting_and_joining(t: DType) -> None:
     exprs = inputs(t)
     found = decoded(t, exprs)
     assert found.dtype == (F32 if t in (F8E4M3FN, F8E5M2) else t)

@@ -1,4 +1,4 @@
-"""Tracing: types as NumPy has them, Python numbers weak, and every mistake shown at the user's line."""
+"""Tracing: types as in NumPy, weak Python numbers, and every mistake shown at the user's line."""
 
 # ruff: noqa: ARG005, SIM300 - both operand orders; mistakes need not use their arguments
 
@@ -50,7 +50,7 @@ def caught(code: str, action: Callable[..., Any], *args: Any) -> WarpfoldError:
 
 # --- types ---
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(NATIVE, NATIVE)), ids=str)
-def test_two_types_meet_where_numpy_has_them_meet(a: DType, b: DType) -> None:
+def test_two_types_promote_as_in_numpy(a: DType, b: DType) -> None:
     assert promote(a, b).numpy == np.result_type(a.numpy, b.numpy)
     assert promote(a, b) == promote(b, a)
 
@@ -60,7 +60,7 @@ def test_two_types_meet_where_numpy_has_them_meet(a: DType, b: DType) -> None:
     [(BF16, BF16), (BOOL, BF16), (I8, BF16), (U8, BF16), (F16, F32), (F32, F32), (F64, F64), (I32, F64), (U64, F64)],
     ids=str,
 )
-def test_bf16_meets_others_where_both_fit(other: DType, result: DType) -> None:
+def test_bf16_promotes_to_a_type_that_holds_both(other: DType, result: DType) -> None:
     assert promote(BF16, other) == promote(other, BF16) == result
 
 
@@ -88,7 +88,7 @@ def test_numpy_scalars_are_strong_on_either_side(scalar: Any, t: DType) -> None:
 
 
 @pytest.mark.parametrize("t", ALL, ids=str)
-def test_functions_that_are_real_give_floats(t: DType) -> None:
+def test_real_functions_give_floats(t: DType) -> None:
     for function in (functions.sqrt, functions.exp, functions.log):
         assert function(sym(t)).dtype == (t if t.is_float else F64)
     for function in (functions.floor, functions.ceil, abs):
@@ -107,7 +107,7 @@ def test_where_takes_the_type_of_its_values() -> None:
     assert where(sym(I32), 1, 0).expr.args[0].op == "ne"
 
 
-def test_a_cast_that_changes_nothing_is_nothing() -> None:
+def test_a_cast_to_the_same_type_adds_no_node() -> None:
     x = sym(F32)
     assert cast(x, "f32") is x
     assert cast(x, bool).dtype == BOOL
@@ -118,7 +118,7 @@ def test_a_cast_that_changes_nothing_is_nothing() -> None:
 
 
 def test_a_cast_to_a_type_of_arrays_only() -> None:
-    """A complex value is a pair of floats; nothing computes in 8-bit floats."""
+    """A complex value is a pair of floats, and nothing computes in 8-bit floats."""
     z = cast(sym(F32), "complex64")
     assert isinstance(z, Complex)
     assert (z.dtype, z.imag.expr.value) == (C64, 0.0)
@@ -126,13 +126,13 @@ def test_a_cast_to_a_type_of_arrays_only() -> None:
         assert caught("WF206", lambda a: cast(a, t), sym(F32)).message == f"operator cast is not defined for {t}"  # noqa: B023
 
 
-def test_bools_add_as_or_and_multiply_as_and() -> None:
+def test_sums_of_bools_are_or_and_products_are_and() -> None:
     a, b = sym(BOOL), sym(BOOL, 1)
     assert [(a + b).expr.op, (a * b).expr.op] == ["or", "and"]
     assert [functions.minimum(a, b).expr.op, functions.maximum(a, b).expr.op] == ["and", "or"]
 
 
-def test_a_sym_has_no_hash_and_says_what_it_is() -> None:
+def test_a_symbol_has_no_hash_and_a_readable_repr() -> None:
     assert repr(sym(F32)) == "Sym(param: f32)"
     with pytest.raises(TypeError, match="WF252: a symbolic value cannot be a key of a dict or a member of a set"):
         hash(sym(F32))
@@ -242,7 +242,7 @@ def test_branching_says_to_write_where(mistake: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("mistake", [lambda a: (*a,), lambda a: len(a), lambda a: sum(a)])
-def test_a_scalar_is_no_tuple(mistake: Callable[..., Any]) -> None:
+def test_a_scalar_is_not_a_tuple(mistake: Callable[..., Any]) -> None:
     made = caught("WF202", mistake, sym(F32))
     assert "cannot be unpacked or iterated" in made.message
     assert "one element at a time, and wf.fold reduces all" in made.remedy
@@ -258,7 +258,7 @@ def test_a_scalar_is_no_tuple(mistake: Callable[..., Any]) -> None:
         (lambda a: range(a), "int"),
     ],
 )
-def test_a_symbol_is_no_python_number(mistake: Callable[..., Any], kind: str) -> None:
+def test_a_symbol_is_not_a_python_number(mistake: Callable[..., Any], kind: str) -> None:
     made = caught("WF203", mistake, sym(F32))
     assert f"cannot become a Python {kind}" in made.message
     assert "wf.cast" in made.remedy
@@ -315,8 +315,8 @@ def test_the_line_of_a_node_is_the_users() -> None:
     assert "sym(F32) + 1" in made.expr.where.text
 
 
-def test_a_folder_whose_name_begins_like_ours_is_the_users() -> None:
-    """Only what lies in the compiler's own folder is skipped."""
+def test_a_folder_with_a_similar_name_is_the_users() -> None:
+    """Only files in the compiler's own folder are skipped."""
     code = compile("location = frames.caller()", frames.__file__.replace("compiler", "compiler_of_mine"), "exec")
     found: dict[str, Any] = {"frames": frames}
     exec(code, found)
@@ -329,7 +329,7 @@ def test_bf16_scalars_are_those_of_ml_dtypes() -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "T", "astype", "shape"])
-def test_an_element_is_no_array(name: str) -> None:
+def test_an_element_is_not_an_array(name: str) -> None:
     x = sym(F32)
     with pytest.raises(
         TraceError, match=f"(?s)WF229: an element of an array has no attribute {name}.*wf.fold"
@@ -355,7 +355,7 @@ def test_a_scalar_has_no_entries(index: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("mistake", [lambda a: {a: 1}, lambda a: {a}, lambda a: a in {1.0}, lambda a: {}.get(a)])
-def test_a_symbol_is_no_key(mistake: Callable[..., Any]) -> None:
+def test_a_symbol_is_not_a_key(mistake: Callable[..., Any]) -> None:
     assert "write (x == 1) | (x == 2)" in caught("WF252", mistake, sym(F32)).remedy
 
 
@@ -369,7 +369,7 @@ def test_a_symbol_is_no_key(mistake: Callable[..., Any]) -> None:
         (lambda x: np.where(x > 0, x, 0), "write wf.where"), (lambda x: np.heaviside(x, 1), "operators, wf.where, and"),
     ],
 )  # fmt: skip
-def test_what_to_write_for_numpys_functions(call: Any, remedy: str) -> None:
+def test_numpys_functions_suggest_ours(call: Any, remedy: str) -> None:
     with pytest.raises(TraceError) as found:
         call(sym(F32))
     assert remedy in found.value.remedy
@@ -389,7 +389,7 @@ def test_a_symbol_has_no_number_to_format(form: str) -> None:
 
 
 @pytest.mark.parametrize("mistake", [lambda a: math.floor(a), lambda a: math.ceil(a), lambda a: math.trunc(a)])
-def test_pythons_roundings_make_no_integer(mistake: Any) -> None:
+def test_python_rounding_functions_are_refused(mistake: Any) -> None:
     assert "Python int" in caught("WF203", mistake, sym(F32)).message
 
 
@@ -402,7 +402,7 @@ def test_quotient_and_remainder_at_once() -> None:
 @pytest.mark.parametrize(
     "call", [np.exp, lambda x: np.maximum(x, 1), lambda x: np.add.reduce(x), lambda x: np.where(x > 0, x, 0), np.sum]
 )
-def test_numpys_functions_are_none_of_symbols(call: Any) -> None:
+def test_numpys_functions_do_not_accept_symbols(call: Any) -> None:
     with pytest.raises(TraceError, match=r"WF217: numpy\.\w+ does not take symbolic values") as caught:
         call(sym(F32))
     assert "test_symbols.py" in str(caught.value)

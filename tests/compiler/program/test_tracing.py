@@ -1,4 +1,4 @@
-"""Programs: results by position and name, several folds made one, and what is none."""
+"""Programs: results by position and name, several folds as one, and functions that are not programs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_several_folds_are_one_with_the_results_of_each(xs: list[int]) -> None:
     assert (s, t) == call(lambda x: fold(AFFINE, x, x + 1), x)
 
 
-def test_the_product_of_monoids_has_the_promises_that_all_keep() -> None:
+def test_the_product_of_monoids_has_the_laws_that_all_keep() -> None:
     both = graph_of(lambda x: (fold(monoids.SUM, x), fold(AFFINE, x, x)), F32)
     assert (both.name, both.commutative, both.has_identity) == ("SUM+AFFINE", False, True)
     assert both.state == (F32, F32, F32)
@@ -61,7 +61,7 @@ def test_equal_folds_are_folded_once() -> None:
     assert graph_of(lambda x: (fold(monoids.SUM, x), fold(monoids.SUM, x * x)), F32).state == (F32, F32)
 
 
-def test_a_masked_count_is_one_fold_more() -> None:
+def test_a_masked_count_adds_one_fold() -> None:
     masked = trace(reductions.mean, (F32, BOOL), {}, masked=True).program
     assert [t.name for t in masked.reduces[0].value.state] == ["f32", "i64"]  # type: ignore[attr-defined]
     assert len(masked.reduces) == 1
@@ -114,7 +114,7 @@ def test_named_results_are_named_tuples() -> None:
 
 
 @pytest.mark.parametrize("key", ["1a", "a-b", "", "_a", "class", "None", 1, ("a",), None])
-def test_a_name_that_no_field_can_have_is_refused(key: Any) -> None:
+def test_an_invalid_field_name_is_refused(key: Any) -> None:
     def named(x: Any) -> Any:
         return {"fine": fold(monoids.SUM, x), key: fold(monoids.MAX, x)}
 
@@ -143,7 +143,7 @@ def test_complex_and_8_bit_arrays_are_read_in_parts() -> None:
     assert len(found.program.reduces) == 1
 
 
-def test_a_mask_is_the_last_array_and_no_argument() -> None:
+def test_a_mask_is_the_last_array_and_not_an_argument() -> None:
     seen: list[int] = []
 
     def counting(*xs: Any) -> Any:
@@ -156,7 +156,7 @@ def test_a_mask_is_the_last_array_and_no_argument() -> None:
 
 
 def test_a_trace_can_be_kept_and_compared() -> None:
-    """It is a value of a cache, and goes through worker processes."""
+    """It is cached, and sent to worker processes."""
     made = [trace(reductions.describe, (F32,), {}) for _ in range(2)]
     assert made[0] == made[1]
     assert pickle.loads(pickle.dumps(made[0])).program.digest == made[0].program.digest

@@ -1,4 +1,4 @@
-"""Geometry: collapsing changes neither what is reduced into what nor the numbering, and merges all that it may."""
+"""Geometry: collapsing keeps the elements of each result and their numbers, and merges all dims that it may."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def geometry(layout: Layout, *, ordered: bool = False, indexed: bool = False) ->
 
 
 def in_order(out: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Results sorted by their offsets, so that two ways of walking the kept dims compare equal."""
+    """Results sorted by their offsets, so that two orders of the kept dims compare equal."""
     order = np.lexsort(out.T[::-1])
     return out[order], elements[order]
 
@@ -58,7 +58,7 @@ def test_every_result_gets_its_elements(layout: Layout, ordered: bool, indexed: 
 
 @settings(max_examples=600)
 @given(layouts(SIZES), st.booleans(), st.booleans())
-def test_nothing_is_left_to_merge_drop_or_turn(layout: Layout, ordered: bool, indexed: bool) -> None:
+def test_nothing_is_left_to_merge_drop_or_flip(layout: Layout, ordered: bool, indexed: bool) -> None:
     g = geometry(layout, ordered=ordered, indexed=indexed)
     for dims, free in ((g.kept, True), (g.reduced, not ordered)):
         assert all(d.size != 1 for d in dims)
@@ -104,7 +104,7 @@ def test_a_contiguous_array_has_a_dim_for_each_run_of_axes(shape: list[int], dat
 
 @settings(max_examples=200)
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=6), st.data())
-def test_a_full_reduction_of_a_dense_array_is_one_dim_however_it_lies(shape: list[int], data: st.DataObject) -> None:
+def test_a_full_reduction_of_a_dense_array_is_one_dim_in_any_order(shape: list[int], data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(shape))))
     signs = [data.draw(st.sampled_from([1, -1])) for _ in shape]
     layout = Layout(tuple(shape), tuple(range(len(shape))), (strides_of(shape, order, signs),), ((),))
@@ -119,7 +119,7 @@ def test_a_full_reduction_of_a_dense_array_is_one_dim_however_it_lies(shape: lis
 # --- the order in memory -------------------------------------------------------------------------------------------
 @st.composite
 def views(draw: st.DrawFn) -> np.ndarray:
-    """A view of numbers: transposed, stepped, turned, and with axes that are broadcast or of size 1."""
+    """A view of numbered elements: transposed, stepped, flipped, and with axes that are broadcast or of size 1."""
     sizes = draw(st.lists(st.sampled_from([1, 2, 3, 4]), max_size=5))
     x = np.zeros(sizes, np.float32).transpose(draw(st.permutations(range(len(sizes)))))
     x = x[tuple(slice(None, None, draw(st.sampled_from([1, 1, 2, -1, -2]))) for _ in sizes)]
@@ -135,8 +135,8 @@ def kept_order(shape: tuple[int, ...], kept: list[int], *inputs: tuple[int, ...]
 
 @settings(max_examples=1500)
 @given(views(), st.booleans(), st.data())
-def test_results_lie_in_memory_as_numpys(x: np.ndarray, keepdims: bool, data: st.DataObject) -> None:
-    """All of its rule, also where axes are broadcast and sorting by strides says nothing of them."""
+def test_results_have_numpys_memory_order(x: np.ndarray, keepdims: bool, data: st.DataObject) -> None:
+    """The whole rule, also where axes are broadcast and strides do not order them."""
     axes = tuple(a for a in range(x.ndim) if data.draw(st.booleans()))
     kept = [a for a in range(x.ndim) if keepdims or a not in axes]
     theirs = np.asarray(x.sum(axes, keepdims=keepdims))
@@ -150,7 +150,7 @@ def test_an_array_in_c_order_stays_in_c_order(shape: list[int]) -> None:
     assert memory_order(shape, [row_major(tuple(shape))]) == tuple(range(len(shape)))
 
 
-def test_the_first_input_that_says_something_decides() -> None:
+def test_the_first_input_with_an_order_decides() -> None:
     rows, columns, none = (4, 1), (1, 5), (0, 0)
     assert memory_order((5, 4), [rows, columns]) == (0, 1)
     assert memory_order((5, 4), [columns, rows]) == (1, 0)
@@ -166,8 +166,8 @@ def test_the_first_input_that_says_something_decides() -> None:
 
 @settings(max_examples=400)
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=5), st.data())
-def test_kept_dims_merge_wherever_the_inputs_do(shape: list[int], data: st.DataObject) -> None:
-    """A result in the input's order has a kept dim for each run of kept axes in memory, and its own lie in one run."""
+def test_kept_dims_merge_where_those_of_the_inputs_do(shape: list[int], data: st.DataObject) -> None:
+    """A result in the input's order has a kept dim for each run of kept axes in memory, and is contiguous."""
     order = data.draw(st.permutations(range(len(shape))))
     axes = tuple(a for a in range(len(shape)) if data.draw(st.booleans()))
     kept = [a for a in range(len(shape)) if a not in axes]
@@ -179,7 +179,7 @@ def test_kept_dims_merge_wherever_the_inputs_do(shape: list[int], data: st.DataO
 
 
 def test_a_permuted_array_has_one_kept_dim() -> None:
-    """(1024, 99, 3), in memory 99, 3, 1024; a result in C order keeps its axes apart."""
+    """(1024, 99, 3), in memory 99, 3, 1024; a result in C order keeps its axes separate."""
     shape, strides = (1024, 99, 3), (1, 3072, 1024)
     assert collapse(shape, (1,), [strides], [(3, 1)]).kept == (Dim(3, (1024, 1)), Dim(1024, (1, 3)))
     assert collapse(shape, (1,), [strides], [(1, 1024)]).kept == (Dim(3072, (1, 1)),)
@@ -187,7 +187,7 @@ def test_a_permuted_array_has_one_kept_dim() -> None:
 
 
 def test_a_row_reduction_of_a_big_array_is_two_dims() -> None:
-    """Sizes that nobody enumerates."""
+    """Sizes too large to enumerate."""
     g = geometry(contiguous((2**20, 3, 2**12), (2,)))
     assert g == Geometry((Dim(3 * 2**20, (2**12, 1)),), (Dim(2**12, (1, 0)),), (0, 0))
     assert g.span(0) == (0, 3 * 2**32 - 1)
@@ -202,7 +202,7 @@ def test_an_ordered_walk_keeps_a_reversed_vector_reversed() -> None:
     assert collapse((5,), (0,), [(-1,)], [()], ordered=True) == Geometry((), (Dim(5, (-1, 0)),), (0, 0))
 
 
-def test_numbering_keeps_dims_apart_that_memory_would_merge() -> None:
+def test_numbering_separates_dims_that_memory_order_would_merge() -> None:
     """A Fortran-ordered matrix is dense, but its row-major numbers do not rise with its addresses."""
     assert len(collapse((3, 4), (0, 1), [(1, 3)], [()]).reduced) == 1
     assert len(collapse((3, 4), (0, 1), [(1, 3)], [()], indexed=True).reduced) == 2
@@ -217,7 +217,7 @@ def test_numbering_keeps_dims_apart_that_memory_would_merge() -> None:
         ((3, 100, 5), 1, [(3, 0), (7, 1), (5, 0)]),
     ],
 )
-def test_ragged_rows_are_a_dim_in_the_place_of_their_axis(
+def test_ragged_rows_are_a_dim_in_place_of_their_axis(
     shape: tuple[int, ...], axis: int, kept: list[tuple[int, int]]
 ) -> None:
     """Seven rows of an axis of 100: other dims merge around the dim that numbers them, and not with it."""
@@ -280,6 +280,6 @@ def test_a_repeated_axis_is_refused(axis: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("axis", [True, 1.0, "1", (0, None), (False,), np.array([0, 1]), np.float32(1), {0}])
-def test_an_axis_that_is_no_int_is_refused(axis: object) -> None:
+def test_an_axis_that_is_not_an_int_is_refused(axis: object) -> None:
     with pytest.raises(DTypeError, match="WF103: axis must be an int, a tuple of ints or None, got"):
         normalize_axes(axis, 2)  # type: ignore[arg-type]

@@ -206,7 +206,7 @@ def test_what_may_change_in_place_goes_the_long_way(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: p.__name__)
-def test_a_changed_value_is_seen_wherever_it_stands(gpu: Gpu, place: Callable[[], Place]) -> None:
+def test_a_changed_value_is_seen_wherever_it_is_stored(gpu: Gpu, place: Callable[[], Place]) -> None:
     reads, change = place()
 
     def program(v: Any) -> Any:

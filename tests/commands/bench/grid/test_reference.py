@@ -1,4 +1,4 @@
-"""What checks the answers of ``warpfold grid``, with PyTorch on the CPU: against NumPy, and that it sees faults."""
+"""The answers that ``warpfold grid`` checks against, by PyTorch on the CPU: NumPy agrees, and faults show."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_buffer_is_full_of_fitting_elements(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "step"), [("f32", 1e-4), ("bf16", 0.02), ("f64", 1e-9), ("i8", 1)])
-def test_a_result_that_is_off_is_wrong(name: str, step: float) -> None:
+def test_an_inexact_result_is_wrong(name: str, step: float) -> None:
     cell = Cell("x", "x.y", "sum", dtype(name), (40, 50), dense((40, 50)), 0, (1,))
     source, _ = made([cell])
     source.fill(cell.dtype)

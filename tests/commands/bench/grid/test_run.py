@@ -33,7 +33,7 @@ OTHER = "fast=reduced,walk=interleaved,vector=1,unroll=4"
 
 
 def call(*words: object, code: int = 0) -> Result:
-    """Runs the command; a fault of warpfold's own goes through."""
+    """Runs the command; an internal error propagates."""
     result = CliRunner().invoke(cli, ["grid", *map(str, words)], prog_name="warpfold", catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result
@@ -50,7 +50,7 @@ def record(name: str = "short.7", dtype: str = "f32", **changes: Any) -> Record:
 
 
 def small(name: str = "tiny.64", **changes: Any) -> Record:
-    """What fits one CTA, 0.5 us beyond an empty launch."""
+    """A cell that fits one CTA, 0.5 us slower than an empty launch."""
     made = record(name, shape=[64], strides=[1], axes=[0], bytes=260, one_cta=True, us=3.35, above=0.5)
     del made["fraction"]
     return made | changes
@@ -92,7 +92,7 @@ def test_misses_are_sorted_wrong_ones_first_then_the_worst() -> None:
     assert records.summary(cells) == "7 cells, 6 of them gated: 6 miss"
 
 
-def test_what_is_printed_of_misses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_line_of_a_miss(capsys: pytest.CaptureFixture[str]) -> None:
     failed = record("short.5", error="WF601: no")
     del failed["us"], failed["plan"]
     cells = [record("short.3", fraction=0.3123), small(above=2.5, us=5.35, plan=1), failed, record()]
@@ -247,7 +247,7 @@ def test_slower_cells_are_named_with_both_times_and_plans(capsys: pytest.Capture
     ]
 
 
-def test_at_most_so_many_slower_cells_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_of_printed_slower_cells_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     old = report(*(record(f"a.{n}") for n in range(5)))
     new = report(*(record(f"a.{n}", us=60.0 + n) for n in range(5)))
     assert regression.show(regression.compare(old, new), 2)
@@ -256,7 +256,7 @@ def test_at_most_so_many_slower_cells_are_printed(capsys: pytest.CaptureFixture[
     assert lines[-1] == "and 3 more"
 
 
-def test_nothing_slower_is_said_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_without_slower_cells_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert regression.show(regression.compare(report(record()), report(record())), 40) is False
     assert capsys.readouterr().out == "\ncompared with the earlier grid: 1 cells, 0 slower, 0 faster\n"
 
@@ -292,7 +292,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 TINY = ("--only", "tiny.1[02]*", "--dtypes", "f32,i8")
 
 
-def test_what_is_measured_is_checked_kept_and_drawn(device: SimpleNamespace, tmp_path: Path) -> None:
+def test_measured_cells_are_checked_written_and_drawn(device: SimpleNamespace, tmp_path: Path) -> None:
     out, plot = tmp_path / "grid.json", tmp_path / "heat.png"
     result = call(*TINY, "--out", out, "--plot", plot)
     found = json.loads(out.read_text())
@@ -313,7 +313,7 @@ def test_what_is_measured_is_checked_kept_and_drawn(device: SimpleNamespace, tmp
     assert set(device.runs) == {grid.RUNS}
 
 
-def test_a_large_cell_gets_a_fraction_of_what_a_plain_read_of_its_bytes_takes(device: SimpleNamespace) -> None:
+def test_a_large_cell_is_compared_with_a_plain_read_of_its_bytes(device: SimpleNamespace) -> None:
     cell = Cell("x", "x.y", "sum", dtype("f32"), (1 << 19,), (1,), 0, (0,))
     device.bed = bed, source = grid_numpy.bed([cell])
     source.fill(cell.dtype)
@@ -323,7 +323,7 @@ def test_a_large_cell_gets_a_fraction_of_what_a_plain_read_of_its_bytes_takes(de
     assert "above" not in found
 
 
-def test_what_misses_is_measured_again_before_it_counts(device: SimpleNamespace) -> None:
+def test_a_miss_is_measured_again_before_it_counts(device: SimpleNamespace) -> None:
     device.us = lambda runs: 9.0 if runs == grid.RUNS else 3.1
     call("--only", "tiny.1000", "--dtypes", "f32")
     assert device.runs == [grid.RUNS, grid.RUNS_AGAIN]
@@ -342,7 +342,7 @@ def test_wrong_answers_end_in_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> No
     assert "wrong" in result.stdout
 
 
-def test_cells_that_fail_leave_the_others_alone(device: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_failing_cell_does_not_affect_others(device: SimpleNamespace, tmp_path: Path) -> None:
     def fail() -> None:
         device.before = lambda: None
         raise RuntimeError("out of memory\nand more")
@@ -355,19 +355,19 @@ def test_cells_that_fail_leave_the_others_alone(device: SimpleNamespace, tmp_pat
 
 
 @pytest.mark.usefixtures("device")
-def test_what_memory_does_not_hold_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_too_large_for_memory_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warpfold.commands.bench.grid.buffer.Bed.holds", lambda _, cell: cell.elements < 2000)
     result = call("--only", "tiny.[12]0*", "--dtypes", "i8")
     assert "left out, for want of memory: 5 cells\n" in result.stdout
 
 
 @pytest.mark.usefixtures("device")
-def test_a_busy_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "busy", lambda _: ["somebody else computes"])
     assert "warning: somebody else computes\n" in call("--only", "tiny.100", "--dtypes", "f32").stdout
 
 
-def test_after_an_interruption_what_was_measured_is_kept(device: SimpleNamespace, tmp_path: Path) -> None:
+def test_an_interruption_keeps_the_measured_cells(device: SimpleNamespace, tmp_path: Path) -> None:
     def interrupts() -> Iterator[None]:
         yield
         yield
@@ -460,7 +460,7 @@ def test_a_pattern_that_matches_nothing() -> None:
     )
 
 
-def test_a_type_that_the_grid_has_not() -> None:
+def test_an_element_type_outside_the_grid() -> None:
     assert call("--dtypes", "f32,u8", "--list", code=2).stderr == (
         "WF754: the grid has no cells of type 'u8': expected some of f32 bf16 i8 f64 bool\n"
         "  help: write --dtypes f32,bf16\n"
@@ -488,7 +488,7 @@ def test_the_list_needs_no_gpu() -> None:
 
 
 # --- the picture ------------------------------------------------------------------------------------------------------
-def test_blocks_are_kinds_rows_types_and_columns_layouts() -> None:
+def test_the_picture_has_a_block_a_kind_a_row_a_type_and_a_column_a_layout() -> None:
     cells = [record("short.1"), record("short.2"), record("outer.9"), record("short.2", "i8"), record("short.3", "i8")]
     short, outer = heatmap.blocks([*cells, record("short.1", "i8"), small()])
     assert (short.title, short.names, list(short.rows)) == ("short", ["2", "3", "1"], ["f32", "i8"])
@@ -496,7 +496,7 @@ def test_blocks_are_kinds_rows_types_and_columns_layouts() -> None:
     assert (outer.title, outer.names) == ("outer", ["9"])
 
 
-def test_what_fits_one_cta_stands_in_order_of_size() -> None:
+def test_cells_that_fit_one_cta_are_in_order_of_size() -> None:
     cells = [small("tiny.64"), small("full.2^-14", shape=[32]), record(), small("tiny.2x3.rows", shape=[2, 3])]
     assert heatmap.tiny(cells).names == ["tiny.2x3.rows", "full.2^-14", "tiny.64"]
 
@@ -539,5 +539,5 @@ def test_equal_grids_give_equal_pictures(tmp_path: Path) -> None:
     assert "<!-- Every layout against the ceiling, on NVIDIA H200 -->" in text
 
 
-def test_a_grid_of_nothing_is_drawn(tmp_path: Path) -> None:
+def test_an_empty_grid_is_drawn(tmp_path: Path) -> None:
     heatmap.Picture(str(tmp_path / "a.png")).write(report())

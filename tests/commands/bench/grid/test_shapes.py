@@ -1,4 +1,4 @@
-"""The cells of ``warpfold grid``: which there are, what they move, and that every layout gives the right answer."""
+"""The cells of ``warpfold grid``: which exist, the bytes they move, and that every layout gives the right answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_at_least_400_layouts_are_crossed_with_all_types() -> None:
     assert len(DTYPES) == 5
 
 
-def test_every_kind_is_there_and_is_told_by_the_name() -> None:
+def test_every_kind_occurs_and_names_tell_it() -> None:
     made = {kind.__name__ for kind in KINDS}
     for name, found in ALL.items():
         lacking = {"huge"} if dtype(name).itemsize > 2 else set()
@@ -50,7 +50,7 @@ def test_every_kind_is_there_and_is_told_by_the_name() -> None:
     assert all(c.name.startswith(f"{c.kind}.") for c in EVERY)
 
 
-def test_every_reported_dead_zone_is_there_by_name_in_every_type() -> None:
+def test_every_reported_shape_occurs_in_every_type() -> None:
     for found in ALL.values():
         names = {c.name for c in found}
         assert {f"reported.{issue}" for issue in SLOW_SHAPES} <= names
@@ -63,7 +63,7 @@ def test_short_rows_have_every_length_from_1_to_64() -> None:
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_every_byte_offset_is_there_that_the_type_allows(name: str) -> None:
+def test_every_offset_that_a_type_allows_occurs(name: str) -> None:
     size = dtype(name).itemsize
     found = [c for c in ALL[name] if c.kind == "misaligned"]
     for form in ("full", "rows1000", "rows1024", "columns1024"):
@@ -72,7 +72,7 @@ def test_every_byte_offset_is_there_that_the_type_allows(name: str) -> None:
         assert all(c.name.endswith(f"+{c.offset * size}") for c in own)
 
 
-def test_what_is_large_moves_64_to_256_megabytes_whatever_the_type() -> None:
+def test_large_cells_move_64_to_256_megabytes_in_every_type() -> None:
     off = [c for c in EVERY if c.kind not in FREE and not c.name.startswith("expanded.1000")]
     off = [c for c in off if not 64e6 <= c.nbytes <= 256e6 and not c.fits_one_cta]
     assert {c.name for c in off} <= {"expanded.number"}
@@ -101,7 +101,7 @@ def test_operations_fit_the_types() -> None:
     assert next(c.op for c in ALL["bool"] if c.issue == "pytorch#55366") == "sum"
 
 
-def test_what_fits_one_cta() -> None:
+def test_cells_that_fit_one_cta() -> None:
     found = {c.name: c.fits_one_cta for c in ALL["f32"]}
     assert all(found[c.name] for c in ALL["f32"] if c.kind == "tiny")
     assert not found["full.10^4"]
@@ -113,20 +113,20 @@ def test_next_prime() -> None:
 
 # --- the bytes that must move -----------------------------------------------------------------------------------------
 def brute(cell: Cell) -> int:
-    """Bytes of all sectors with an element, counted one by one."""
+    """Bytes of all sectors that hold an element, counted one by one."""
     at = np.array([cell.offset])
     for n, s in zip(cell.shape, cell.strides, strict=True):
         at = np.unique((at[:, None] + np.arange(n) * s).ravel()) if s else at
     return np.unique(at * cell.dtype.itemsize // SECTOR).size * SECTOR
 
 
-def test_bytes_are_the_sectors_with_an_element_each_once() -> None:
+def test_bytes_count_each_sector_with_an_element_once() -> None:
     for cell in (c for c in grid_numpy.clones() if c.kind not in ("strided", "sliced")):
         assert abs(touched(cell) - brute(cell)) <= max(2 * SECTOR, 0.01 * brute(cell)), cell
 
 
 def test_bytes_of_views_with_gaps() -> None:
-    """Gaps begin at other places from dim to dim; their mean is right within some percent."""
+    """Gaps start at different places in each dim, so the mean is right within a few percent."""
     small = [c for name in ("f32", "i8") for c in cells(dtype(name), 1 << 16) if c.kind in ("strided", "sliced")]
     for cell in small:
         assert touched(cell) == pytest.approx(brute(cell), rel=0.03), cell
@@ -148,7 +148,7 @@ def test_bytes_of_cells_worked_out_by_hand() -> None:
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 def test_small_clones_of_all_layouts_are_reduced_rightly() -> None:
-    """All in i8, whose sums are exact, and a few of each kind in every other type."""
+    """All layouts in i8, whose sums are exact, and a few of each kind in every other type."""
     found = grid_numpy.clones()
     exact = {c.name for c in found if c.dtype.name == "i8"}
     chosen = [c for i, c in enumerate(found) if c.dtype.name == "i8" or c.name not in exact or i % 41 == 0]
@@ -162,7 +162,7 @@ def test_small_clones_of_all_layouts_are_reduced_rightly() -> None:
             assert truth.error(cell, work.result()) == 0, cell
 
 
-def test_clones_keep_what_is_odd_about_a_layout() -> None:
+def test_clones_keep_the_strides_and_gaps_of_a_layout() -> None:
     by_name = {c.name: grid_numpy.clone(c) for c in ALL["f32"]}
     assert by_name["expanded.4.front"].strides[0] == 0
     assert by_name["backward.1000.both"].strides[1] == -1

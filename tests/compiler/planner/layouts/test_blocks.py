@@ -1,4 +1,4 @@
-"""Whole rows: which are read so, how many results a thread has, and what is asked for in vain."""
+"""Whole rows: which rows are read so, how many results a thread has, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_blocks_are_read_whole_where_their_columns_are_a_power_of_two() -> None:
     assert "a thread reads all 4 elements of 8 results at once: they lie side by side" in choice.reasons
 
 
-def test_added_bytes_write_too_much_for_it() -> None:
+def test_sums_of_bytes_are_not_read_whole() -> None:
     assert chosen("sum", "i8", 3).plan.walk != "whole"
     assert chosen("sum", "i8", 8, 2).plan.walk != "whole"
 
 
-def test_results_whose_states_fill_the_registers_are_read_otherwise() -> None:
-    """Of bytes of which sixteen results fill accesses."""
+def test_results_whose_states_fill_the_registers_are_not_read_whole() -> None:
+    """Bytes, of which sixteen results fill accesses."""
     for elements in (2, 3, 5, 9):
         assert chosen("var", "i8", elements).plan.walk != "whole", elements
     for elements in (4, 6, 8, 10):
@@ -89,7 +89,7 @@ def test_what_is_read_otherwise() -> None:
     assert chosen("argmax", "bf16", 3).plan.walk != "whole"
 
 
-def test_whole_rows_that_are_asked_for() -> None:
+def test_whole_rows_on_request() -> None:
     small = simple("sum", (100, 6), (1,), "f32")
     assert choose(small, "walk=whole").plan.vector == 2
     assert choose(small, "walk=whole,vector=4,warps_kept=1").plan.slots == 128

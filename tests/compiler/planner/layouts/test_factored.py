@@ -1,4 +1,4 @@
-"""Lanes along both axes: which layouts have such rows, when they are chosen, and that the results are right."""
+"""Lanes along both axes: which layouts have such rows, when they are chosen, and that results are correct."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_runs_that_begin_anywhere_are_read_as_rows(shape: tuple[int, ...], dtype
 
 
 @pytest.mark.parametrize(("dtype", "fast"), [("f32", "both"), ("f64", "reduced"), ("bf16", "both")])
-def test_states_that_leave_room_for_single_elements_only_are_not_read_so(dtype: str, fast: str) -> None:
+def test_states_that_leave_room_only_for_single_elements_are_not_factored(dtype: str, fast: str) -> None:
     choice = api.plan_for("mean_var", (10699, 64, 7, 7), dtype, axis=(0, 2, 3)).choice
     assert choice.plan.fast == fast
     assert fast != "both" or choice.facts.access == ("aligned",)
 
 
-def test_a_rung_gives_way() -> None:
-    """What the user named himself does not."""
+def test_options_of_a_rung_give_way() -> None:
+    """Options that the user gave do not."""
     plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="serial,fast=both").choice.plan
     assert (plan.fast, plan.finish, plan.lanes) == ("both", "two_kernels", 1)
 
@@ -110,8 +110,8 @@ def test_a_rung_gives_way() -> None:
 @pytest.mark.parametrize("words", [f"{rung.name},fast=both" for rung in RUNGS] + [
     f"fast=both{other}" for other in ("", ",coarsening=2", ",warps=1,lanes=1", ",vector=2, unroll=1", ",cluster= 1")
 ])  # fmt: skip
-def test_the_second_kernel_leaves_some_fields_no_choice(words: str) -> None:
-    """Whatever else is asked for, a rung among it."""
+def test_the_second_kernel_fixes_some_fields(words: str) -> None:
+    """Whatever else is asked for, such as a rung."""
     plan = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan=words).choice.plan
     assert {key: str(getattr(plan, key)) for key in FIXED} == FIXED
     assert plan.fast == "both"
@@ -124,12 +124,12 @@ def test_the_second_kernel_has_room_for_its_states() -> None:
         api.plan_for(many, IMAGES, "f64", axis=(0, 2, 3), plan=options)
 
 
-def test_segments_are_not_read_so() -> None:
+def test_segments_are_not_factored() -> None:
     with pytest.raises(ArgumentError, match=r"(?s)WF146.*fast=both does not fit"):
         wf.segment_reduce(images("float32"), [0, 3, 120], wf.SUM, axis=0, plan="fast=both", device="emulator")
 
 
-def test_what_is_asked_for_decides() -> None:
+def test_options_decide() -> None:
     def fast(options: str, what: str = "sum") -> str:
         return api.plan_for(what, (21399, 64, 7, 7), "bf16", axis=(0, 2, 3), plan=options).choice.plan.fast
 
@@ -138,7 +138,7 @@ def test_what_is_asked_for_decides() -> None:
     assert fast("", "argmax") == "reduced"  # its elements are numbered as the caller has them
 
 
-def test_a_printed_plan_gives_itself() -> None:
+def test_a_printed_plan_gives_the_same_plan() -> None:
     own = api.plan_for("sum", (21399, 64, 7, 7), "bf16", axis=(0, 2, 3)).choice
     words = ",".join(f"{key}={value}" for key, value in own.plan.to_dict().items() if key != "tree")
     again = api.plan_for("sum", (21399, 64, 7, 7), "bf16", axis=(0, 2, 3), plan=words).choice
@@ -156,7 +156,7 @@ def test_a_printed_plan_gives_itself() -> None:
         ("sum", (120, 1, 49), "fast=both", r"the array has 0 kept and 1 reduced dim\(s\)"),
     ],
 )
-def test_what_cannot_be_served_is_refused(what: str, shape: tuple[int, ...], options: str, found: str) -> None:
+def test_plans_that_cannot_be_served_are_refused(what: str, shape: tuple[int, ...], options: str, found: str) -> None:
     with pytest.raises(PlanError, match=f"(?s)WF422.*{found}.*choose fast=reduced or fast=kept"):
         api.plan_for(what, shape, "f32", axis=(0, 2), plan=options)
 
@@ -166,9 +166,9 @@ def test_what_cannot_be_served_is_refused(what: str, shape: tuple[int, ...], opt
 @pytest.mark.parametrize("shape", [(70, 17, 7, 7), (3, 5, 9, 9), (130, 3, 3, 3)])
 @pytest.mark.parametrize("offset", [0, 1, 5])
 def test_rows_that_begin_anywhere(dtype: str, shape: tuple[int, ...], offset: int) -> None:
-    """The last vector of a row is cut by its end: the states of a part are whole vectors all the same.
+    """The end of a row cuts its last vector, but the states of a part are whole vectors.
 
-    The array ends where its memory does, so that the emulator refuses a load beyond it.
+    The array ends where its memory does, so the emulator refuses a load beyond it.
     """
     x = images(dtype, shape)
     memory = np.empty(x.size + offset, x.dtype)
@@ -203,8 +203,8 @@ def test_the_results_are_those_of_runs(dtype: str, what: str, options: str) -> N
         )
 
 
-def test_masks_strides_and_places_of_results() -> None:
-    """Every second image, its rows from the last on, a mask that lies as the images do, and results with gaps."""
+def test_masks_and_strides_of_results() -> None:
+    """Every second image, its rows reversed, with a mask in the images' layout and results with gaps."""
     x = images("float32", (240, *IMAGES[1:]))[::2, :, ::-1, ::-1]
     where = (RNG.random((240, *IMAGES[1:])) < 0.7)[::2, :, ::-1, ::-1]
     out = np.full(32, -1, np.float32)
@@ -228,8 +228,8 @@ def test_a_compiled_kernel_serves_other_images(tmp_path: Path) -> None:
         k(apart, device="emulator")
 
 
-def test_results_that_lie_far_apart() -> None:
-    """They are the second kernel's: its offsets have 64 bits although the first one's would not need them."""
+def test_results_that_are_far_apart() -> None:
+    """The second kernel writes them: its offsets have 64 bits although the first one's do not need them."""
     x, out = images("int8"), np.zeros((16, 1 << 28), np.int8)[:, 0]
     wf.max(x, axis=(0, 2, 3), out=out, plan="fast=both", device="emulator")
     np.testing.assert_array_equal(out, x.max(axis=(0, 2, 3)))
@@ -246,8 +246,8 @@ def test_portable_bits_do_not_depend_on_the_address(options: str) -> None:
     assert len(found) == 1
 
 
-def test_states_that_are_exchanged_in_global_memory_are_those_of_the_results() -> None:
-    """And not of the columns that the first kernel keeps."""
+def test_the_states_of_results_are_exchanged_in_global_memory() -> None:
+    """Not those of the columns that the first kernel keeps."""
     ready = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,cta=serial,exchange=global")
     made = prepare.artifact(ready)
     first, second = made.kernels
@@ -257,8 +257,8 @@ def test_states_that_are_exchanged_in_global_memory_are_those_of_the_results() -
     assert layout.nbytes - layout.exchange[0] == most
 
 
-def test_each_kernel_is_told_what_it_does() -> None:
-    """The first by the profiler's least counts: as many states as the rows have elements; the second takes them in."""
+def test_each_kernel_does_what_its_counts_say() -> None:
+    """The first kernel stores as many states as the rows have elements, and the second one loads them."""
     ready = api.plan_for("sum", IMAGES, "f32", axis=(0, 2, 3), plan="fast=both,vector=4")
     made = prepare.artifact(ready)
     assert [(k.role, k.plan.fast) for k in made.kernels] == [("main", "both"), ("second", "reduced")]

@@ -1,4 +1,4 @@
-"""Gaps: which columns are read with what lies between their rows."""
+"""Gaps: which columns are read together with the elements between their rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_gap_of_a_quarter_of_a_row_is_read() -> None:
     assert widened(simple("sum", (1000, 12), (1,), "f32")) is None
 
 
-def test_other_walks_see_the_columns_alone() -> None:
+def test_other_walks_skip_the_gaps() -> None:
     task = cut("f32", 1 << 20, 12, 16)
     plan = choose(task).plan
     assert plan.walk != "period"  # whole accesses, aligned

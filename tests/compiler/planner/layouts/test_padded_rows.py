@@ -1,4 +1,4 @@
-"""Padded rows: which middle axes are read so, by what accesses, and what is asked for in vain."""
+"""Padded rows: which middle axes are read so, by what accesses, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_threads_are_counted_through_padded_rows() -> None:
     assert ("walk=interleaved", "rows of results begin anywhere, and would be written one by one") in choice.rejected
 
 
-def test_what_takes_work_or_lies_otherwise_is_read_as_ever() -> None:
+def test_expensive_combines_and_other_layouts_are_not_padded() -> None:
     for what, t in (("var", "bf16"), ("argmax", "bf16"), ("logsumexp", "bf16"), ("sum", "f64"), ("sum", "i16")):
         assert chosen(what, t, 8, 2001).plan.walk != "padded", what
     few = simple("any", (100, 4, 1001), (1,), "bool")
@@ -81,7 +81,7 @@ def test_what_takes_work_or_lies_otherwise_is_read_as_ever() -> None:
     assert choose(simple("any", (4, RESULTS + 1), (0,), "bool")).plan.walk == "interleaved"
 
 
-def test_results_that_do_not_lie_side_by_side_are_not_written_at_once() -> None:
+def test_results_that_are_not_side_by_side_are_not_stored_together() -> None:
     shape = (RESULTS // 1001, 4, 1001)
     spread = collapse(shape, (1,), ((4004, 1001, 1),), [(2002, 2)])
     assert choose(replace(task("any", "bool", 4, 1001), geometry=spread)).plan.walk != "padded"
@@ -89,7 +89,7 @@ def test_results_that_do_not_lie_side_by_side_are_not_written_at_once() -> None:
     assert choose(replace(task("any", "bool", 4, 1001), geometry=short)).plan.walk != "padded"
 
 
-def test_padded_rows_that_are_asked_for_have_all_they_need() -> None:
+def test_padded_rows_on_request_have_all_they_need() -> None:
     small = simple("sum", (3, 5, 37), (1,), "f16")
     choice = choose(small, "walk=padded")
     assert (choice.plan.vector, choice.plan.warps_kept, choice.plan.finish) == (8, 8, "cta")

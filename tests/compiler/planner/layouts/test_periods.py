@@ -20,7 +20,7 @@ FULL = {("f32", 12), ("i8", 16)}
 
 
 def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
-    """Whether columns are read with what lies between rows: if these are no whole accesses that fill the lanes."""
+    """Whether columns are read with the gaps between rows: if these are not whole accesses that fill the lanes."""
     full = (t, pitch) in FULL
     return DENSE * pitch <= width and pitch <= COLUMNS_WITH_GAPS[dtype(t).itemsize] and not full
 
@@ -35,7 +35,7 @@ def has_narrow_gaps(width: int, pitch: int, t: str) -> bool:
      ("bool", 129, 16)],
 )  # fmt: skip
 def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warps: int) -> None:
-    """But for columns that fill all lanes with whole accesses, and those that a CTA has no threads for."""
+    """Except where whole accesses fill all lanes, and where a CTA has too few threads for the columns."""
     plan = choose(simple("max", (LONG, width), (0,), t)).plan
     other = "staggered" if width % 2 else "interleaved"
     assert (plan.walk, plan.warps_kept) == (("period", warps) if warps else (other, 1))
@@ -52,8 +52,8 @@ def test_narrow_rows_without_gaps_are_walked_by_periods(t: str, width: int, warp
      ("f32", (2000, 5000, 17), 16), ("bf16", (40, 10_000, 33), 16), ("bf16", (2000, 300, 33), 2),
      ("i8", (2000, 1000, 33), 4)],
 )  # fmt: skip
-def test_a_cta_walks_no_more_than_a_few_periods_at_least(t: str, shape: tuple[int, ...], warps: int) -> None:
-    """Of a middle axis the rows of each outer index are a CTA's own: short ones get few warps, or the ordinary plan.
+def test_each_cta_walks_at_least_a_few_periods(t: str, shape: tuple[int, ...], warps: int) -> None:
+    """In a middle axis each outer index has its own CTAs, so short ones get few warps or the ordinary plan.
 
     So do rows whose single elements fill sectors. The machine is too large for copies of the elements.
     """
@@ -63,7 +63,7 @@ def test_a_cta_walks_no_more_than_a_few_periods_at_least(t: str, shape: tuple[in
     assert choice.run.split == (1 if shape[0] > 40 else 6)
 
 
-def test_a_small_array_is_walked_as_ever() -> None:
+def test_a_small_array_has_the_ordinary_walk() -> None:
     assert choose(simple("sum", (28_000, 9), (0,))).plan.walk == "interleaved"
     assert choose(simple("sum", (30_000, 9), (0,))).plan.walk == "period"
 
@@ -71,14 +71,14 @@ def test_a_small_array_is_walked_as_ever() -> None:
 @pytest.mark.parametrize(
     "options", ["fast=reduced", "lanes=4", "warps=2", "finish=two_kernels", "walk=interleaved", "simple"]
 )
-def test_what_periods_do_not_have_is_asked_of_the_ordinary_plan(options: str) -> None:
+def test_options_that_periods_lack_get_the_ordinary_plan(options: str) -> None:
     task = simple("sum", (LONG, 9), (0,))
     assert choose(task).plan.walk == "period"
     assert choose(task, options).plan.walk == "interleaved"
     assert choose(task, options).plan == choose(sliced("sum", (LONG, 9)), options).plan
 
 
-def test_a_walk_by_periods_that_is_asked_for_has_all_it_needs() -> None:
+def test_periods_on_request_have_all_they_need() -> None:
     task = simple("sum", (1000, 9), (0,))
     choice = choose(task, "walk=period")
     assert choice.plan == Plan("kept", "period", 4, 4, 1, 1, 8)

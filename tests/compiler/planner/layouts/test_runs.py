@@ -1,4 +1,4 @@
-"""Rows of several reduced dims: which are read run by run, by how many threads, and what is asked for in vain."""
+"""Rows of several reduced dims: which are read run by run, by how many threads, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warpfold.compiler.target import DEFAULT
 
 
 def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
-    """Images of so many rows and columns, cut out of larger ones by ``edge`` all around."""
+    """Images of these rows and columns, cut out of images that are larger by ``edge`` on each side."""
     pitch = side + 2 * edge
     layout = Layout((count, side, side), (1, 2), ((pitch * pitch, pitch, 1),), ((1,),))
     return task_of(traced(what, dtype(t)), layout, (edge * pitch + edge, 0), DEFAULT, DEFAULT.sms)
@@ -39,7 +39,7 @@ def cropped(what: str, count: int, side: int, t: str, edge: int = 1) -> Task:
      ("f32", 1001, None), ("f64", 1001, None)],
 )  # fmt: skip
 def test_runs_of_narrow_elements_that_begin_anywhere_are_read_as_rows(t: str, side: int, plan: object) -> None:
-    """If they are not so short that the masks at their ends would cost more than single elements."""
+    """Unless they are so short that masks at their ends cost more than single elements."""
     choice = choose(cropped("any" if t == "bool" else "sum", 5_000_000 // side**2 + 9, side, t))
     found = choice.plan
     if plan is None:
@@ -66,19 +66,19 @@ def test_runs_that_aligned_vectors_read_are_read_by_all_threads_at_once() -> Non
 
 
 @pytest.mark.parametrize(("count", "threads"), [(20_000, 32), (3000, 128), (100, 256)])
-def test_others_get_threads_by_what_they_read_and_by_how_many_there_are(count: int, threads: int) -> None:
+def test_other_runs_get_threads_by_their_bytes_and_number(count: int, threads: int) -> None:
     assert choose(cropped("sum", count, 60, "f32")).plan.positions == threads
     assert choose(cropped("sum", count * 100, 20, "f32")).plan.positions == 8
 
 
-def test_what_does_not_commute_or_is_small_is_not_walked_by_runs() -> None:
+def test_small_arrays_and_ordered_combines_are_not_walked_by_runs() -> None:
     assert choose(cropped("affine", 3000, 200, "f32")).plan.walk == "blocked"
     assert choose(cropped("sum", 3, 200, "i8")).plan.walk == "interleaved"
     portable = choose(replace(cropped("sum", 3000, 200, "i8"), determinism="portable"))
     assert (portable.plan.walk, portable.facts.access) == ("interleaved", ("strided",))
 
 
-def test_a_walk_by_runs_that_is_asked_for_has_all_it_needs() -> None:
+def test_runs_on_request_have_all_they_need() -> None:
     task = cropped("sum", 3000, 200, "f32")
     choice = choose(task, "walk=runs")
     assert choice.plan == Plan("reduced", "runs", 4, 2, 16, 8, 1)
@@ -99,18 +99,18 @@ def test_a_walk_by_runs_that_is_asked_for_has_all_it_needs() -> None:
 
 
 @pytest.mark.parametrize("asked", ["lanes=32", "warps=4,warps_kept=2", "unroll=1", "finish=last_block,coarsening=4"])
-def test_what_else_is_asked_for_changes_nothing_of_the_walk(asked: str) -> None:
+def test_other_options_keep_the_walk_by_runs(asked: str) -> None:
     found = choose(cropped("sum", 3000, 200, "i8"), asked).plan
     assert found.walk == "runs"
     assert found == found.with_options(asked)
 
 
 @pytest.mark.parametrize("options", ["fast=kept", "walk=interleaved", "simple", "cta=serial", "finish=two_kernels"])
-def test_what_runs_do_not_have_is_asked_of_the_ordinary_plan(options: str) -> None:
+def test_options_that_runs_lack_get_the_ordinary_plan(options: str) -> None:
     assert choose(cropped("sum", 3000, 200, "i8"), options).plan.walk == "interleaved"
 
 
-def test_every_run_is_of_one_warp_of_one_cta() -> None:
+def test_one_warp_of_one_cta_reads_each_run() -> None:
     plan = Plan("reduced", "runs", warps=4, warps_kept=2, lanes=8)
     for count in (1, 3, 4, 17, 100):
         for chunk in (4, 12):
@@ -120,7 +120,7 @@ def test_every_run_is_of_one_warp_of_one_cta() -> None:
 
 
 @pytest.mark.parametrize("vector", [1, 4, 16])
-def test_pieces_are_a_run_in_order_and_all_but_the_last_as_long(vector: int) -> None:
+def test_the_pieces_of_a_run_follow_each_other_and_all_but_the_last_are_equal(vector: int) -> None:
     plan, step = Plan("reduced", "runs", vector=vector), 32 * vector
     for length in (1, step * PIECE - 1, step * PIECE, step * PIECE + 1, 3 * step * PIECE, 5 * step * PIECE + 7):
         count, each = pieces(plan, length), piece(plan, length)
@@ -131,7 +131,7 @@ def test_pieces_are_a_run_in_order_and_all_but_the_last_as_long(vector: int) -> 
 
 
 def test_few_long_runs_are_shared_by_many_ctas() -> None:
-    """Of three results in four runs of two million bytes each every SM reads something."""
+    """Three results of four runs of two million bytes give every SM something to read."""
     choice = choose(simple("sum", (4, 3, 1_864_135), (0, 2), "i8"))
     assert (choice.plan.walk, choice.plan.lanes, choice.facts.pieces) == ("runs", 32, True)
     assert choice.run.tiles * choice.run.split > 132

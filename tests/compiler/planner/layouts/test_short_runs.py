@@ -1,4 +1,4 @@
-"""Short runs: which table counts for runs that lie so, and what few results and few runs change."""
+"""Short runs: which table applies to a layout of runs, and what few results or few runs change."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TABLES = {
 
 
 def beside(what: str, t: str, count: int, length: int) -> Task:
-    """Channels of ``count`` images, whose pixels are one run each."""
+    """Channels of ``count`` images; the pixels of an image are one run."""
     channels = BYTES // count // length
     layout = Layout((count, channels, length), (0, 2), ((channels * length, length, 1),), ((1,),))
     return task_of(traced(what, dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)
 
 
 def crops(what: str, t: str, rows: int, length: int, pitch: int) -> Task:
-    """Rows of so many bytes that lie ``pitch`` apart, of images cut out of larger ones."""
+    """Rows of these bytes, ``pitch`` apart, in images cut out of larger ones."""
     image = pitch * (rows + 2)
     count = BYTES // image
     layout = Layout((count, rows, length), (1, 2), ((image, pitch, 1),), ((1,),))
@@ -72,7 +72,7 @@ def walked(task: Task) -> Choice | None:
     return choice if choice.plan.walk == "runs" else None
 
 
-def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
+def test_tiny_runs_are_read_run_by_run_where_a_result_has_few() -> None:
     for length, rows, found in ((4, 8, False), (5, 8, True), (10, 16, True), (10, 17, False), (11, 8, False)):
         assert (walked(crops("any", "bool", rows, length, length + 3)) is not None) == found, (length, rows)
     assert walked(crops("max", "i8", 8, 9, 12)) is not None
@@ -86,10 +86,10 @@ def test_tiny_runs_are_read_so_where_a_result_has_few() -> None:
      ("sum", "bf16", 40, MANY_RUNS, False), ("sum", "i16", 40, 13, False), ("logsumexp", "bf16", 40, 13, False),
      ("sum", "bf16", runs.SHORTEST_RUN[2], 40, True)],
 )  # fmt: skip
-def test_short_runs_of_pairs_are_read_so_where_a_result_has_few(
+def test_short_runs_of_two_byte_elements_are_read_run_by_run_where_a_result_has_few(
     what: str, t: str, length: int, rows: int, found: bool
 ) -> None:
-    """And a state of one register; longer ones are in any case."""
+    """If a state is one register; longer runs always are."""
     assert (walked(crops(what, t, rows, length, length + 3)) is not None) == found
 
 

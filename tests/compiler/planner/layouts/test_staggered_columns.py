@@ -1,4 +1,4 @@
-"""Which layouts get staggered warps, and where these are refused."""
+"""Which layouts get staggered warps, and where staggered warps are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def widest(t: str, what: str = "max") -> int:
 
 
 def middle(t: str, columns: int, *kept: tuple[int, int], rows: int = 1000, pitch: int = 0) -> Task:
-    """Rows of so many columns of each index of other dims, of which each is (size, elements between its indices)."""
+    """Rows of these columns for each index of other dims; a dim is (size, elements between its indices)."""
     sizes, strides = zip(*kept, strict=True)
     results = (*sizes, columns)
     outputs = strides_of(results, range(len(results)), [1] * len(results))
@@ -73,7 +73,7 @@ def is_staggered(task: Task) -> bool:
 # --- which ---
 @pytest.mark.parametrize("t", TYPES)
 def test_columns_that_begin_anywhere_get_staggered_warps(t: str) -> None:
-    """Odd rows, and rows of whole accesses that begin beside a boundary, or lie apart by no whole accesses."""
+    """Odd rows, and rows of whole accesses that begin between boundaries or are not whole accesses apart."""
     choice = choose(simple("max", (ROWS, 1001), (0,), t))
     plan = choice.plan
     assert (plan.walk, plan.vector, plan.warps, plan.lanes) == ("staggered", widest(t), CTA_THREADS // WARP, 1)
@@ -96,7 +96,7 @@ def test_warps_share_narrow_elements_that_begin_anywhere_before_they_are_long(t:
 
 
 @pytest.mark.parametrize("t", TYPES)
-def test_so_many_columns_fill_most_lanes(t: str) -> None:
+def test_the_columns_fill_most_lanes(t: str) -> None:
     most = (BUSY_LANES_OF_BYTES if t == "i8" else BUSY_LANES) * widest(t)
     rows = 2 * LARGE_ELEMENTS // most
     assert is_staggered(pitched(rows, most, 2 * most + 1, t, what="max"))
@@ -104,8 +104,8 @@ def test_so_many_columns_fill_most_lanes(t: str) -> None:
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
-def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
-    """Whatever their strides; the results of a CTA are of one, and as many columns fill its lanes as of one alone."""
+def test_columns_of_each_index_of_other_kept_dims_get_staggered_warps(t: str) -> None:
+    """Whatever the strides: a CTA has results of one index, and its lanes are as full as with one index alone."""
     most = (BUSY_LANES_OF_BYTES if t == "i8" else BUSY_LANES) * widest(t)
     for kept in [((64, 1_001_003),), ((8, 999), (7, 5_000_000)), ((5, 3_000_001), (9, 300_007))]:
         pitch = 8 * 999 if kept[0][1] == 999 else 999
@@ -125,8 +125,8 @@ def test_so_are_those_of_each_index_of_other_kept_dims(t: str) -> None:
 
 
 @pytest.mark.parametrize("t", ["i8", "f16", "f32"])
-def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
-    """So many columns make a large array of few rows, and are too few for threads of their own."""
+def test_few_rows_are_read_in_whole_steps(t: str) -> None:
+    """The columns make a large array of few rows, and are too few for threads of their own."""
     columns = LARGE_ELEMENTS // 32 + 1
     plan = choose(simple("max", (300, columns), (0,), t)).plan
     least = STEPS * plan.tile
@@ -140,7 +140,7 @@ def test_so_many_rows_are_read_in_whole_steps(t: str) -> None:
     [("sum", t, ARRAY_BYTES[dtype(t).itemsize]) for t in ("i8", "bf16", "f32", "f64")]
     + [("var", "bf16", ARRAY_BYTES_OF_WIDE_PAIRS)],
 )
-def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
+def test_small_arrays_have_no_staggered_warps(op: str, t: str, least: int) -> None:
     columns = 1025
     rows = -(-least // (columns * dtype(t).itemsize))
     assert is_staggered(simple(op, (rows, columns), (0,), t))
@@ -159,11 +159,11 @@ def test_small_arrays_are_read_as_ever(op: str, t: str, least: int) -> None:
     ],
     ids=["middle of single elements", "ordered", "wide state", "portable", "between elements", "rows"],
 )
-def test_what_has_no_such_rows_is_read_otherwise(task: Task) -> None:
+def test_other_layouts_have_no_staggered_warps(task: Task) -> None:
     assert not is_staggered(task)
 
 
-def test_two_inputs_are_read_otherwise() -> None:
+def test_two_inputs_have_no_staggered_warps() -> None:
     layout = Layout((ROWS, 1001), (0,), ((1001, 1), (1001, 1)), ((1,),))
     assert not is_staggered(task_of(traced("dot", dtype("f32"), dtype("f32")), layout, (0, 0, 0), DEFAULT, DEFAULT.sms))
 
@@ -177,7 +177,7 @@ def test_two_inputs_are_read_otherwise() -> None:
 def test_a_warp_begins_all_its_rows_at_one_place(
     t: str, vector: int, warps: int, columns: int, pitch: int, start: int
 ) -> None:
-    """By what each access touches: aligned ones, that begin no row before and end no row after their own."""
+    """All its accesses are aligned: they begin no row earlier and end no row later than their own."""
     task = pitched(40, columns, pitch, t, start)
     if task.geometry.kept[-1].strides[0] != 1:  # rows nearer to each other than their elements
         return
@@ -196,7 +196,7 @@ def test_a_warp_begins_all_its_rows_at_one_place(
             assert max(ends) <= memory.stop
 
 
-def test_an_address_between_elements_serves_no_such_warps() -> None:
+def test_an_address_between_elements_has_no_staggered_warps() -> None:
     plan = Plan("kept", "staggered", 4, lanes=1, warps=8)
     task = simple("sum", (64, 101), (0,))
     assert serves(task, plan)
@@ -204,7 +204,7 @@ def test_an_address_between_elements_serves_no_such_warps() -> None:
 
 
 def test_a_flipped_walk_begins_where_its_least_address_is() -> None:
-    """A reversed array of single bytes past a boundary is read as one that is not reversed."""
+    """A reversed array of bytes just past a boundary is read like one that is not reversed."""
     found = collapse((64, 100), (0,), [(-100, -1)], [(1,)])
     task = replace(simple("sum", (64, 100), (0,)), geometry=found)
     assert found.offsets[0] == -6399
@@ -215,7 +215,7 @@ def test_a_flipped_walk_begins_where_its_least_address_is() -> None:
 @pytest.mark.parametrize("t", TYPES)
 @pytest.mark.parametrize("what", ["sum", "max", "argmax", "mean", "var", "mean_var", "logsumexp", "minmax", "any"])
 def test_warps_are_never_fewer_for_want_of_shared_memory(what: str, t: str, arch: str) -> None:
-    """Else their rows would begin at several places: eight warps' states fit, in both rounds."""
+    """With fewer warps rows would begin at several places; the states of eight warps fit in both rounds."""
     choice = choose(simple(what, (ROWS, 1001), (0,), t, arch=arch))
     if choice.plan.walk == "staggered":
         assert choice.plan.warps == CTA_THREADS // WARP
@@ -223,7 +223,7 @@ def test_warps_are_never_fewer_for_want_of_shared_memory(what: str, t: str, arch
         assert replace(choice.plan, finish="last_block").shared_bytes(state) <= STATIC_SHARED
 
 
-def test_states_of_any_kind_would_fit() -> None:
+def test_states_of_any_size_fit() -> None:
     plan = Plan("kept", "staggered", STATE_REGISTERS, lanes=1, warps=CTA_THREADS // WARP, finish="last_block")
     assert plan.shared_bytes(4) <= STATIC_SHARED
 
@@ -233,8 +233,8 @@ def choice(options: str, shape: tuple[int, int] = (ROWS, 1001), t: str = "f32", 
     return choose(simple("sum", shape, (0,), t, **more), options)
 
 
-def test_an_option_that_needs_other_rows_gives_the_walk_up() -> None:
-    """Two warps of odd rows are as many as accesses of two elements can begin at; of four elements it takes four."""
+def test_an_option_that_does_not_fit_the_rows_gives_up_the_walk() -> None:
+    """In odd rows, accesses of two elements begin at two places and need two warps; of four elements, four."""
     assert choice("warps=2").plan.walk == choice("warps=4,vector=4").plan.walk == "staggered"
     assert choice("warps=2,vector=4").plan.walk == "interleaved"
     assert choice("vector=16", t="i8").plan.walk == "interleaved"
@@ -254,7 +254,7 @@ def test_accesses_in_flight_give_way_to_the_length_of_a_walk() -> None:
         choice("coarsening=2,unroll=4")
 
 
-def test_fewer_warps_for_want_of_shared_memory_must_have_such_rows_too() -> None:
+def test_warps_reduced_by_shared_memory_must_fit_the_rows() -> None:
     """Eight of these rows are whole accesses of 16, four are not; the states of eight warps do not fit twice."""
     words = "walk=staggered,vector=16,unroll=1"
     task = simple("mean", (100, 40_002), (0,), "i8")
@@ -263,14 +263,14 @@ def test_fewer_warps_for_want_of_shared_memory_must_have_such_rows_too() -> None
     assert choose(task, f"{words},warps=8,finish=cta").plan.warps == CTA_THREADS // WARP
 
 
-def test_the_plan_of_its_own_words_is_the_same() -> None:
+def test_a_printed_staggered_plan_gives_the_same_plan() -> None:
     own = choice("")
     words = ",".join(f"{k}={v}" for k, v in own.plan.to_dict().items() if k != "tree")
     assert choice(words).plan == own.plan
     assert choice(words).facts == own.facts
 
 
-def test_the_reason_and_what_was_rejected_are_said() -> None:
+def test_the_reasons_and_the_rejected_plans_are_given() -> None:
     found = choice("")
     assert any(
         reason.startswith("each of 8 warps reads every 8th row, from the boundary before") for reason in found.reasons
@@ -280,7 +280,7 @@ def test_the_reason_and_what_was_rejected_are_said() -> None:
 
 
 @pytest.mark.parametrize(("columns", "walk"), [(100, "period"), (255, "period"), (257, "staggered")])
-def test_numbered_bytes_have_as_many_accesses_in_flight_as_added_ones(columns: int, walk: str) -> None:
+def test_numbered_bytes_have_as_many_accesses_in_flight_as_sums(columns: int, walk: str) -> None:
     for t in ("i8", "bool"):
         plan = plan_for("argmax", (1_000_000, columns), t, axis=0).choice.plan
         assert (plan.walk, plan.vector, plan.unroll) == (walk, 8, 8)
@@ -288,8 +288,8 @@ def test_numbered_bytes_have_as_many_accesses_in_flight_as_added_ones(columns: i
 
 
 @pytest.mark.parametrize(("rows", "unroll"), [(100, 2), (130, 4), (200, 4), (230, 2)])
-def test_added_bytes_of_a_middle_axis_have_more_in_flight_in_one_to_two_waves_of_ctas(rows: int, unroll: int) -> None:
-    """Of fewer CTAs the last begin with the others, and of more it does not matter."""
+def test_sums_of_bytes_of_a_middle_axis_have_more_in_flight_in_one_to_two_waves_of_ctas(rows: int, unroll: int) -> None:
+    """With fewer CTAs the last begin with the others, and with more it makes no difference."""
     task = simple("sum", (rows, 1000, 1001), (1,), "i8")
     plan = choose(replace(task, program=narrowed(task.program)[0])).plan
     assert (plan.walk, plan.vector, plan.unroll) == ("staggered", 8, unroll)

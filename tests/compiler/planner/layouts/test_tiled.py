@@ -44,7 +44,7 @@ def middle(n: int, inner: int, t: str = "f32", what: str = "sum") -> Task:
 
 
 def in_few_lines(n: int, t: str) -> bool:
-    """Whether a warp reads single elements of rows from few lines."""
+    """Whether a warp's single elements are in few cache lines."""
     low, high = tiled.SINGLE_ROW_BYTES.get(item(t), (1, 0))
     return low <= n * item(t) <= high
 
@@ -66,7 +66,7 @@ def is_whole(task: Task) -> bool:
 # --- which ---
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
-    """Of odd lengths up to those that fill vectors, but for those whose elements lie in few lines anyway."""
+    """Odd lengths up to those that fill vectors, except where the elements are in few lines anyway."""
     for n in (3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 129, 255, longest(t) // item(t) - 9 | 1):
         assert copies(rows(n, t)) == (
             n * item(t) <= longest(t) and not in_few_lines(n, t) and not is_whole(rows(n, t))
@@ -77,7 +77,7 @@ def test_rows_that_begin_anywhere_are_reduced_from_a_copy(t: str) -> None:
 
 @pytest.mark.parametrize("t", TYPES)
 def test_rows_of_whole_lines_are_read_where_they_are(t: str) -> None:
-    """Aligned vectors take memory as it comes; so do those of rows of one line or less, and of long ones."""
+    """Aligned vectors read memory in order; rows of one line or less and long rows are not copied either."""
     short, long = tiled.SHORT_ROW_BYTES.get(item(t), tiled.LINE_BYTES), tiled.LONG_ROW_BYTES[item(t)]
     for nbytes in (*range(WIDEST, short + 1, WIDEST), 2 * tiled.LINE_BYTES, 8 * tiled.LINE_BYTES):
         assert not copies(rows(nbytes // item(t), t)), nbytes
@@ -96,8 +96,8 @@ def test_short_rows_aligned_for_half_an_access_are_read_where_they_are(t: str) -
     assert copies(rows((tiled.HALF_ROW_BYTES + WIDEST) // item(t), t))
 
 
-def test_rows_whose_lanes_would_wait_at_the_banks_are_not_copied() -> None:
-    """Shorter and longer ones; those between are faster from a copy even so."""
+def test_rows_with_bank_conflicts_are_not_copied() -> None:
+    """Shorter and longer rows; those between are faster from a copy in spite of bank conflicts."""
     for n in (51, 57, 511, 513, 1025):
         task = rows(n, "i8")
         assert tiled._bank_words(task, 16, 8 if n > 760 else 1) > tiled.BANK_WORDS[1 + (n > 760)], n
@@ -139,10 +139,10 @@ def test_other_middle_axes_are_not() -> None:
         ("prod", "i8", 4, 100, True), ("argmax", "bf16", 4, 50, True),
     ],
 )  # fmt: skip
-def test_middle_axes_aligned_for_words_are_read_where_they_are(
+def test_middle_axes_aligned_to_words_are_read_where_they_are(
     what: str, t: str, n: int, inner: int, copied: bool
 ) -> None:
-    """A thread then has the results of a word or more, and reads no element by itself."""
+    """A thread then has the results of a word or more, and reads no single elements."""
     count = MANY // (n * inner * item(t))
     task = simple(what, (count, n, inner), (1,), t)
     found = choose(replace(task, program=narrowed(task.program)[0]))
@@ -154,13 +154,13 @@ def test_middle_axes_aligned_for_words_are_read_where_they_are(
 
 
 @pytest.mark.parametrize("t", TYPES)
-def test_an_element_a_result_is_not_copied(t: str) -> None:
+def test_results_of_one_element_are_not_copied(t: str) -> None:
     """Neighbouring results are neighbouring elements."""
     assert not copies(rows(1, t))
 
 
 def test_arrays_of_few_copies_are_not_copied() -> None:
-    """Each SM would get too few, one after another."""
+    """Each SM would get too few copies, one after another."""
     n = 31
     each = choose(rows(n)).run.units
     most = each * tiled.COPIES_PER_SM * DEFAULT.sms
@@ -188,8 +188,8 @@ def test_layouts(shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[i
     assert copies(task_of(traced("sum", dtype(t)), layout, (0, 0), DEFAULT, DEFAULT.sms)) == copied
 
 
-def test_long_combines_are_of_a_thread_alone() -> None:
-    """Short rows of them in a copy; those of longer rows, by the operations, where they are."""
+def test_one_thread_combines_a_row_of_long_combines() -> None:
+    """Short rows in a copy; longer rows, depending on the number of operations, where they are."""
     for what in ("var", "mean_var", "logsumexp"):
         code = combine(what)
         table = tiled.ROW_BYTES_OF_VERY_LONG if code >= VERY_LONG_COMBINE else tiled.ROW_BYTES_OF_LONG
@@ -223,7 +223,7 @@ def test_portable_tiles_are_those_of_the_portable_machine(determinism: str) -> N
 # --- accesses ---
 @pytest.mark.parametrize("t", ["i8", "bf16"])
 def test_narrow_elements_are_read_by_the_word(t: str) -> None:
-    """Of few words as many as there are, or nearly."""
+    """A few words are read exactly or nearly as many as there are."""
     for n in range(3, 200, 2):
         if not in_few_lines(n, t) and copies(rows(n, t)):
             table = tiled.WIDTHS_OF_BYTES if t == "i8" else tiled.WIDTHS_OF_PAIRS
@@ -231,7 +231,7 @@ def test_narrow_elements_are_read_by_the_word(t: str) -> None:
             assert choose(rows(n, t)).plan.vector * item(t) == width, n
 
 
-def test_bytes_that_are_not_combined_by_the_word_are_read_one_by_one_in_short_rows() -> None:
+def test_bytes_that_words_do_not_combine_are_read_one_by_one_in_short_rows() -> None:
     for n, vector in ((tiled.WORD_ROW_BYTES - 1, 1), (tiled.WORD_ROW_BYTES + 1, tiled.WORD)):
         assert choose(rows(n, "i8", "prod")).plan.vector == vector
         assert choose(rows(n, "i8", "max")).plan.vector == vector
@@ -245,19 +245,19 @@ def test_bytes_that_are_compared_are_read_by_words_where_rows_have_some() -> Non
 
 @pytest.mark.parametrize("what", ["sum", "max"])
 def test_aligned_rows_of_bytes_are_read_where_they_are_if_they_are_long(what: str) -> None:
-    """From tiled.LONG_ROW_BYTES bytes on, also where no more than HALF an access is aligned."""
+    """From tiled.LONG_ROW_BYTES bytes on, also where only HALF an access is aligned."""
     for n in range(tiled.LONG_ROW_BYTES[1] // HALF * HALF - 3 * HALF, tiled.LONG_ROW_BYTES[1] + 4 * HALF, HALF):
         assert copies(rows(n, "i8", what)) == (n < tiled.LONG_ROW_BYTES[1] and n % tiled.LINE_BYTES != 0), n
 
 
-def test_rows_that_lie_whole_accesses_apart_are_read_half_an_access_at_a_time() -> None:
+def test_rows_whole_accesses_apart_are_read_half_an_access_at_a_time() -> None:
     task = simple("sum", (MANY // 400, 400), (1,), "i8")
     assert choose(task).plan.vector == HALF
     assert choose(rows(401, "i8")).plan.vector == WIDEST
 
 
-def test_words_are_of_rows_in_any_order() -> None:
-    """Wherever they begin, so that portable results and several inputs have them, too."""
+def test_words_are_read_from_rows_wherever_they_begin() -> None:
+    """So portable results and several inputs have them, too."""
     task = rows(65, "i8")
     assert choose(replace(task, determinism="portable")).plan.vector == choose(task).plan.vector == WIDEST
     assert choose(rows(65, "i8", "affine")).plan.vector == 1
@@ -270,8 +270,8 @@ def test_words_are_of_rows_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("t", TYPES)
-def test_so_many_accesses_are_in_flight(t: str) -> None:
-    """By the accesses that a thread makes whole; of words one."""
+def test_the_number_of_accesses_in_flight(t: str) -> None:
+    """It depends on the accesses that a thread completes; words have one in flight."""
     found = set()
     for n in (9, 21, 31, 65, 129, 255, 317):
         plan = choose(rows(n, t)).plan
@@ -299,7 +299,7 @@ def test_rows_of_words_get_lanes_by_their_bytes(t: str) -> None:
 
 
 def test_enough_threads_read_a_copy() -> None:
-    """Of few long rows, several lanes a row: a thread alone would make its accesses one after another."""
+    """Few long rows get several lanes each: a single thread would make its accesses one after another."""
     for t in ("f32", "f64"):
         for n in (3, 31, 65, 129, 257, tiled.ROW_BYTES // item(t) - 1 | 1):
             choice = choose(rows(n, t))
@@ -307,8 +307,8 @@ def test_enough_threads_read_a_copy() -> None:
             assert enough or in_few_lines(n, t) or is_whole(rows(n, t))
 
 
-def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
-    """Rows of 32 words begin at one bank; lanes of one row beside each other do not."""
+def test_lanes_take_turns_where_rows_would_conflict_at_a_bank() -> None:
+    """Rows of 32 words all begin at one bank; neighbouring lanes of one row do not conflict."""
     task = simple("sum", (MANY // 160, 40), (1,))
     assert tiled._bank_words(task, 1, 1) == 8  # 40 words: every fourth row begins at the same bank
     assert tiled._bank_words(task, 1, 8) == 1
@@ -316,7 +316,7 @@ def test_lanes_take_turns_where_rows_would_meet_at_a_bank() -> None:
 
 
 def banked(task: Task, lanes: int) -> int:
-    """Wavefronts of a warp's first accesses, as the profiler counts them; of half a warp where they have 8 bytes."""
+    """Wavefronts of a warp's first accesses, counted as the profiler does; of half a warp for elements of 8 bytes."""
     g, size = task.geometry, task.itemsize
     threads = np.arange(WARP if size <= tiled.WORD else WARP // 2)
     step = offsets_of(g.reduced, 0)[1] if g.n_reduced > 1 else 0
@@ -327,7 +327,7 @@ def banked(task: Task, lanes: int) -> int:
 
 @settings(max_examples=300)
 @given(st.sampled_from(TYPES), st.sampled_from([1, 2, 4, 8, 16, 32]), st.integers(1, 80), st.integers(1, 9))
-def test_what_waits_at_the_banks(t: str, lanes: int, n: int, inner: int) -> None:
+def test_bank_conflicts(t: str, lanes: int, n: int, inner: int) -> None:
     """The planner's count is that of the addresses, result by result and lane by lane."""
     task = simple("sum", (64, n, inner) if inner > 1 else (64, n), (1,), t)
     assert tiled._bank_words(task, 1, lanes) == banked(task, lanes)
@@ -360,8 +360,8 @@ def of_options(options: str) -> Choice:
 @pytest.mark.parametrize(
     "options", ["tile_bytes=0", "warps=4", "vector=4", "cta=serial", "finish=last_block", "simple"]
 )
-def test_a_tile_gives_way_to_what_is_asked_for(options: str) -> None:
-    """The plan is then what it would be if there were no tiles."""
+def test_a_tile_gives_way_to_other_options(options: str) -> None:
+    """The plan is then what it would be without tiles."""
     found = of_options(options)
     assert found.plan.tile_bytes == 0
     assert not any("copies" in reason for reason in found.reasons)
@@ -375,7 +375,7 @@ def test_a_tile_gives_way_to_a_walk() -> None:
     assert choose(small, "walk=period").plan.tile_bytes == 0
 
 
-def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
+def test_other_fields_give_way_to_a_tile_on_request() -> None:
     assert of_options("unroll=2").plan.tile_bytes == tiled.COPY_BYTES
     assert of_options("tile_bytes=2048").plan.tile_bytes == 2048
     wide = choose(simple("sum", (7, 301), (1,)), "tile_bytes=2048")
@@ -387,8 +387,8 @@ def test_all_else_gives_way_to_a_tile_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("t", "gap", "copied"), [("f64", 7, True), ("f64", 8, False), ("f32", 16, True)])
-def test_rows_with_gaps_are_copied_but_for_wide_elements(t: str, gap: int, copied: bool) -> None:
-    """Of 64 elements: a copy holds the gaps as well, and single elements of 8 bytes fill sectors without one."""
+def test_rows_with_gaps_are_copied_unless_elements_are_wide(t: str, gap: int, copied: bool) -> None:
+    """Rows of 64 elements: a copy holds the gaps as well, and single elements of 8 bytes fill sectors without one."""
     count = MANY // ((64 + gap) * item(t))
     task = simple("sum", (count, 64), (1,), t)
     geometry = collapse((count, 64), (1,), [(64 + gap, 1)], [(1,)])

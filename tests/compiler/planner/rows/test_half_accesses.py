@@ -1,4 +1,4 @@
-"""Rows of narrow elements that are read by half an access: which are, by how many threads, with how much in flight."""
+"""Rows of narrow elements read by half accesses: which rows, by how many threads, with how many in flight."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def plan(n: int, t: str, what: str = "max") -> Plan:
 
 @pytest.mark.parametrize("what", ["max", "sum", "any"])
 def test_aligned_rows_of_bytes_get_threads_by_their_length(what: str) -> None:
-    """All of bytes that are taken up by the word; of the longest a CTA has a row."""
+    """Bytes that are combined in words; the longest rows get a CTA each."""
     for (most, threads), (_, above) in pairwise([*THREADS_OF_ALIGNED.rows, (0, CTA_THREADS)]):
         found = [plan(n - n % HALF, "i8", what) for n in (most, most + HALF)]
         assert [p.positions for p in found] == [threads, above], most
         assert {p.vector for p in found} == {HALF}
 
 
-def test_aligned_rows_of_bytes_that_are_taken_apart_are_read_so_if_they_are_not_long() -> None:
+def test_short_aligned_rows_of_bytes_that_are_taken_apart_are_read_by_half_accesses() -> None:
     for (most, threads), (_, above) in pairwise(THREADS_OF_OTHERS.rows):
         found = [plan(n - n % HALF, "i8", "prod") for n in (most, most + HALF)]
         assert [p.positions for p in found] == [threads, above], most
@@ -62,7 +62,7 @@ def test_rows_that_begin_anywhere_get_threads_by_their_length(t: str, what: str)
     assert [plan(n // item, t, what).vector * item for n in (longest - item, longest + item)] == [HALF, WIDEST]
 
 
-def test_what_has_wide_states_or_numbers_is_not_read_so() -> None:
+def test_wide_states_and_numbers_are_not_read_by_half_accesses() -> None:
     for what in ("var", "logsumexp"):
         assert not serves(simple(what, (MANY, 1001), (1,), "i8")), what
     assert not serves(plan_for("argmax", (MANY, 1001), "i8", axis=1).task)
@@ -72,14 +72,14 @@ def test_what_has_wide_states_or_numbers_is_not_read_so() -> None:
 @pytest.mark.parametrize(
     ("n", "threads", "unroll"), [(800, 8, 8), (960, 8, 8), (1024, 16, 8), (1400, 16, 4), (200, 4, 2)]
 )
-def test_aligned_bytes_have_all_accesses_in_flight(n: int, threads: int, unroll: int) -> None:
-    """As many as are there, if few are in vain; of the shortest rows, which few threads share, no more than two."""
+def test_aligned_bytes_have_all_their_accesses_in_flight(n: int, threads: int, unroll: int) -> None:
+    """Unless many would be masked off; the shortest rows, which few threads share, have at most two."""
     found = plan_for("sum", ((1 << 27) // n, n), "i8", axis=1, plan="tile_bytes=0").choice.plan
     assert (found.positions, found.unroll) == (threads, unroll)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4, 8])
-def test_few_accesses_in_flight_are_in_vain(most: int) -> None:
+def test_few_accesses_in_flight_are_masked_off(most: int) -> None:
     for each in range(1, 200):
         n = at_once(each, most)
         assert n <= most

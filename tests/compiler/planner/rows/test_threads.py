@@ -1,4 +1,4 @@
-"""Threads of a row, by the accesses that it takes and by what a combine costs."""
+"""Threads of a row, depending on its number of accesses and the cost of a combine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Steps = tuple[tuple[float, int], ...]
 
 
 def steps_of(t: str) -> Steps:
-    """The threads of rows of which the largest element is asked: one of 64 bits takes two registers."""
+    """The thread counts for rows that look for their largest element; one of 64 bits takes two registers."""
     if t == "f16":
         return THREADS_OF_SIMPLE_PAIRS.rows
     wide = t == "f64"
@@ -77,8 +77,8 @@ def test_rows_of_longer_combines_have_threads_of_their_own(t: str) -> None:
     ("rows", "n", "threads"),
     [(16384, 1024, 8), (32768, 1024, 16), (65536, 1024, 8), (4096, 4096, WARP), (8192, 4096, 16), (16384, 4096, WARP)],
 )
-def test_rows_of_words_are_not_a_few_more_than_are_resident(rows: int, n: int, threads: int) -> None:
-    """Eight threads, or a warp, but for between one and LITTLE_MORE_THAN_RESIDENT times the resident ones."""
+def test_rows_of_words_do_not_slightly_exceed_the_resident_ones(rows: int, n: int, threads: int) -> None:
+    """Eight threads, or a warp where the rows are one to LITTLE_MORE_THAN_RESIDENT times the resident ones."""
     assert plan_for("logsumexp", (rows, n), "f32", axis=1).choice.plan.positions == threads
 
 
@@ -109,7 +109,7 @@ def test_a_row_of_single_elements_gets_a_cta_where_a_warp_would_read_long() -> N
 
 @pytest.mark.parametrize("t", ["f32", "f64"])
 def test_a_row_that_begins_anywhere_gets_few_threads_where_it_is_short(t: str) -> None:
-    """The more elements an access has, the more of it is masked."""
+    """The more elements an access has, the more of them are masked."""
     item = dtype(t).itemsize
     wide, shortest = WIDEST // item, SHIFTED_ACCESSES[item]
     for what, steps in (
@@ -132,7 +132,7 @@ def positions(what: str, t: str, accesses: int) -> int:
 
 @pytest.mark.parametrize(("what", "t"), [("var", "f32"), ("logsumexp", "f32")])
 def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) -> None:
-    """By the operations of one, where those of an access are many."""
+    """The number depends on the operations of a combine, if accesses have many elements."""
     code = operations(simple(what, (4, 4), (1,), t).monoid)
     assert code * WIDEST // dtype(t).itemsize >= LONG_COMBINE
     steps = (THREADS_OF_LONG_COMBINES if code >= LONG_COMBINE else THREADS_OF_LONG_ACCESSES).rows
@@ -142,13 +142,13 @@ def test_threads_of_a_long_combine_have_more_accesses_each(what: str, t: str) ->
 
 
 @pytest.mark.parametrize(("what", "t"), [("max", "f32"), ("sum", "f16"), ("minmax", "f64")])
-def test_short_combines_have_the_threads_of_all_others(what: str, t: str) -> None:
+def test_short_combines_do_not_change_the_threads(what: str, t: str) -> None:
     code = operations(simple(what, (4, 4), (1,), t).monoid)
     assert code * WIDEST // dtype(t).itemsize < LONG_COMBINE
     assert [positions(what, t, int(most)) for most, _ in steps_of(t)] == [threads for _, threads in steps_of(t)]
 
 
 @pytest.mark.parametrize(("n", "threads", "unroll"), [(448, 16, 4), (452, 32, 4), (508, 32, 4), (512, 16, 4)])
-def test_rows_of_words_have_no_threads_of_two_steps_beside_some_of_less(n: int, threads: int, unroll: int) -> None:
+def test_no_threads_of_a_row_of_words_have_two_steps_beside_some_with_less(n: int, threads: int, unroll: int) -> None:
     plan = choose(simple("sum", (MANY, n), (1,))).plan
     assert (plan.positions, plan.unroll) == (threads, unroll)

@@ -1,4 +1,4 @@
-"""Accesses in flight of a row: few in vain, and few that are masked."""
+"""Accesses of a row in flight: few are unneeded, and few are masked."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def plan(n: int, t: str, what: str = "max") -> Plan:
     return choose(simple(what, (MANY, n), (1,), t), "tile_bytes=0").plan
 
 
-def test_short_rows_have_one_access_in_flight_where_more_would_be_in_vain() -> None:
+def test_short_rows_have_one_access_in_flight_where_more_would_be_masked_off() -> None:
     for accesses, unroll in ((7, 1), (8, 2), (13, 1), (16, 2), (32, 2)):
         assert (plan(4 * accesses, "f32").lanes, plan(4 * accesses, "f32").unroll) == (4, unroll)
 
 
-def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> None:
+def test_long_rows_that_begin_anywhere_have_more_in_flight_unless_they_are_bytes() -> None:
     for t in ("f16", "f32", "f64", "i8"):
         n = LONG_ROW_BYTES // dtype(t).itemsize
         found = [plan(k, t).unroll for k in (n - 1, n + 1)]
@@ -37,22 +37,22 @@ def test_long_rows_that_begin_anywhere_have_more_in_flight_but_for_bytes() -> No
     [("bf16", 264, 8, 2), ("f16", 400, 8, 4), ("bf16", 520, 16, 2), ("bf16", 2048, WARP, 4),
      ("bf16", 6000, FOUR_WARPS, 4), ("f32", 1024, FOUR_WARPS, 4)],
 )  # fmt: skip
-def test_pairs_of_bytes_have_few_accesses_in_vain(t: str, n: int, threads: int, unroll: int) -> None:
-    """To take such an access apart costs as much as it does of one that finds something."""
+def test_two_byte_elements_have_few_masked_accesses(t: str, n: int, threads: int, unroll: int) -> None:
+    """Unpacking a masked access costs as much as unpacking one with elements."""
     plan = choose(simple("sum", (1 << 15, n), (1,), t), "tile_bytes=0").plan
     assert (plan.positions, plan.unroll) == (threads, unroll)
 
 
-def test_few_rows_of_pairs_and_single_pairs_have_all_in_flight() -> None:
-    """Threads wait less where there are few; and an element by itself takes nothing to be taken apart."""
+def test_few_rows_of_two_byte_elements_have_all_accesses_in_flight() -> None:
+    """Threads wait less where rows are few; single elements need no unpacking."""
     assert choose(simple("sum", (513,), (0,), "bf16")).plan.unroll == 4
     layout = Layout((MANY, 1000), (1,), ((3000, 3),), ((1,),))
     assert choose(task_of(traced("sum", dtype("bf16")), layout, (0, 0), DEFAULT, DEFAULT.sms)).plan.unroll == 8
 
 
 @pytest.mark.parametrize(("n", "threads", "unroll"), [(640, 16, 1), (1000, 16, 1), (1024, 16, 4), (2000, 32, 1)])
-def test_numbered_pairs_of_bytes_have_a_warp_and_no_access_in_vain(n: int, threads: int, unroll: int) -> None:
-    """Value and number are one word: the state has one register, but an access takes as much work as with several."""
+def test_numbered_two_byte_elements_have_a_warp_and_no_masked_access(n: int, threads: int, unroll: int) -> None:
+    """Value and number share a word, so the state has one register, but an access costs as much as with several."""
     plan = plan_for("argmax", (60_000, n), "bf16", axis=1).choice.plan
     assert (plan.vector, plan.positions, plan.unroll) == (8, threads, unroll)
 
@@ -62,7 +62,7 @@ def test_numbered_pairs_of_bytes_have_a_warp_and_no_access_in_vain(n: int, threa
     ("n", "vector", "threads", "unroll"),
     [(16, 16, 1, 1), (192, 16, 4, 4), (400, 16, 4, 8), (1000, 8, 8, 4), (1024, 16, 8, 4), (8192, 16, 128, 4)],
 )
-def test_a_step_of_numbered_bytes_has_all_that_a_thread_reads_or_four_accesses(
+def test_a_step_of_numbered_bytes_has_all_accesses_of_a_thread_or_four(
     t: str, n: int, vector: int, threads: int, unroll: int
 ) -> None:
     plan = plan_for("argmax", ((1 << 27) // n, n), t, axis=1).choice.plan

@@ -1,4 +1,4 @@
-"""Sums that are seen from an anchor, found in formulas: which combines are so, and which only look like it."""
+"""Sums relative to an anchor, found in formulas: which combines have the form, and which only look like it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def read(v: Any) -> Node:
 
 
 def combine(name: str) -> tuple[Any, ...]:
-    """The formulas of a combine: of two values a side, 0 and 1, then 2 and 3; of three, 0 to 2, then 3 to 5."""
+    """The formulas of a combine.
+
+    Values of two states are numbered 0 and 1, then 2 and 3; of three, 0 to 2, then 3 to 5.
+    """
     two, three = ("max", 0, 2), ("add", 0, 3)
     mean = ("add", ("mul", 1, ("div", 0, three)), ("mul", 4, ("div", 3, three)))
     return {
@@ -39,7 +42,7 @@ def combine(name: str) -> tuple[Any, ...]:
 
 
 def _squares(own: int, mean: Any) -> Any:
-    """The squares of the state whose values begin with ``own``, seen from ``mean``."""
+    """The squares of the state whose values begin with ``own``, relative to ``mean``."""
     far = ("sub", own + 1, mean)
     return ("fma", ("mul", own, far), far, own + 2)
 
@@ -55,7 +58,7 @@ def _compensated() -> tuple[Any, ...]:
     ("name", "sums"),
     [("log-sum-exp", {1: 1}), ("the same by fma", {1: 1}), ("factors in any order", {1: 1}), ("variance", {2: 2})],
 )
-def test_sums_and_how_many_terms_each_has(name: str, sums: dict[int, int]) -> None:
+def test_sums_and_the_number_of_their_terms(name: str, sums: dict[int, int]) -> None:
     found = sums_of(combine(name), read)
     assert {k: len(terms) for k, terms in found.items()} == sums
 
@@ -67,7 +70,7 @@ def test_sums_and_how_many_terms_each_has(name: str, sums: dict[int, int]) -> No
         "no factor of its own", "compensated",
     ],
 )  # fmt: skip
-def test_what_is_not_of_that_kind(name: str) -> None:
+def test_combines_without_an_anchor(name: str) -> None:
     assert sums_of(combine(name), read) == {}
 
 
@@ -77,7 +80,7 @@ def test_terms_are_those_of_the_left_state() -> None:
 
 
 def test_an_element_of_log_sum_exp_costs_one_exponential() -> None:
-    """Two are in its combine."""
+    """The combine has two."""
     assert operations(LOGSUMEXP.typed(F32, F32)) == COST["exp2"] + 9
     assert operations(LOGSUMEXP.typed(F64, F64)) == COST["exp2"] + 12
     assert operations(SUM.typed(F32)) == 1

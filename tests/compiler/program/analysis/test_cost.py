@@ -1,4 +1,4 @@
-"""What a combine costs: an operation each, or as many as its code stands for."""
+"""The cost of a combine: one for each operation, or the number of instructions that its code stands for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_operation_counts_once() -> None:
     assert operations(simple("powers", (4, 4), (0,)).monoid) == WIDE
 
 
-def test_what_two_values_share_counts_once() -> None:
+def test_operations_shared_by_two_values_count_once() -> None:
     def combine(a: Any, b: Any) -> Any:
         both = a[0] + b[0]
         return both, both * a[1]
@@ -36,7 +36,7 @@ def test_a_combine_that_only_picks_a_value_counts_as_one() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(name for name in COST if hasattr(wf, name)))
-def test_operations_of_several_instructions_count_as_many(name: str) -> None:
+def test_operations_of_several_instructions_count_their_instructions(name: str) -> None:
     function = getattr(wf, name)
     more = (1.0,) * (name == "atan2")
     assert cost(lambda a, b: function(a + b, *more)) == 1 + COST[name]

@@ -1,4 +1,4 @@
-"""What the values of a combine are made of."""
+"""The operands of a combine's values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(v: Any) -> Node:
     return Node("param", (), v) if isinstance(v, int) else Node(v[0], v[1:])
 
 
-def test_a_value_needs_those_of_both_states_that_it_is_made_of() -> None:
+def test_a_value_depends_on_values_of_both_states() -> None:
     assert needs(COMBINE, read) == [{0}, {1}, {0, 1, 2}]
 
 
@@ -25,18 +25,18 @@ def test_a_value_needs_those_of_both_states_that_it_is_made_of() -> None:
     ("asked", "expected"),
     [({0, 1, 2}, {0, 1, 2}), ({0}, {0}), ({0, 2}, {0}), ({1, 2}, {1}), ({2}, set()), (set(), set())],
 )
-def test_a_value_is_independent_if_all_that_it_is_made_of_is(asked: set[int], expected: set[int]) -> None:
+def test_a_value_is_independent_if_all_its_operands_are(asked: set[int], expected: set[int]) -> None:
     assert independent(COMBINE, asked, read) == expected
 
 
-def test_what_lies_behind_a_known_node_is_not_needed() -> None:
+def test_operands_of_a_known_node_are_not_needed() -> None:
     anchor = ("max", 0, 2)
     exponential = ("exp", ("sub", 0, anchor))
     assert needed([anchor], set(), read) == {anchor}
     assert needed([1, exponential], {anchor}, read) == {exponential, exponential[1]}
 
 
-def test_a_long_formula_ends() -> None:
+def test_a_long_formula_takes_no_long_time() -> None:
     chain: list[Any] = [("add", 0, 1)]
     for _ in range(5000):
         chain.append(("neg", len(chain) + 1))

@@ -1,4 +1,4 @@
-"""States with no more room than they need: which programs have them, and that results are those of wide ones."""
+"""States no wider than they must be: which programs have them, and that results are those of wide states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from warpfold.compiler.program.values import cast
 
 
 def evens(x: Any) -> Any:
-    """The elements that are even, added up."""
+    """The sum of the even elements."""
     with leaving_out(cast(x, I32) % 2 != 0):
         return reductions.sum(x)
 
@@ -78,8 +78,8 @@ def test_a_sum_of_narrow_integers_is_32_bits_wide(function: Any, t: DType, narro
     [(reductions.sum, I32), (reductions.sum, F32), (as_u64, I16), (reductions.prod, I8), (as_u64, I8),
      (reductions.any, BOOL), (squares, I8), (ones_elsewhere, U8), (both, U8)],
 )  # fmt: skip
-def test_what_32_bits_might_not_hold_stays(function: Any, t: DType) -> None:
-    """Sums of more bits, of what is no narrow integer as it stands, and of negative ones where a sum has no sign."""
+def test_sums_that_may_exceed_32_bits_stay_wide(function: Any, t: DType) -> None:
+    """Sums of wide elements, of computed values, and of negative elements where the sum is unsigned."""
     wide = program(function, (t,))
     assert narrowed(wide) == (wide, None)
 
@@ -94,8 +94,8 @@ def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.Data
 
 
 @pytest.mark.parametrize(("function", "t", "narrow", "most"), SERVED)
-def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType, most: int) -> None:
-    """That of one more may."""
+def test_no_sum_within_the_limit_exceeds_32_bits(function: Any, t: DType, narrow: DType, most: int) -> None:
+    """A sum of one more element may."""
     counts = function is reductions.count_nonzero or t == BOOL
     extremes = (0, 1) if counts else (int(t.lowest), int(t.highest))
     assert all(narrow.lowest <= most * x <= narrow.highest for x in extremes)
@@ -103,35 +103,35 @@ def test_no_sum_of_so_many_leaves_32_bits(function: Any, t: DType, narrow: DType
 
 
 def odds(x: Any) -> Any:
-    """The greatest of the odd elements, and of a number."""
+    """The greatest of the odd elements and a number."""
     with leaving_out(cast(x, I32) % 2 == 0):
         return reductions.max(x, initial=1)
 
 
 def little(x: Any) -> Any:
-    """A user's own masks."""
+    """A user's own mask."""
     wide = cast(x, compute(x.dtype))
     low = int(wide.dtype.lowest)
     return maximum(fold(monoids.MAX, where(x < 100, where(x > 3, wide, low), low)), 0)
 
 
 def least_of_none(x: Any) -> Any:
-    """Where no element counts the result is what a user says, which no byte is."""
+    """Without elements the result is a number that no byte is."""
     return fold(monoids.MAX, where(x > 3, cast(x, I32), int(I32.lowest)))
 
 
 def begun_low(x: Any) -> Any:
-    """Of no elements the result is what it begins with."""
+    """Without elements the result is the initial value."""
     return fold(monoids.MAX, cast(x, I32), initial=-1000)
 
 
 def counted(x: Any) -> Any:
-    """A maximum of what may be asked of no elements."""
+    """A maximum of values computed from elements, possibly of none."""
     return fold(Monoid("counted", maximum, I32.lowest), cast(x, I32))
 
 
 def asked_twice(x: Any) -> Any:
-    """Once with a number to begin with, and once without."""
+    """Once with an initial value, and once without."""
     greatest = counted(x)
     return maximum(greatest, 5), greatest
 
@@ -146,10 +146,10 @@ def doubled(x: Any) -> Any:
     [(reductions.max, "lowest"), (reductions.min, "highest"), (odds, "lowest"), (little, "lowest")],
 )
 @given(data=st.data())
-def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
+def test_the_identity_becomes_the_last_value_of_the_narrow_type(
     function: Any, last: str, t: DType, data: st.DataObject
 ) -> None:
-    """So that elements need not be widened to be compared with it; the state keeps its type, and results are equal."""
+    """So elements are compared with it without widening; the state keeps its type, and results are equal."""
     wide = program(function, (t,))
     made, most = narrowed(wide)
     assert most is None
@@ -173,7 +173,7 @@ def test_what_stands_for_no_element_is_the_last_of_the_narrow_type(
         (doubled, I8),
     ],
 )
-def test_other_extremes_stay(function: Any, t: DType) -> None:
-    """Of wide elements; of floats, whose infinity is narrow; of what is computed; and what may be of nothing."""
+def test_other_extremes_keep_their_state(function: Any, t: DType) -> None:
+    """Of wide elements, of floats (their infinity is narrow), of computed values, and of possibly no elements."""
     wide = program(function, (t,))
     assert narrowed(wide) == (wide, None)

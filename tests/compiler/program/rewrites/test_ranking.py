@@ -1,4 +1,4 @@
-"""Places of extremes in 32 bits: which programs have them, and that their results are those of 64."""
+"""argmin and argmax in 32 bits: which programs have them, and that results are those of 64 bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-40
 
 
 def program(function: Any, t: DType) -> Program:
-    """A program for so few elements that their numbers have 32 bits."""
+    """A program for so few elements that their numbers fit in 32-bit words."""
     return trace(function, (t,), {}, wide=False).program
 
 
@@ -35,7 +35,7 @@ def of_doubles(x: Any) -> Any:
 
 
 def least_word(x: Any) -> Any:
-    """Words like those of ``argmin``, whose lower half is no number of an element."""
+    """Words like those of ``argmin``, but with a lower half that is not an element's number."""
     return fold(extremes.RANKED, cast(cast(x, I32), I64) << 32 | cast(cast(x, I32), I64))
 
 
@@ -53,12 +53,12 @@ def test_narrow_elements_and_their_numbers_are_32_bits(function: Any, t: DType) 
     ("function", "t"), [(reductions.argmax, F16), (reductions.argmax, F32), (reductions.argmin, I32),
                         (reductions.argmin, F64), (least_word, I8)],
 )  # fmt: skip
-def test_what_32_bits_do_not_hold_stays(function: Any, t: DType) -> None:
+def test_words_that_exceed_32_bits_stay_wide(function: Any, t: DType) -> None:
     wide = program(function, t)
     assert narrowed(wide) == (wide, None)
 
 
-def test_what_is_computed_from_elements_counts_by_its_own_type() -> None:
+def test_computed_values_are_ranked_by_their_own_type() -> None:
     assert narrowed(program(of_doubles, I8))[1] == MOST[I16]
 
 
@@ -81,8 +81,8 @@ def test_the_results_are_those_of_64_bits(function: Any, t: DType, data: st.Data
 
 @pytest.mark.parametrize("t", [U16, BF16])
 @pytest.mark.parametrize("length", [1 << 16, (1 << 16) + 1])
-def test_the_last_of_as_many_as_there_may_be_is_found(t: DType, length: int) -> None:
-    """Of more the words are wide again."""
+def test_the_last_element_within_the_limit_is_found(t: DType, length: int) -> None:
+    """With more elements the words are wide again."""
     x = np.ones(length, t.numpy)
     x[-1] = 2
     assert wf.argmax(x, device="emulator") == length - 1
@@ -91,7 +91,7 @@ def test_the_last_of_as_many_as_there_may_be_is_found(t: DType, length: int) -> 
     assert wf.argmax(x, device="emulator") == 0
 
 
-def test_of_the_worst_that_there_is_the_first_is_found() -> None:
+def test_the_first_of_elements_equal_to_the_padding_is_found() -> None:
     x = np.full((3, 5), -128, np.int8)
     np.testing.assert_array_equal(wf.argmax(x, axis=1, device="emulator"), [0, 0, 0])
     np.testing.assert_array_equal(wf.argmin(~x, axis=1, device="emulator"), [0, 0, 0])

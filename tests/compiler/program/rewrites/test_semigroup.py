@@ -1,4 +1,4 @@
-"""Semigroups: which constants may pad, and the identity that is adjoined where none does."""
+"""Semigroups: which constants may pad, and the identity that is added where none does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def semigroup(function: Any, identity: Any = None) -> Monoid:
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The greater value and its place; NaN is greatest, of equals the first."""
+    """The greater value and its place; NaN is greatest, and the first of equals wins."""
     (x, i), (y, j) = a, b
     left = where((x == y) | (isnan(x) & isnan(y)), i < j, (x > y) | isnan(x))
     return where(left, x, y), where(left, i, j)
@@ -57,11 +57,11 @@ def test_a_constant_that_is_neutral_beside_every_state_is_found(m: Monoid, state
 
 
 @pytest.mark.parametrize(("m", "state"), NOT_NEUTRAL)
-def test_a_constant_that_some_state_shows_is_not(m: Monoid, state: tuple[DType, ...]) -> None:
+def test_a_constant_that_changes_some_state_is_not_found(m: Monoid, state: tuple[DType, ...]) -> None:
     assert not neutral(m.typed(*state))
 
 
-def test_what_compares_in_many_ways_is_not_tried_for_ever() -> None:
+def test_a_combine_with_many_comparisons_is_searched_in_bounded_time() -> None:
     first = semigroup(lambda a, b: tuple(where(x < y, x, y) for x, y in zip(a, b, strict=True)), (127,) * 12)
     assert not neutral(first.typed(*(I8,) * 12))
 

@@ -1,4 +1,4 @@
-"""Which programs need only the lowest number of equal elements, and that they get it without a walk over all."""
+"""Which programs need only the lowest number of equal elements, and get it without a walk over all of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def program(what: Any, t: str, count: int) -> Any:
 
 @pytest.mark.parametrize("t", ["f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"])
 @pytest.mark.parametrize("name", FIRST)
-def test_programs_that_need_the_lowest_numbers_only(name: str, t: str) -> None:
+def test_programs_that_need_only_the_lowest_numbers(name: str, t: str) -> None:
     for count in (100, 2**33):
         assert only_breaks_ties(program(FIRST[name], t, count), count)
 
