@@ -215,6 +215,12 @@ class Layout:
         found = arithmetic.scaled(position, apart.stride)
         return arithmetic.multiply(found, (sizes or {})[apart.unit]) if apart.unit else found
 
+    def pitch(self, columns: Any, tiles: Any, arithmetic: Arithmetic) -> Any:
+        """The results of each CTA, in whole accesses, where ``tiles`` of them share a row of ``columns``."""
+        vector = self.extent("vector", "kept")
+        each = arithmetic.ceil(arithmetic.ceil(columns, vector), tiles)
+        return arithmetic.scaled(each, vector)
+
     # --- what the modes say -------------------------------------------------------------------------------------------
     def along(self, *axes: Axis) -> tuple[Mode, ...]:
         """The digits that count along these axes."""

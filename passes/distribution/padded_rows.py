@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.layout import layout_of
-from ...compiler.planner.alignment import WIDEST
 from .kernel import Kernel
-from .place import Digits, Place, Tile
+from .place import Digits, Place, Tile, lead_of
 from .row import Row, columns_of
 
 
@@ -36,9 +34,6 @@ def padded_place(kernel: Kernel) -> tuple[Tile, Place]:
 
 def _lead(row: Row) -> Any:
     """How many results the row begins after a boundary of its array."""
-    kernel = row.kernel
-    t = element(kernel.results[0].type)
-    item = bytes_of(memory_type(t))
+    kernel, t = row.kernel, element(row.kernel.results[0].type)
     base = row.start(kernel.arg("output", 0), len(kernel.inputs), t)
-    attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": min(kernel.plan.vector, WIDEST // item), "bytes": item}
-    return kernel.make("fold.lead", kernel.index, [base, kernel.number(0), kernel.number(1)], attributes, 1)
+    return lead_of(kernel, t, base, kernel.number(0), [kernel.number(1)])

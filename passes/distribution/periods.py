@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, memory_type
+from ...compiler.ir.build import bytes_of
 from ...compiler.ir.dialect.base import element, state_type
 from ...compiler.ir.mlir import arith, gpu
 from .kernel import Kernel, load_attributes
-from .place import Place, Tile
+from .place import Place, Tile, lead_of
 from .reader import Access, Numbering, Reader
 from .row import Row
 from .span import Span, reduce_span
@@ -61,10 +61,8 @@ class PeriodWalk(Walk):
 
     def first_round(self) -> tuple[Any, Place]:
         kernel, plan, place = self.kernel, self.kernel.plan, self.place
-        size = bytes_of(memory_type(element(kernel.inputs[0].type)))
-        attributes = {"kept_rank": kernel.facts.kept_rank, "reduced_rank": 0, "lanes": plan.vector, "bytes": size}
-        operands = [kernel.arg("input", 0), self.tile.first, *_layout(kernel, 0)]
-        lead = kernel.make("fold.lead", kernel.index, operands, attributes, 1)
+        t = element(kernel.inputs[0].type)
+        lead = lead_of(kernel, t, kernel.arg("input", 0), self.tile.first, _layout(kernel, 0))
         read = self._reader().sources
         state = _round(self.tile, place, self.chunk.first, self.chunk.limit, lead, plan.unroll, read)
         return state, _written(self.tile, place) if plan.finish == "cta" else place

@@ -19,7 +19,7 @@ from ...compiler.plan.layout import layout_of
 from ...compiler.postorder import postorder
 from .kernel import Kernel, load_attributes
 from .meeting import meet_in_cluster, meet_in_cta
-from .place import Place, Tile, first_place
+from .place import Place, Tile, first_place, lead_of
 from .reader import Reader, extent, numbering, operands_of
 from .walk import Chunk, chunk_of
 
@@ -255,10 +255,6 @@ def _lead(kernel: Kernel, place: Place) -> Any:
     operand = names.index("shifted")
     tensors = [*kernel.inputs, *kernel.results]
     role, number = ("input", operand) if operand < len(kernel.inputs) else ("output", operand - len(kernel.inputs))
-    from ...compiler.ir.build import bytes_of, memory_type
-
     dims = range(kernel.facts.kept_rank)
     layout = kernel.dims("kept_size", 0, dims[1:]) + kernel.dims("kept_stride", operand, dims)
-    size = bytes_of(memory_type(element(tensors[operand].type)))
-    attributes = {"kept_rank": len(dims), "reduced_rank": 0, "lanes": kernel.plan.vector, "bytes": size}
-    return kernel.make("fold.lead", kernel.index, [kernel.arg(role, number), place.start, *layout], attributes, 1)
+    return lead_of(kernel, element(tensors[operand].type), kernel.arg(role, number), place.start, layout)

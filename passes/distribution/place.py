@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.locations import named
 from ...compiler.ir.mlir import arith, gpu
 from ...compiler.plan.layout import layout_of
 from ...compiler.plan.plan import Plan
+from ...compiler.planner.alignment import WIDEST
 from ...compiler.target import WARP
 from .kernel import Kernel
 from .row import Row, tiles_of_row
@@ -125,6 +127,17 @@ class Tile:
         inside = self.kernel.less(found.slot, self.width)
         in_range, owner = arith.andi(found.in_range, inside), arith.andi(found.owner, inside)
         return replace(found, in_range=in_range, owner=owner, inside=inside)
+
+
+def lead_of(kernel: Kernel, t: Any, base: Any, first: Any, layout: list[Any]) -> Any:
+    """How many elements result ``first`` of an array of the type ``t`` lies after a boundary of the plan's accesses.
+
+    ``base`` is where the array begins, ``layout`` the sizes of its inner dims and the strides of all.
+    """
+    item = bytes_of(memory_type(t))
+    attributes = {"lanes": min(kernel.plan.vector, WIDEST // item), "bytes": item}
+    attributes |= {"kept_rank": (len(layout) + 1) // 2, "reduced_rank": 0}
+    return kernel.make("fold.lead", kernel.index, [base, first, *layout], attributes, 1)
 
 
 def row_of_cta(kernel: Kernel) -> tuple[Row, Any]:

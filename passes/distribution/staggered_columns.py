@@ -9,44 +9,33 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...compiler.ir.build import bytes_of, memory_type
 from ...compiler.ir.dialect.base import element
 from ...compiler.ir.mlir import arith
+from ...compiler.plan.layout import layout_of
 from .kernel import Kernel
-from .place import Digits, Place, Tile, name, row_of_cta
-from .row import Row, tiles_of_row
+from .place import Digits, Place, Tile, lead_of, name, row_of_cta
+from .row import tiles_of_row
 
 
 def staggered_place(kernel: Kernel) -> tuple[Tile, Place]:
     """The columns of the CTA, and the place of a thread while it reads; CTAs have as many columns each."""
     vector, digits = kernel.plan.vector, Digits.of(kernel, kernel.plan)
     row, number = row_of_cta(kernel)
-    width = _width(row)
-    first = arith.muli(number, width)
-    name(tile=number, first_kept=first)
-    place = Place.of(kernel, digits, arith.addi(first, digits.slot), row.columns)
-    lead = _lead(row, first, place.position)
+    width = layout_of(kernel.plan).pitch(row.columns, tiles_of_row(kernel), kernel)
+    tile = Tile(row, arith.muli(number, width), width)
+    name(tile=number, first_kept=tile.first)
+    place = tile.place_at(digits)
+    lead = _lead(tile, place.position)
     start = arith.subi(place.kept, lead)
     reads = kernel.less(place.slot, arith.addi(width, kernel.number(vector)))
     in_range = arith.andi(reads, kernel.less(start, row.columns))
-    return Tile(row, first, width), replace(place, in_range=in_range, start=start, lead=lead)
+    return tile, replace(place, in_range=in_range, start=start, lead=lead)
 
 
-def _width(row: Row) -> Any:
-    """The columns of a CTA, in whole accesses."""
-    kernel, vector = row.kernel, row.kernel.plan.vector
-    tiles = tiles_of_row(kernel)
-    accesses = arith.divui(arith.addi(row.columns, kernel.number(vector - 1)), kernel.number(vector))
-    each = arith.divui(arith.addi(accesses, arith.subi(tiles, kernel.number(1))), tiles)
-    return kernel.scaled(each, vector)
-
-
-def _lead(row: Row, first: Any, position: Any) -> Any:
+def _lead(tile: Tile, position: Any) -> Any:
     """How many elements after a boundary the CTA's columns begin, in all rows that the thread reads."""
-    kernel, facts = row.kernel, row.kernel.facts
-    size = bytes_of(memory_type(element(kernel.inputs[0].type)))
-    attributes = {"kept_rank": 1, "reduced_rank": 0, "lanes": kernel.plan.vector, "bytes": size}
-    operands = [row.starts[0], first, kernel.arg("kept_stride", 0, facts.kept_rank - 1)]
-    of_first = kernel.make("fold.lead", first.type, operands, attributes, 1)
+    kernel, facts = tile.kernel, tile.kernel.facts
+    stride, t = kernel.arg("kept_stride", 0, facts.kept_rank - 1), element(kernel.inputs[0].type)
+    of_first = lead_of(kernel, t, tile.row.starts[0], tile.first, [stride])
     rows = arith.muli(position, kernel.arg("reduced_stride", 0, facts.reduced_rank - 1))
-    return arith.andi(arith.addi(of_first, rows), kernel.number(kernel.plan.vector - 1))
+    return kernel.modulo(arith.addi(of_first, rows), kernel.plan.vector)

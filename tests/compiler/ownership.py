@@ -70,8 +70,7 @@ def staggered_columns(plan: Plan, thread: Thread, row: int) -> tuple[int, int]:
 
     All CTAs have the same number of columns, in whole accesses; threads beyond them own none.
     """
-    accesses = -(-row // plan.vector)
-    pitch = -(-accesses // tiles_of(plan, row)) * plan.vector
+    pitch = layout_of(plan).pitch(row, tiles_of(plan, row), INTEGERS)
     begin = thread.at(plan, pitch=pitch)["kept"]
     return begin, min(begin + plan.vector, row) if begin < (thread.tile + 1) * pitch else begin
 

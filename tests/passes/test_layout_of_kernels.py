@@ -146,8 +146,7 @@ def test_staggered_warps_read_the_rows_and_columns_that_the_layout_gives_them() 
     x = np.ones((64, 301), np.float32)
     choice, found = touched(x, 0, "walk=staggered,vector=4,warps=4,unroll=1,finish=cta")
     p, run, layout = choice.plan, choice.run, layout_of(choice.plan)
-    accesses = -(-301 // p.vector)
-    pitch = -(-accesses // run.tiles) * p.vector
+    pitch = layout.pitch(301, run.tiles, INTEGERS)
     assert p.walk == "staggered"
     for thread, elements in found.items():
         at = layout.place(numbers(layout, thread), INTEGERS, {"pitch": pitch, "chunk": run.chunk})
