@@ -5,9 +5,15 @@ each leaves its state in a buffer of the CTA of rank 0 (one buffer for each valu
 combines them all, as in ``lower-interwarp-accumulate``: lane l takes n = ctas * rows / lanes states from l * n on, and
 a butterfly follows. State r lies in row r / n + lanes * (r mod n), so that lanes read neighbouring rows at a time.
 
-The kernel passes the cluster barrier twice. The first pass says that the CTA of rank 0 runs, since its memory does not
-exist before. All threads arrive at it when the kernel begins and wait only before they write, when it is long complete.
-The second pass says that all states have arrived.
+If the state is wanted ``everywhere``, each warp leaves its state in every CTA: lane l writes to the CTAs of rank l,
+l + lanes, and so on. Then all warps combine the states in their own CTA's memory. They do so in the same order, so the
+bits of the result are the same in all threads.
+
+The kernel passes the cluster barrier once before the first stage and once in each stage. The first pass says that all
+CTAs run, since their memory does not exist before. All threads arrive at it when the kernel begins and wait only before
+they write, when it is long complete. The pass of a stage says that all states have arrived. Each stage has buffers of
+its own: a warp may write the states of the next stage while another still reads. After the last pass nobody accesses
+another CTA's memory, so a CTA may end before the others.
 
 Two CTAs of two warps each; two lanes take two states each:
 
@@ -89,12 +95,13 @@ gpu.module @device {
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ..compiler.driver.pipeline import Pass
 from ..compiler.ir.anchored import joined
-from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store
+from ..compiler.ir.build import before, enclosing, find, i32, integer, replace, shared_buffer, store, word_type
 from ..compiler.ir.combine import pack, unpack
 from ..compiler.ir.dialect.base import bool_attr, element, int_attr
 from ..compiler.ir.lane_exchange import butterfly
@@ -105,37 +112,43 @@ FUNCTIONS = ("gpu.func", "func.func")
 
 
 def _run(module: Any) -> None:
+    begun: set[Any] = set()
     for op in find(module, "fold.cluster_reduce"):
-        with ir.InsertionPoint.at_block_begin(enclosing(op, *FUNCTIONS).regions[0].blocks[0]), op.location:
-            nvvm.cluster_arrive_relaxed(aligned=True)
+        kernel = enclosing(op, *FUNCTIONS).regions[0].blocks[0]
         with before(op):
-            replace(op, [pack(_Cluster(op).run())])
+            stage = _Cluster(op)
+            if kernel not in begun:
+                with ir.InsertionPoint.at_block_begin(kernel):
+                    nvvm.cluster_arrive_relaxed(aligned=True)
+                nvvm.cluster_wait(aligned=True)
+                begun.add(kernel)
+            replace(op, [pack(stage.run())])
 
 
 class _Cluster:
-    """The states of a cluster's warps in buffers of its first CTA, and the round that combines them."""
+    """The states of a cluster's warps in buffers of one CTA or of each, and the round that combines them."""
 
     def __init__(self, op: Any) -> None:
         self.region, self.ordered = op.regions[0], bool_attr(op, "ordered")
         rank, row, self.lane, slot, self.on, state = op.operands
         slots, self.stride = int_attr(op, "slots"), int_attr(op, "stride")
         self.index, self.own = row.type, unpack(state)
-        warps = int_attr(op, "ctas") * int_attr(op, "rows")
-        self.groups = min(warps, int_attr(op, "lanes"))
+        self.ctas, self.lanes = int_attr(op, "ctas"), int_attr(op, "lanes")
+        self.everywhere = "everywhere" in op.attributes and bool_attr(op, "everywhere")
+        warps = self.ctas * int_attr(op, "rows")
+        self.groups = min(warps, self.lanes)
         self.each = warps // self.groups
         buffers = [shared_buffer(op, "gathered", warps * slots, element(v.type)) for v in self.own]
         self.states = StateBuffers(buffers, [v.type for v in self.own], slots, slot)
         self.number_of_warp = arith.addi(arith.muli(rank, self.number(int_attr(op, "rows"))), row)
 
     def run(self) -> list[Any]:
-        """The combined state, in the first warps of the first CTA; other warps keep their own."""
-        nvvm.cluster_wait(aligned=True)
-        branch = scf.IfOp(self.on)
-        with ir.InsertionPoint(branch.then_block):
-            self.leave()
-            scf.YieldOp([])
+        """The combined state. All threads have it, or the first warps of the first CTA."""
+        self.leave()
         nvvm.cluster_arrive(aligned=True)
         nvvm.cluster_wait(aligned=True)
+        if self.everywhere:
+            return self.gather()
         gathers = arith.cmpi(arith.CmpIPredicate.eq, self.number_of_warp, self.number(0))
         branch = scf.IfOp(gathers, [v.type for v in self.own], has_else=True)
         with ir.InsertionPoint(branch.then_block):
@@ -145,15 +158,34 @@ class _Cluster:
         return list(branch.results)
 
     def leave(self) -> None:
-        """Writes this warp's state to the first CTA."""
+        """Writes this warp's state to the first CTA, or to all CTAs."""
+        if self.everywhere and self.lanes <= self.ctas:
+            return self.write(range(0, self.ctas, self.lanes), self.rank_of_lane())
+        writes = self.on
+        if self.everywhere:
+            writes = arith.cmpi(arith.CmpIPredicate.slt, self.lane, self.number(self.ctas))
+        branch = scf.IfOp(writes)
+        with ir.InsertionPoint(branch.then_block):
+            self.write([0], self.rank_of_lane() if self.everywhere else None)
+            scf.YieldOp([])
+        return None
+
+    def write(self, ranks: Sequence[int], plus: Any) -> None:
+        """Writes this warp's state to the CTAs of these ranks, each increased by ``plus``, an i32, if that is given."""
         row = self.number_of_warp
         if self.each > 1:
             step = arith.andi(row, self.number(self.each - 1))
             group = arith.shrui(row, self.number(self.each.bit_length() - 1))
             row = arith.addi(arith.muli(step, self.number(self.groups)), group)
         start, remote = self.states.start(row), ir.Type.parse("!llvm.ptr<7>")
-        for buffer, v in zip(self.states.buffers, self.own, strict=True):
-            store(v, nvvm.mapa(remote, buffer, i32(0)), start)
+        for first in ranks:
+            rank = i32(first) if plus is None else arith.addi(plus, i32(first)) if first else plus
+            for buffer, v in zip(self.states.buffers, self.own, strict=True):
+                store(v, nvvm.mapa(remote, buffer, rank), start)
+
+    def rank_of_lane(self) -> Any:
+        """The rank of the first CTA that this lane writes to, an i32."""
+        return self.lane if self.index == word_type() else arith.trunci(word_type(), self.lane)
 
     def gather(self) -> list[Any]:
         """Combines all states."""

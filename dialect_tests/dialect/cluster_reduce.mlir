@@ -40,3 +40,16 @@ func.func @four_results_a_thread(
     : (i32, i32, i32, i32, i1, vector<4xf32>) -> vector<4xf32>
   return %ours : vector<4xf32>
 }
+
+// CHECK-LABEL: func.func @everywhere
+func.func @everywhere(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
+  // All threads of the cluster get the result.
+  // CHECK: {ctas = 8 : i64, everywhere = true, lanes = 32 : i64, ordered = false, rows = 16 : i64, slots = 1 : i64, stride = 1 : i64}
+  %ours = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    "fold.yield"(%c) : (f32) -> ()
+  }) {ctas = 8, rows = 16, slots = 1, lanes = 32, stride = 1, ordered = false, everywhere = true}
+    : (i32, i32, i32, i32, i1, f32) -> f32
+  return %ours : f32
+}

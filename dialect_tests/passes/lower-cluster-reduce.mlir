@@ -9,7 +9,9 @@ gpu.module @device {
   // CHECK-DAG: llvm.mlir.global internal @gathered_1() {{.*}} : !llvm.array<4 x f32>
   // CHECK-DAG: llvm.mlir.global internal @gathered_2() {{.*}} : !llvm.array<4 x i8>
   // CHECK-DAG: llvm.mlir.global internal @gathered_3() {{.*}} : !llvm.array<256 x f32>
-  // CHECK-NOT: @gathered_4
+  // CHECK-DAG: llvm.mlir.global internal @gathered_4() {{.*}} : !llvm.array<8 x f32>
+  // CHECK-DAG: llvm.mlir.global internal @gathered_5() {{.*}} : !llvm.array<256 x f32>
+  // CHECK-NOT: @gathered_6
 
   // Eight CTAs of sixteen warps: each of the 32 lanes takes four states.
   // CHECK-LABEL: func.func @one_result
@@ -93,5 +95,45 @@ gpu.module @device {
     }) {ctas = 4, rows = 2, slots = 32, lanes = 1, stride = 32, ordered = false}
       : (i32, i32, i32, i32, i1, vector<4xf32>) -> vector<4xf32>
     return %ours : vector<4xf32>
+  }
+
+  // Two stages whose states all threads get: one arrival at the start, one wait, then one pass of the barrier for each.
+  // CHECK-LABEL: func.func @everywhere
+  // CHECK-SAME:    (%{{[a-z0-9]*}}: i32, %{{[a-z0-9]*}}: i32, %[[LANE:[a-z0-9]*]]: i32,
+  func.func @everywhere(%rank: i32, %row: i32, %lane: i32, %slot: i32, %on: i1, %x: f32) -> f32 {
+    // Each stage has its own buffer.
+    // CHECK-DAG: %[[FIRST:.*]] = llvm.mlir.addressof @gathered_4
+    // CHECK-DAG: %[[SECOND:.*]] = llvm.mlir.addressof @gathered_5
+    // CHECK-DAG: nvvm.cluster.arrive.relaxed {aligned}
+    // CHECK:     nvvm.cluster.wait {aligned}
+    // Lane l writes to CTA l.
+    // CHECK:     %[[WRITES:.*]] = arith.cmpi slt, %[[LANE]], %c4_i32
+    // CHECK:     scf.if %[[WRITES]] {
+    // CHECK:       nvvm.mapa %[[FIRST]], %[[LANE]] : !llvm.ptr<3> -> !llvm.ptr<7>
+    // CHECK:     nvvm.cluster.arrive {aligned}
+    // CHECK-NEXT: nvvm.cluster.wait {aligned}
+    // All warps combine the states.
+    // CHECK-NOT: scf.if
+    // CHECK-COUNT-3: gpu.shuffle xor
+    // CHECK-NOT: nvvm.cluster.wait
+    %sum = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %x) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 4, rows = 2, slots = 1, lanes = 32, stride = 1, ordered = false, everywhere = true}
+      : (i32, i32, i32, i32, i1, f32) -> f32
+    // A single lane writes to all CTAs.
+    // CHECK-COUNT-4: nvvm.mapa %[[SECOND]]
+    // CHECK:     nvvm.cluster.arrive {aligned}
+    // CHECK-NEXT: nvvm.cluster.wait {aligned}
+    // CHECK-NOT: nvvm.cluster
+    // CHECK:     return
+    %again = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %sum) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      "fold.yield"(%c) : (f32) -> ()
+    }) {ctas = 4, rows = 2, slots = 32, lanes = 1, stride = 1, ordered = false, everywhere = true}
+      : (i32, i32, i32, i32, i1, f32) -> f32
+    return %again : f32
   }
 }

@@ -215,8 +215,9 @@ def test_cta_reduce_alone(method: str, scratch: bool, combine: Combine) -> None:
                 np.testing.assert_array_equal(f[own][position == 0], w[position == 0])
 
 
+@pytest.mark.parametrize("everywhere", [False, True], ids=["in the first CTA", "everywhere"])
 @pytest.mark.parametrize("combine", [ADD, AFFINE], ids=["add", "affine"])
-def test_cluster_reduce_alone(combine: Combine) -> None:
+def test_cluster_reduce_alone(combine: Combine, everywhere: bool) -> None:
     """Two clusters: fewer states than lanes, as many, and more; results side by side; two rows of results a CTA."""
     cases = [(2, 1, 32, 1), (8, 1, 1, 1), (4, 4, 8, 1), (8, 16, 32, 1), (2, 8, 4, 2), (8, 4, 2, 2)]
     ordered = "false" if combine is ADD else "true"
@@ -243,7 +244,8 @@ def test_cluster_reduce_alone(combine: Combine) -> None:
             %on = arith.cmpi eq, %lane, %zero : i32
             %result{combine.suffix} = "fold.cluster_reduce"(%rank, %row, %lane, %slot, %on, %state{combine.suffix})
               ({combine.region}) {{ctas = {ctas}, rows = {rows}, slots = {32 // lanes * kept}, lanes = {lanes},
-              stride = 1, ordered = {ordered}}} : (i32, i32, i32, i32, i1, {combine.state}) -> {combine.state}""")
+              stride = 1, ordered = {ordered}{", everywhere = true" * everywhere}}}
+              : (i32, i32, i32, i32, i1, {combine.state}) -> {combine.state}""")
         .replace("kernel attributes {", f"kernel attributes {{nvvm.cluster_dim = array<i32: {ctas}, 1, 1>, ")
         for ctas, rows, lanes, kept in cases
     ]  # fmt: skip
@@ -251,6 +253,8 @@ def test_cluster_reduce_alone(combine: Combine) -> None:
     for ctas, rows, lanes, kept in cases:
         threads, clusters = 32 * rows * kept, 2
         given = states(combine, clusters * ctas * threads, ctas * rows)
+        if everywhere:  # all lanes hold the state of their warp
+            given = tuple(g[np.arange(len(g)) // lanes * lanes] for g in given)
         outputs = [np.zeros_like(g) for g in given]
         grid = (clusters * ctas, 1, 1)
         found = run_text(compiled, name(ctas, rows, lanes, kept), given, outputs, grid, threads)
@@ -260,9 +264,9 @@ def test_cluster_reduce_alone(combine: Combine) -> None:
         for own in (slice(c * ctas * threads, (c + 1) * ctas * threads) for c in range(clusters)):
             mine = tuple(g[own] for g in given)
             wanted = cluster_reduce(mine, number, lane, slot, ctas, rows, combine.function)
+            has = (number == 0) | everywhere
             for f, w, g in zip(found, wanted, mine, strict=True):
-                np.testing.assert_array_equal(f[own][number == 0], w[number == 0])
-                np.testing.assert_array_equal(f[own][number > 0], g[number > 0])
+                np.testing.assert_array_equal(f[own], np.where(has[:, None], w, g))
 
 
 def element(elements: Any, at: Any) -> tuple[Any, ...]:
