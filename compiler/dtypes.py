@@ -168,8 +168,10 @@ def _meant(name: str) -> str:
 def promote(a: DType, b: DType) -> DType:
     """The type of an operation on ``a`` and ``b``: NumPy's ``result_type``, extended to bf16.
 
-    A bf16 meets f16 and 16-bit integers in f32, wider integers in f64, and any wider float in that float.
+    A bf16 meets f16 and 16-bit integers in f32, wider integers in f64, and any wider float in that float. An 8-bit
+    float counts as f32, in which it is computed.
     """
+    a, b = (F32 if t.is_float and t.bits == 8 else t for t in (a, b))
     if a == b:
         return a
     if BF16 in (a, b):

@@ -14,6 +14,7 @@ from ..compiler.program.dtype_names import dtype as named_dtype
 from ..compiler.program.frames import caller, outermost, shown
 from ..compiler.program.monoid import Monoid
 from ..compiler.program.spelling import irreducible
+from ..compiler.program.symbols import is_array
 from ..compiler.space.geometry import normalize_axes
 from ..compiler.target import DEFAULT, target
 from . import tuned_plans
@@ -22,7 +23,8 @@ from .calls.operands import Operands
 from .calls.recall import Memo, arrays_of, call_key, named
 from .execute import prepared, run
 from .prepare import Request, artifact, prepare, traced
-from .resolve import params_of
+from .resolve import function_of, label, params_of
+from .resolve import given as given_params
 from .view import ArraySpec, all_parts, contiguous
 
 if TYPE_CHECKING:
@@ -116,6 +118,8 @@ _DEFAULTS: dict[str, Any] = {
 
 def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
     """``reduce`` from the arguments to the launch, without a look at earlier calls; ``how``: all other keywords."""
+    if any(map(is_array, xs)):
+        return _reduced_in_trace(xs, what, axis, out, where, how)
     given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
     params = {name: value for name, value in how.items() if name not in _DEFAULTS}
     nan, determinism = given["nan"], given["determinism"]
@@ -130,6 +134,25 @@ def reduced(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how:
     ready = prepared(request, arrays, out, given["keepdims"])
     found = ready.traced
     return run(arrays, artifact(ready), ready.geometry, ready.choice.run, found.structure, found.checks)
+
+
+def _reduced_in_trace(xs: Sequence[Any], what: Any, axis: Axis, out: Any, where: Any, how: Mapping[str, Any]) -> Any:
+    """``reduce`` of symbolic arrays: its folds become part of the program that is traced.
+
+    Raises:
+        ArgumentError: WF127 for an option of calls, such as ``out=``, which the call of the program takes.
+    """
+    from ..compiler.program.arrays.folding import reduced as reduced_arrays  # not imported to reduce an array
+
+    given = _DEFAULTS | {name: value for name, value in how.items() if name in _DEFAULTS}
+    check_options(nan=given["nan"], determinism=given["determinism"])
+    of_calls = {key: given[key] for key in ("determinism", "device", "plan") if given[key] != _DEFAULTS[key]}
+    params = {name: value for name, value in how.items() if name not in _DEFAULTS}
+    function = function_of(what)
+    own = given_params(function, params_of(what, params | of_calls | ({} if out is None else {"out": out})), len(xs))
+    return reduced_arrays(
+        label(what), function, xs, axis, keepdims=given["keepdims"], where=where, nan=given["nan"], params=own
+    )
 
 
 def check_options(**given: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.errors import error
 from ..compiler.program.frames import caller, shown
 from ..compiler.program.library import reductions
+from ..compiler.program.symbols import is_array
 from .api import Axis, reduce, reduced
 from .arrays.conversion import from_numpy, view
 from .arrays.torch_compile import opaque
@@ -134,6 +135,8 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
     Raises:
         ArgumentError: WF150 for other ranks or sizes.
     """
+    if is_array(x) or is_array(y):
+        return reduced((x, y), "dot", None, how.pop("out"), how.pop("where"), how)
     shapes = [view(a).shape for a in (x, y)]
     if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
         raise error("WF150", shapes=f"{shapes[0]} and {shapes[1]}")
@@ -143,7 +146,7 @@ def dot(x: Any, y: Any, **how: Any) -> Any:
 @_compared
 def array_equal(x: Any, y: Any, **how: Any) -> Any:
     """Whether two arrays have one shape and equal elements."""
-    if view(x).shape != view(y).shape:
+    if not (is_array(x) or is_array(y)) and view(x).shape != view(y).shape:
         return from_numpy(x, np.zeros((), np.bool_))
     return _of_pair(x, y, "array_equal", **how)
 

@@ -18,12 +18,12 @@ from ..dtypes import BOOL, DType, accumulator, compute
 from ..errors import Location, TraceError, WarpfoldWarning, error
 from .complexes import Complex
 from .dtype_names import dtype as as_dtype
-from .fold import folded, record_use, typed_values
+from .fold import folded, in_reduction, record_use, typed_values
 from .frames import caller
 from .graph import Expr, walk
 from .monoid import Monoid, missing_return
 from .signatures import defined
-from .symbols import Sym
+from .symbols import Sym, is_array
 from .values import Value, split
 from .values import cast as convert
 
@@ -44,10 +44,13 @@ def cast(x: Any, t: object) -> Any:
     ones keep their low bits. Anything to bool tests for non-zero.
     """
     found: Any = convert(x, as_dtype(t))
-    return found if isinstance(found, Complex) else Sym(replace(found.expr, chosen=True))
+    if isinstance(found, Complex):
+        return found
+    found = found.rounded()
+    return found.alike(replace(found.expr, chosen=True))
 
 
-def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
+def fold(m: Monoid, *values: Any, initial: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Reduces ``values`` (one per value of the monoid's state) over the reduced axes, inside a tensor program.
 
     A monoid that computes accumulates as the built-in sums do: integers and bools in 64 bits, halves in f32. Where
@@ -57,15 +60,21 @@ def fold(m: Monoid, *values: Any, initial: Any = None) -> Any:
         m: the monoid.
         values: what each element contributes; Python numbers take the type of the first symbolic value.
         initial: a state to begin with, on the left of all elements: a number, or a tuple with one per value.
+        axis: for symbolic arrays the axes that are reduced: None for all, an int, or several.
+        keepdims: for symbolic arrays, whether results keep the reduced axes, with size 1.
 
     Returns:
-        The final state: a scalar of the ``kept`` space, or a tuple of them.
+        The final state: a scalar of the ``kept`` space, or a tuple of them; of symbolic arrays, arrays.
 
     Raises:
         ArgumentError: WF130 when ``m`` is no monoid, WF133 when a mask needs an initial value, WF136 when ``initial``
             is none of the state.
         TraceError: WF210 for a wrong count of values, WF211 when they are reduced already.
     """
+    if any(map(is_array, values)) and (axis is not None or not in_reduction()):
+        from .arrays.folding import fold_over
+
+        return fold_over(m, values, initial, axis, keepdims=keepdims)
     taken: Sequence[Any] = values
     if isinstance(m, Monoid):
         if m.lift is None:

@@ -41,14 +41,17 @@ class Fold:
     Attributes:
         monoid: the monoid of its state.
         over: the dims that it takes away, as bits.
+        order: for a monoid that is not commutative these dims, outermost first: the elements are combined in the
+            row-major order of them. Empty for a commutative one.
     """
 
     monoid: MonoidGraph
     over: Space
+    order: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         """A text that names the structure: the digest of a node contains it."""
-        return f"Fold({self.monoid.digest}, {self.over})"
+        return f"Fold({self.monoid.digest}, {self.over}, {self.order})"
 
 
 class View(NamedTuple):
@@ -71,7 +74,8 @@ class Output(NamedTuple):
         expr: its elements.
         axes: for each axis of the result the dim along which it lies; None for an axis of size 1. Every dim of the
             expression's space is among them; a dim beyond that space is broadcast.
-        dtype: the element type of the array; the elements are converted to it when they are written.
+        dtype: the element type of the array; the elements are converted to it when they are written. The expression of
+            an 8-bit float is its byte, of type u8.
     """
 
     expr: Expr
@@ -92,6 +96,8 @@ class ArrayProgram:
         structure: how the results nest, see ``program/tracing.py``.
         sizes: for each (array, axis) whose size the function has looked at, that size: the program serves it alone.
         where: where its function is defined; not part of the digest.
+        most: for folds over some dims the most elements that they may reduce: beyond, numbers of elements and sums
+            need another tracing.
     """
 
     name: str
@@ -102,6 +108,7 @@ class ArrayProgram:
     structure: Any = 0
     sizes: tuple[tuple[int, int, int], ...] = ()
     where: Location | None = field(default=None, compare=False)
+    most: tuple[tuple[Space, int], ...] = ()
 
     @lazy
     def roots(self) -> tuple[Expr, ...]:
@@ -116,7 +123,7 @@ class ArrayProgram:
     @lazy
     def digest(self) -> str:
         """Names the structure of the program."""
-        parts = [t.name for t in self.arrays] + [repr(x) for x in (self.dims, self.views, self.sizes)]
+        parts = [t.name for t in self.arrays] + [repr(x) for x in (self.dims, self.views, self.sizes, self.most)]
         parts += [f"{o.expr.digest} {o.axes} {o.dtype.name}" for o in self.outputs]
         return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
 

@@ -40,8 +40,8 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Sym:
 
 def isfinite(x: Any) -> Sym:
     """Whether ``x`` is neither infinite nor NaN; true for integers."""
-    x = sym(x)
-    return builtins.abs(x) < math.inf if x.dtype.is_float else constant(True, BOOL)
+    value: Sym = sym(x)
+    return builtins.abs(value) < math.inf if value.dtype.is_float else value.alike(constant(True, BOOL).expr)
 
 
 def square(x: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..dtypes import BOOL, F64, I32, I64, STORED, DType, holds
 from ..errors import Location, error
@@ -30,9 +30,33 @@ HUGE = 1 << 47
 """The sum of this many 16-bit integers may overflow 64 bits."""
 
 
+class Over(Protocol):
+    """The axes of a reduction of arrays, or their lack outside of one: see ``arrays/folding.py``."""
+
+    @property
+    def dims(self) -> Any:
+        """The dims of the tracing."""
+
+    @property
+    def reduces(self) -> bool:
+        """Whether there are axes."""
+
+    def operand(self, value: Value) -> Value:
+        """A value of each element, in the type in which it is computed."""
+
+    def fold(self, graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
+        """The values of the state that elements fold to."""
+
+    def index(self, t: DType) -> Sym:
+        """The position of an element among the reduced ones."""
+
+    def count(self, t: DType) -> Sym:
+        """How many elements are reduced."""
+
+
 @dataclass
 class Scope:
-    """The state of one trace.
+    """The state of one trace, or of one reduction of an array program.
 
     Attributes:
         wide: elements are numbered in 64 bits.
@@ -44,6 +68,7 @@ class Scope:
         checks: (code, condition per result) of what must be false once the kernels ran.
         most: bounds on the elements of a result within which the trace is right; empty for no bound.
         used: the monoids, each with the types of what it reduces: lifted elements, or the values of its state.
+        over: in a program of arrays, the axes of this reduction; None where elements have no axes.
     """
 
     wide: bool = True
@@ -55,15 +80,22 @@ class Scope:
     checks: list[tuple[str, Sym]] = field(default_factory=list)
     used: list[tuple[Monoid, tuple[DType, ...]]] = field(default_factory=list)
     most: list[int] = field(default_factory=list)
+    over: Over | None = None
 
 
 _SCOPE: ContextVar[Scope] = ContextVar("scope")
 
 
-def _held() -> Scope:
+def current_scope() -> Scope:
     """The current scope; outside of every trace, a new one."""
     found = _SCOPE.get(None)
     return Scope() if found is None else found
+
+
+def in_reduction() -> bool:
+    """Whether a reduction of symbolic arrays runs, whose axes ``fold`` takes."""
+    over = current_scope().over
+    return over is not None and over.reduces
 
 
 @contextmanager
@@ -79,7 +111,7 @@ def scope(found: Scope) -> Iterator[Scope]:
 @contextmanager
 def leaving_out(elements: Sym | None) -> Iterator[None]:
     """Makes folds inside the ``with`` leave out the ``elements`` that are true; None leaves out nothing."""
-    held = _held()
+    held = current_scope()
     if elements is None:
         yield
         return
@@ -90,12 +122,12 @@ def leaving_out(elements: Sym | None) -> Iterator[None]:
 
 def record_use(m: Monoid, values: Sequence[Value]) -> None:
     """Notes that ``m`` reduces ``values``, for those who check its laws."""
-    _held().used.append((m, tuple(v.dtype for v in values)))
+    current_scope().used.append((m, tuple(v.dtype for v in values)))
 
 
 def sums_fit() -> bool:
     """Whether 64 bits hold the sum of 16-bit integers; if so, the trace is for fewer than HUGE elements."""
-    held = _held()
+    held = current_scope()
     if not held.huge:
         held.most.append(HUGE - 1)
     return not held.huge
@@ -135,16 +167,19 @@ def folded(m: Monoid, values: Sequence[Any], initial: Any, at: Location | None) 
     found = count_of(m.identity)
     if found is not None and found != len(values):
         raise error("WF210", name=m.name, found=found, expected=len(values), where=m.location if m.lift else caller())
-    held = _held()
+    held = current_scope()
     if held.mask is not None and not m.has_identity and initial is None and held.needs_initial:
         given = "give initial=, the value to begin with, or " * held.takes_initial
         raise error("WF133", name=held.name, remedy=f"{given}replace the elements that do not count")
     typed = typed_values(values)
-    state, some = _folded(m, typed, held.mask, at or m.location, begun=initial is not None)
+    taken = typed if held.over is None else [held.over.operand(v) for v in typed]
+    state, some = _folded(m, taken, held, at or m.location, begun=initial is not None)
     if initial is not None:
         state = _begun(m, initial, state, some)
     elif held.mask is not None and not m.has_identity:
         state = _or_nothing(state, held, some)
+    if held.over is not None:
+        state = [cast(s, v.dtype) for s, v in zip(state, typed, strict=True)]
     return state[0] if len(state) == 1 else tuple(state)
 
 
@@ -165,28 +200,28 @@ def _number_type(value: Any, like: DType | None) -> DType:
 
 
 def _folded(
-    m: Monoid, values: Sequence[Value], mask: Sym | None, at: Location | None, *, begun: bool
+    m: Monoid, values: Sequence[Value], held: Scope, at: Location | None, *, begun: bool
 ) -> tuple[list[Value], Sym | None]:
     """The state that ``values`` fold to, and whether there was an element; None where it is not kept.
 
     Args:
         m: the monoid.
         values: what each element contributes.
-        mask: which elements take part; None for all.
+        held: the scope, with its mask and its axes.
         at: the line that folds.
         begun: whether an initial state stands in for no elements.
     """
     types = tuple(v.dtype for v in values)
     graph = m.typed(*types)
     flat = [s for v in values for s in split(v)]
-    if union(s.expr.space for s in flat) == KEPT:
+    if held.over is None and union(s.expr.space for s in flat) == KEPT:
         raise error("WF211", name=m.name, where=caller())
     padded, graph = _with_identity(m, graph)
     graph = replace(graph, has_identity=m.has_identity or begun)
     if padded:
-        return join(types, _reduced(graph, _masked(flat, graph, mask), at)), None
-    some = constant(True, BOOL) if mask is None else mask
-    found, *state = _reduced(graph, [some, *flat], at)
+        return join(types, _reduced(graph, _masked(flat, graph, held.mask), held, at)), None
+    some = constant(True, BOOL) if held.mask is None else held.mask
+    found, *state = _reduced(graph, [some, *flat], held, at)
     return join(types, state), found
 
 
@@ -207,8 +242,10 @@ def _masked(flat: list[Sym], graph: MonoidGraph, mask: Sym | None) -> list[Sym]:
     return [where(mask, s, constant(i, s.dtype)) for s, i in zip(flat, graph.identity, strict=True)]
 
 
-def _reduced(graph: MonoidGraph, flat: Sequence[Sym], at: Location | None) -> list[Sym]:
+def _reduced(graph: MonoidGraph, flat: Sequence[Sym], held: Scope, at: Location | None) -> list[Sym]:
     """The values of the state that elements fold to, at a line."""
+    if held.over is not None:
+        return held.over.fold(graph, flat, at)
     exprs = tuple(s.expr for s in flat)
     made = Expr("reduce", exprs, exprs[0].dtype, KEPT, graph, at)
     return [Sym(Expr("result", (made,), e.dtype, KEPT, i)) for i, e in enumerate(exprs)]
@@ -278,17 +315,20 @@ def index(t: object = None) -> Sym:
 
     Its type is ``t``; without one i32, or i64 where there are too many elements for that.
     """
-    own = I64 if _held().wide else I32
+    held = current_scope()
+    own = I64 if held.wide else I32
     found = own if t is None else as_dtype(t)
-    number = cast(Sym(Expr("iota", (), found if found.is_integer else own, ELEMENT)), found)
-    return number if t is None else Sym(replace(number.expr, chosen=True))
+    whole = found if found.is_integer else own
+    number = Sym(Expr("iota", (), whole, ELEMENT)) if held.over is None else held.over.index(whole)
+    number = cast(number, found)
+    return number if t is None else number.alike(replace(number.expr, chosen=True))
 
 
 def count(t: object) -> Sym:
     """How many elements are reduced into one result (with a mask: take part in it), in type ``t``."""
-    mask, found = _held().mask, as_dtype(t)
-    if mask is None:
+    held, found = current_scope(), as_dtype(t)
+    if held.mask is None:
         own = I64 if found == BOOL or found in STORED else found
-        return cast(Sym(Expr("count", (), own, SCALAR)), found)
-    (tally,) = _reduced(TALLY.typed(I64), [cast(mask, I64)], caller())
+        return cast(Sym(Expr("count", (), own, SCALAR)) if held.over is None else held.over.count(own), found)
+    (tally,) = _reduced(TALLY.typed(I64), [cast(held.mask, I64)], held, caller())
     return cast(tally, found)

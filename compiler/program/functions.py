@@ -99,7 +99,7 @@ def divide(x: Any, y: Any, *, fast: bool = False) -> Sym:
     a, b = pair(x, y)
     quotient = a / b
     value = _speed(fast, quotient.dtype)
-    return Sym(replace(quotient.expr, value=value)) if quotient.dtype == F32 else quotient
+    return quotient.alike(replace(quotient.expr, value=value)) if quotient.expr.dtype == F32 else quotient
 
 
 def sqrt(x: Any, *, fast: bool = False) -> Sym:
@@ -223,11 +223,11 @@ def ceil(x: Any) -> Sym:
 
 def isnan(x: Any) -> Sym:
     """Whether ``x`` is NaN; false for integers."""
-    x = sym(x)
-    return x != x if x.dtype.is_float else constant(False, BOOL)
+    value: Sym = sym(x)
+    return value != value if value.dtype.is_float else value.alike(constant(False, BOOL).expr)
 
 
 def isinf(x: Any) -> Sym:
     """Whether ``x`` is an infinity; false for integers."""
-    x = sym(x)
-    return abs(x) == math.inf if x.dtype.is_float else constant(False, BOOL)
+    value: Sym = sym(x)
+    return abs(value) == math.inf if value.dtype.is_float else value.alike(constant(False, BOOL).expr)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from ..dtypes import F8E4M3FN, F8E5M2, F16, F32, U8, U16, U32, DType
 from .complexes import Complex
-from .functions import bitcast, where
+from .functions import bitcast, minimum, where
 from .graph import Expr
-from .symbols import Sym
+from .symbols import Sym, constant
 from .values import Value, cast
 
 
@@ -32,6 +32,25 @@ def decoded(t: DType, exprs: Sequence[Expr]) -> Value:
     if t == F8E5M2:  # the upper half of an f16
         return cast(bitcast(cast(byte, U16) << 8, F16), F32)
     return _e4m3fn(cast(byte, U32)) if t == F8E4M3FN else byte
+
+
+def encoded(value: Sym, t: DType) -> Sym:
+    """The byte of the 8-bit float nearest to ``value``, of two the even one; of what is beyond the range the last one.
+
+    The conversion saturates as PTX's ``cvt.rn.satfinite`` does: infinities become the greatest finite number, too. NaN
+    is 0x7f. The f32 is rounded by adding half of the last place that stays. Below the least normal number the places
+    have a fixed weight: there the sum with a number of that weight in its last place is rounded by the hardware.
+    """
+    mantissa, bias, largest = (3, 7, 448.0) if t == F8E4M3FN else (2, 15, 57344.0)
+    x = cast(value, F32)
+    bits, size = bitcast(x, U32), minimum(abs(x), largest)
+    dropped = 23 - mantissa
+    whole = bitcast(size, U32)
+    normal = (whole + ((1 << dropped - 1) - 1) + (whole >> dropped & 1) >> dropped) - (127 - bias << mantissa)
+    base = 2.0 ** (24 - bias - mantissa)
+    small = bitcast(size + base, U32) - bitcast(constant(base, F32), U32)
+    code = where(size < 2.0 ** (1 - bias), small, normal)
+    return cast(where(x == x, code, 0x7F) | bits >> 24 & 0x80, U8)
 
 
 def _e4m3fn(byte: Sym) -> Sym:

@@ -23,6 +23,16 @@ def _numpys(function: Any) -> WarpfoldError:
     return error("WF217", name=function.__name__, remedy=instead(function.__name__), where=caller())
 
 
+class SymNumber:
+    """A Python number that is symbolic, such as the size of an array; like a Python number it is weak."""
+
+    __slots__ = ()
+
+    def symbolic(self, like: DType | None) -> Sym:
+        """This number as a value, in the type that a Python number beside ``like`` takes."""
+        raise NotImplementedError
+
+
 class Sym(Symbolic):
     """A symbolic scalar of a tensor program; supports Python's operators and those of ``functions.py``."""
 
@@ -38,6 +48,33 @@ class Sym(Symbolic):
     def dtype(self) -> DType:
         """The element type."""
         return self.expr.dtype
+
+    def operand(self) -> Sym:
+        """This value as operations take it."""
+        return self
+
+    def alike(self, expr: Expr) -> Sym:
+        """A value of the shape of this one with another expression."""
+        return Sym(expr)
+
+    def made(self, op: str, t: DType, args: tuple[Sym, ...], value: object) -> Sym:
+        """The elementwise node ``op`` of type ``t``, one of whose arguments this value is."""
+        exprs = tuple(a.expr for a in args)
+        return Sym(Expr(op, exprs, t, union(e.space for e in exprs), value, caller()))
+
+    def converted(self, t: DType) -> Sym:
+        """This value as real type ``t``, as ``values.cast`` describes."""
+        if t in STORED:
+            raise error("WF206", op="cast", dtype=t.name, where=caller())
+        if self.dtype == t:
+            return self
+        if self.expr.op == "const" and t.is_float and self.dtype not in _ROUNDED:
+            return constant(self.expr.value, t)  # type: ignore[arg-type]
+        return self != 0 if t == BOOL else node("cast", t, self)
+
+    def rounded(self) -> Sym:
+        """This value with the precision of its type, which it has."""
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """Only what is not there is asked for here: users write ``x.sum()`` or ``x.T``; Python and NumPy look, too."""
@@ -180,6 +217,11 @@ _OPERATORS = {
 """NumPy's names of Python's operators."""
 
 
+def is_array(x: object) -> bool:
+    """Whether ``x`` is a symbolic array."""
+    return isinstance(x, Sym) and type(x) is not Sym
+
+
 def constant(value: bool | int | float, t: DType, where: Location | None = None) -> Sym:
     """``value`` as a constant of type ``t``; a mistake is shown at ``where``, or else at the user's running line.
 
@@ -212,7 +254,9 @@ def _is_complex(*values: Any) -> bool:
 def sym(value: Any, like: DType | None = None) -> Sym:
     """``value`` as a Sym: itself, or a Python number as a constant in the weak type that ``like`` gives it."""
     if isinstance(value, Sym):
-        return value
+        return value.operand()
+    if isinstance(value, SymNumber):
+        return value.symbolic(like)
     if _is_complex(value):
         raise error("WF206", op="for real numbers", dtype=value.dtype.name, where=caller())
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
@@ -229,8 +273,9 @@ def sym(value: Any, like: DType | None = None) -> Sym:
 
 
 def node(op: str, t: DType, *args: Sym, value: object = None) -> Sym:
-    exprs = tuple(a.expr for a in args)
-    return Sym(Expr(op, exprs, t, union(e.space for e in exprs), value, caller()))
+    """An elementwise node; where an argument is an array, an array."""
+    kind = next((a for a in args if type(a) is not Sym), args[0])
+    return kind.made(op, t, args, value)
 
 
 def pair(a: Any, b: Any) -> tuple[Sym, Sym]:
@@ -295,7 +340,7 @@ def _power(a: Any, b: Any) -> Sym:
 def _repeated(x: Sym, n: int) -> Sym:
     """The product of ``n`` factors ``x``, by squaring."""
     if n == 0:
-        return constant(1, x.dtype)
+        return x.alike(constant(1, x.dtype).expr)
     if n == 1:
         return x
     half = _repeated(x, n // 2)
@@ -320,7 +365,7 @@ def _compare(op: str, a: Sym, b: Any) -> Sym:
     if _is_complex(b):
         return NotImplemented  # type: ignore[no-any-return]
     if _beyond(b, a.dtype):
-        return constant(op in (("lt", "le", "ne") if b > 0 else ("gt", "ge", "ne")), BOOL)
+        return a.alike(constant(op in (("lt", "le", "ne") if b > 0 else ("gt", "ge", "ne")), BOOL).expr)
     x, y = a, sym(b, a.dtype)
     if {x.dtype.kind, y.dtype.kind} == {"int", "uint"} and promote(x.dtype, y.dtype).is_float:
         return _compare_signs(op, x, y) if x.dtype.kind == "uint" else _compare_signs(_MIRRORED[op], y, x)
@@ -351,16 +396,7 @@ def to_real(x: Any, t: DType) -> Sym:
     Raises:
         TraceError: WF206 for a type that arrays have and kernels do not compute with.
     """
-    if t in STORED:
-        raise error("WF206", op="cast", dtype=t.name, where=caller())
-    value = sym(x)
-    if value.dtype == t:
-        return value
-    if value.expr.op == "const" and t.is_float and value.dtype not in _ROUNDED:
-        return constant(value.expr.value, t)  # type: ignore[arg-type]
-    if t == BOOL:
-        return value != 0
-    return node("cast", t, value)
+    return sym(x).converted(t)
 
 
 def select(condition: Sym, a: Any, b: Any) -> Sym:

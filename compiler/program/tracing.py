@@ -96,7 +96,7 @@ def trace(
         with Tracing(label):
             got = function(*values, **params)
         leaves: list[Value] = []
-        structure = _structure(label, got, leaves, function)
+        structure = structure_of(label, got, leaves, function)
         if nan == "raise" and bad is not None:
             held.checks.append(("WF135", fold(ANY, bad)))
     for position, r in enumerate(leaves):
@@ -119,25 +119,28 @@ def program(function: Callable[..., Any], inputs: Sequence[DType], name: str | N
 
 
 # --- results -------------------------------------------------------------------------------------------------------
-def _structure(name: str, got: Any, leaves: list[Value], function: Any) -> Structure:
-    """How the values of ``got``, which a traced function returned, are nested; appends them to ``leaves``."""
+def structure_of(name: str, got: Any, leaves: list[Value], function: Any, code: str = "WF212") -> Structure:
+    """How the values of ``got``, which a traced function returned, are nested; appends them to ``leaves``.
+
+    What is no value is refused with ``code``.
+    """
     if isinstance(got, Mapping):
         for key in got:
             if not isinstance(key, str) or not key.isidentifier() or key.startswith("_") or iskeyword(key):
                 raise error("WF224", name=name, key=repr(key), where=defined(function))
-        members = tuple(_structure(key, v, leaves, function) for key, v in got.items())
+        members = tuple(structure_of(key, v, leaves, function, code) for key, v in got.items())
         return (name, tuple(got), members)
     if isinstance(got, tuple | list):
         fields = tuple(getattr(got, "_fields", ()))
         return (
             type(got).__name__ if fields else name,
             fields,
-            tuple(_structure(name, v, leaves, function) for v in got),
+            tuple(structure_of(name, v, leaves, function, code) for v in got),
         )
     if got is None:
-        raise missing_return("the function of", name, "results made with wf.fold", defined(function))
+        raise missing_return("the function of", name, "one or several results", defined(function))
     if not isinstance(got, Value):
-        raise error("WF212", name=name, position=len(leaves), where=defined(function))
+        raise error(code, name=name, position=len(leaves), where=defined(function))
     leaves.append(got)
     return len(leaves) - 1
 

@@ -110,6 +110,59 @@ ENTRIES: Entries = {
             "{name} uses a symbolic value of another function, or of another call: expected its own elements",
             "a value means nothing after its function has returned: keep none in a list, a global or an attribute",
         ),
+        "WF254": (
+            "shapes {shapes} do not broadcast: axis {axis} has size {size} in {first} and size {found} in {second}",
+            "sizes must be equal or 1, counted from the last axis; insert an axis with x[:, None], or keep a reduced "
+            "one with keepdims=True",
+        ),
+        "WF255": (
+            "{value} has shape {found}, which does not broadcast to {expected}",
+            "only axes of size 1 stretch, and new axes stand in front",
+        ),
+        "WF256": (
+            "axis {axis} is not an axis of {value}, which has {rank} of them: expected None, or distinct integers from "
+            "-{rank} to {rank} - 1",
+            "count axes from 0, or from -1 backwards; keepdims=True keeps the axes of what was reduced before",
+        ),
+        "WF257": (
+            "{what} of an array with {rank} axes: expected {expected}",
+            "insert axes with x[None, :], or reduce with keepdims=True",
+        ),
+        "WF258": (
+            "a symbolic array cannot be iterated or unpacked: its elements exist when the program runs",
+            "write the computation on whole arrays, and reduce along an axis: wf.sum(x, axis=0)",
+        ),
+        "WF259": (
+            "entries of a symbolic array cannot be assigned or deleted: values do not change",
+            "choose between values and make a new array: x = wf.where(condition, a, x)",
+        ),
+        "WF260": (
+            "operator @ is not defined for symbolic arrays",
+            "write the products and sum them: wf.sum(a[..., :, None] * b[..., None, :, :], axis=-2); for large "
+            "matrices call a matrix library outside of the program",
+        ),
+        "WF262": (
+            "a symbolic array is indexed by {index}: expected None, ... or full slices",
+            "slice the array before the call; or choose by position: wf.where(positions < n, x, 0) with "
+            "positions = x.__array_namespace__().arange(x.shape[-1])",
+        ),
+        "WF265": (
+            "axis {axis} of {value} has size {size}: squeeze drops axes of size 1",
+            "reduce along the axis, as wf.sum(x, axis={axis}) does, or name another",
+        ),
+        "WF266": (
+            "{size} is a size that no axis of an array of the program has",
+            "write sizes of arrays, such as x.shape[0], or pass an array with this axis",
+        ),
+        "WF267": (
+            "{what} has no axes to go along outside of a reduction",
+            "reduce arrays along an axis: wf.sum(x, axis=-1), wf.fold(monoid, x, axis=-1), wf.reduce(x, function, "
+            "axis=-1); positions are x.__array_namespace__().arange(x.shape[-1])",
+        ),
+        "WF263": (
+            "result {position} of {name} depends on no array",
+            "return arrays that the function computes from its arguments; a constant needs no kernel",
+        ),
         "WF238": (
             "a symbolic value has no entries: {index} was {done}",
             "the function sees one element, not the array: slice the array before the call, or choose by position with "
@@ -143,6 +196,14 @@ ENTRIES: Entries = {
         ),
     },
     TraceAttributeError: {
+        "WF261": (
+            "a symbolic array has no attribute {name}{near}",
+            "it has the functions of warpfold and of the Array API standard, and these attributes: {known}",
+        ),
+        "WF264": (
+            "the namespace of symbolic arrays has no {name}{near}",
+            "{remedy}",
+        ),
         "WF229": (
             "an element of an array has no attribute {name}: it is one value, traced as the kernel computes it",
             "fold elements with wf.fold, convert one with wf.cast(x, dtype), count them with wf.count(); elementwise "

@@ -1,0 +1,126 @@
+"""An array program evaluated in NumPy, in higher precision: the reference for its results.
+
+Floats are computed in f64, integers exactly in their own type. A value is an array with one axis per dim of the
+program, of size 1 where it does not vary. A fold combines neighbouring states in a tree, which keeps their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.dtypes import BF16, F16, DType
+from ...compiler.program import numeric
+from ...compiler.program.array_program import ArrayProgram, Fold, Output
+from ...compiler.program.graph import Expr, walk
+from ...compiler.program.numeric import Array
+
+HALVES = (F16, BF16)
+
+
+def evaluate(program: ArrayProgram, arrays: Sequence[Array], dtype: Any = np.float64) -> list[Array]:
+    """The results of ``program`` for ``arrays``, floats as ``dtype``.
+
+    A value is rounded to a half type or an 8-bit float only where the function says so, and the results are not.
+    """
+    with np.errstate(all="ignore"):
+        values = _Values(program, arrays, np.dtype(dtype))
+        return [values.result(o) for o in program.outputs]
+
+
+class _Values:
+    """The values of all nodes of one program for given arrays."""
+
+    def __init__(self, program: ArrayProgram, arrays: Sequence[Array], floats: np.dtype[Any]) -> None:
+        self.program, self.floats = program, floats
+        self.arrays = [_memory(a) for a in arrays]
+        self.sizes = [arrays[pairs[0][0]].shape[pairs[0][1]] for pairs in program.dims]
+        self.values: dict[str, Array] = {}
+        self.states: dict[str, list[Array]] = {}
+        for e in walk(program.roots):
+            if e.op == "fold":
+                self.states[e.digest] = self._fold(e)
+            else:
+                self.values[e.digest] = self._value(e)
+
+    def result(self, output: Output) -> Array:
+        """One result, in its shape."""
+        dims = [d for d in output.axes if d is not None]
+        full = [n if d in dims else 1 for d, n in enumerate(self.sizes)]
+        value = np.broadcast_to(self.values[output.expr.digest], full)
+        order = dims + [d for d in range(len(self.sizes)) if d not in dims]
+        found = value.transpose(order).reshape([1 if d is None else self.sizes[d] for d in output.axes])
+        if output.dtype.is_float and output.dtype.bits == 8:
+            found = np.ascontiguousarray(found).view(output.dtype.numpy)
+        return found.astype(self._kind(output.dtype))
+
+    def _kind(self, t: DType) -> np.dtype[Any]:
+        return self.floats if t.is_float else t.numpy
+
+    def _value(self, e: Expr) -> Array:
+        if e.op == "input":
+            return self._input(e)
+        if e.op == "result":
+            return self.states[e.args[0].digest][e.value]  # type: ignore[call-overload, no-any-return]
+        if e.op == "count":
+            return np.asarray(prod(self.sizes[d] for d in self.program.dims_of(e.value)), self._kind(e.dtype))  # type: ignore[arg-type]
+        if e.op == "iota":
+            return self._iota(e)
+        found = numeric.apply(e, [self.values[a.digest] for a in e.args], self._kind(e.dtype))
+        return found.astype(e.dtype.numpy).astype(self.floats) if e.op == "cast" and e.dtype in HALVES else found
+
+    def _input(self, e: Expr) -> Array:
+        """The elements of a view along the dims of the program."""
+        view = self.program.views[e.value]  # type: ignore[call-overload]
+        x = self.arrays[view.array]
+        places = sorted((d, i) for i, d in enumerate(view.axes) if d is not None)
+        moved = x.transpose([i for _, i in places] + [i for i, d in enumerate(view.axes) if d is None])
+        own = [d for d, _ in places]
+        full = [n if d in own else 1 for d, n in enumerate(self.sizes)]
+        return np.asarray(moved.reshape(full), self._kind(e.dtype))
+
+    def _iota(self, e: Expr) -> Array:
+        """The number of each element in row-major order of some dims."""
+        dims: tuple[int, ...] = e.value  # type: ignore[assignment]
+        numbers = np.arange(prod(self.sizes[d] for d in dims)).reshape([self.sizes[d] for d in dims])
+        rising = numbers.transpose(np.argsort(dims))
+        return rising.reshape([n if d in dims else 1 for d, n in enumerate(self.sizes)]).astype(self._kind(e.dtype))
+
+    def _fold(self, e: Expr) -> list[Array]:
+        """The final state of a fold: every value of it with size 1 along the dims that are folded."""
+        fold = e.value
+        assert isinstance(fold, Fold)
+        over = list(fold.order) or list(self.program.dims_of(fold.over))
+        space = e.space | fold.over
+        full = [n if space >> d & 1 else 1 for d, n in enumerate(self.sizes)]
+        kept = [d for d in range(len(full)) if d not in over]
+        n = prod(full[d] for d in over)
+        shape = [full[d] for d in kept]
+        states = [
+            np.broadcast_to(self.values[a.digest], full).transpose(kept + over).reshape([*shape, n]) for a in e.args
+        ]
+        if n == 0:
+            states = [
+                np.full([*shape, 1], i, self._kind(t))
+                for i, t in zip(fold.monoid.identity, fold.monoid.state, strict=True)
+            ]
+        while states[0].shape[-1] > 1:
+            states = self._joined(fold, states)
+        return [s.reshape([1 if d in over else n for d, n in enumerate(full)]) for s in states]
+
+    def _joined(self, fold: Fold, states: list[Array]) -> list[Array]:
+        """Half as many states: each the combination of two neighbours; the last of an odd number stays alone."""
+        n = states[0].shape[-1]
+        even = n - n % 2
+        params = [s[..., side:even:2] for side in (0, 1) for s in states]
+        found = numeric.evaluate(fold.monoid.combine, lambda p: params[p.value], self._kind)  # type: ignore[call-overload]
+        made = [np.broadcast_to(found[c.digest], params[0].shape) for c in fold.monoid.combine]
+        return [np.concatenate([m, s[..., even:]], axis=-1) for m, s in zip(made, states, strict=True)]
+
+
+def _memory(x: Array) -> Array:
+    """An array as kernels read it: an 8-bit float as its byte."""
+    return x.view(np.uint8) if x.dtype.itemsize == 1 and x.dtype.kind not in "iub" else x

@@ -1,0 +1,1 @@
+"""Tracing functions of whole arrays: symbolic arrays, broadcasting, and folds over axes."""

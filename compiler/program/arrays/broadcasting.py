@@ -1,0 +1,108 @@
+"""NumPy's broadcasting of symbolic arrays: which dims the axes of several values share.
+
+Axes are aligned from the last. An axis of size 1 stretches. Two axes of one size share a dim; where one value would
+then vary twice along it, as ``x + x.T`` of a square array would, the smaller value is read along other dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...errors import WarpfoldError, error
+from ..frames import caller
+from ..graph import Expr
+from .dims import Axes, Dims, bits
+from .renaming import renamed
+
+if TYPE_CHECKING:
+    from .sym_array import SymArray
+
+
+def broadcast(values: Sequence[SymArray]) -> tuple[list[Expr], Axes]:
+    """The expressions of the values along shared dims, and the axes of their common shape.
+
+    Raises:
+        TraceError: WF254 for shapes that do not broadcast, WF253 for values of several traces.
+    """
+    dims = values[0].dims
+    if any(v.dims is not dims for v in values):
+        raise error("WF253", name="an expression", where=caller())
+    rank = max(v.ndim for v in values)
+    exprs: dict[int, Expr] = {}
+    shared: Axes = (None,) * rank
+    for i in sorted(range(len(values)), key=lambda i: -bits(values[i].axes).bit_count()):
+        exprs[i], shared = _along(values[i], shared, dims, values)
+    return [exprs[i] for i in range(len(values))], shared
+
+
+def along(value: SymArray, axes: Axes) -> Expr:
+    """The expression of ``value`` along the dims of ``axes``, to whose shape it broadcasts.
+
+    Raises:
+        TraceError: WF255 when it has an axis that ``axes`` has not.
+    """
+    dims = value.dims
+    if value.ndim > len(axes):
+        raise _unlike(value, axes)
+    expr, shared = _along(value, dims.axes(axes), dims, ())
+    if shared != dims.axes(axes):
+        raise _unlike(value, axes)
+    return expr
+
+
+def _along(value: SymArray, shared: Axes, dims: Dims, values: Sequence[SymArray]) -> tuple[Expr, Axes]:
+    """The expression of ``value`` along the dims of ``shared`` where both have an axis, and the axes of both."""
+    own: Axes = (None,) * (len(shared) - value.ndim) + value.axes
+    for i, (s, d) in enumerate(zip(shared, own, strict=True)):
+        if s is None or d is None:
+            continue
+        if dims.sizes[s] != dims.sizes[d]:
+            raise _mismatch(i - len(shared), values, dims, value, s)
+        dims.unify(s, d)
+    shared, own = dims.axes(shared), dims.axes(own)
+    names = _names(shared, own, dims)
+    expr = renamed(value.expr, names, dims) if names else value.expr
+    joined = tuple(names.get(d, d) if s is None and d is not None else s for s, d in zip(shared, own, strict=True))
+    dims.vary(bits(joined))
+    return expr, joined
+
+
+def _names(shared: Axes, own: Axes, dims: Dims) -> dict[int, int]:
+    """New names for those dims of ``own`` that differ from ``shared``, so that no dim stands on two axes."""
+    names = {d: s for s, d in zip(shared, own, strict=True) if s is not None and d is not None and s != d}
+    origin = {s: d for d, s in names.items()}
+    for s, d in zip(shared, own, strict=True):
+        if s is not None or d is None or d not in shared:
+            continue
+        free = d
+        while free in origin:
+            free = origin[free]
+        names[d] = dims.new(dims.sizes[d], dims.members[d]) if free in shared else free
+    return names
+
+
+def _mismatch(axis: int, values: Sequence[SymArray], dims: Dims, value: SymArray, dim: int) -> WarpfoldError:
+    """The error for two axes of different sizes, which no broadcasting joins."""
+    sizes = [0 if v.ndim < -axis or v.axes[axis] is None else dims.sizes[v.axes[axis]] for v in values]  # type: ignore[index]
+    other = values[sizes.index(dims.sizes[dim])] if dims.sizes[dim] in sizes else value
+    facts = {
+        "shapes": " and ".join(str(_plain(v)) for v in (other, value)),
+        "axis": axis,
+        "first": other.described(),
+        "second": value.described(),
+        "size": dims.sizes[dim],
+        "found": dims.sizes[value.axes[axis]],  # type: ignore[index]
+    }
+    return error("WF254", where=caller(), **facts)
+
+
+def _plain(value: SymArray) -> tuple[int, ...]:
+    """The shape as numbers, without a look by the function."""
+    return tuple(1 if d is None else value.dims.sizes[d] for d in value.axes)
+
+
+def _unlike(value: SymArray, axes: Axes) -> WarpfoldError:
+    """The error for a value that does not broadcast to a shape."""
+    shape = tuple(1 if d is None else value.dims.sizes[d] for d in axes)
+    return error("WF255", value=value.described(), found=_plain(value), expected=shape, where=caller())

@@ -1,0 +1,17 @@
+"""The methods of symbolic arrays: functions of this package under the names that arrays of other libraries have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import namespace
+from .folding import named
+
+METHODS: dict[str, Callable[..., Any]] = {
+    name: named(name)
+    for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "ptp")
+} | {
+    "squeeze": namespace.squeeze, "transpose": namespace.permute_dims, "conj": namespace.conj, "clip": namespace.clip,
+    "round": namespace.round,
+}  # fmt: skip

@@ -1,0 +1,194 @@
+"""Symbolic arrays: running a function of whole arrays on them gives its expression graph."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from ...dtypes import BOOL, F32, DType
+from ...errors import error, near
+from ..dtype_names import dtype as as_dtype
+from ..frames import caller
+from ..graph import Expr, union
+from ..symbols import Sym
+from . import types
+from .broadcasting import broadcast
+from .dims import Axes, Dims, bits
+from .sizes import Shape, Size, shape_of, size_of
+
+
+class SymArray(Sym):
+    """A symbolic array: supports Python's operators and warpfold's functions, with NumPy's broadcasting and types.
+
+    Attributes:
+        expr: its elements, in the type in which they are computed.
+        axes: for each axis the dim along which it lies; None for an axis of size 1.
+        dims: the dims of its tracing.
+    """
+
+    __slots__ = ("_axes", "_dtype", "dims")
+
+    def __init__(self, expr: Expr, axes: Axes, dims: Dims, dtype: DType | None = None) -> None:
+        super().__init__(types.in_computed(expr))
+        self._axes, self.dims, self._dtype = axes, dims, dtype or expr.dtype
+        dims.vary(bits(axes))
+
+    # --- what it is ---
+    @property
+    def axes(self) -> Axes:
+        return self.dims.axes(self._axes)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type; half types and 8-bit floats are computed in f32."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._axes)
+
+    @property
+    def shape(self) -> Shape:
+        """The size of each axis: a number that stays symbolic until a decision depends on it."""
+        return shape_of(self.axes, self.dims)
+
+    @property
+    def size(self) -> Size | int:
+        """The number of elements."""
+        space = bits(self.axes)
+        return size_of(space, self.dims) if space else 1
+
+    @property
+    def device(self) -> str:
+        """Where a traced value is: nowhere; for functions of the Array API, which pass it on."""
+        return "traced"
+
+    def described(self) -> str:
+        """What messages call it: the parameter of the function, or the line that made it."""
+        names = [self.dims.names[self.dims.views[e.value][0]] for e in _leaves(self.expr)]  # type: ignore[call-overload]
+        if len(names) == 1:
+            return names[0]
+        line = self.expr.where and self.expr.where.text.strip()
+        return f"the value of {line!r}" if line else "a value"
+
+    # --- how nodes are made of it ---
+    def made(self, op: str, t: DType, args: tuple[Sym, ...], value: object) -> SymArray:
+        """The elementwise node ``op`` of type ``t``, one of whose arguments this array is."""
+        arrays = [a for a in args if isinstance(a, SymArray)]
+        exprs, axes = broadcast(arrays)
+        rest = iter(exprs)
+        operands = [next(rest) if isinstance(a, SymArray) else types.in_computed(a.expr) for a in args]
+        if op == "bitcast":
+            return self._bitcast(operands[0], t)
+        t = F32 if t in types.BYTES else t
+        space = union(self.dims.space(e.space) for e in operands)
+        node = Expr(op, tuple(operands), types.computed(t), space, value, caller())
+        return SymArray(node, axes, self.dims, t)
+
+    def _bitcast(self, operand: Expr, t: DType) -> SymArray:
+        bits_of, to = types.stored(operand, self.dtype), types.memory_type(t)
+        if bits_of.dtype != to:
+            bits_of = Expr("bitcast", (bits_of,), to, bits_of.space, None, caller())
+        return SymArray(types.read(bits_of, t), self._axes, self.dims, t)
+
+    def operand(self) -> SymArray:
+        """This array as operations take it: 8-bit floats as f32."""
+        return self.converted(F32) if self._dtype in types.BYTES else self
+
+    def alike(self, expr: Expr) -> SymArray:
+        """An array of this shape with another expression."""
+        keeps = expr.dtype == self.expr.dtype
+        return SymArray(expr, self._axes, self.dims, self._dtype if keeps else None)
+
+    def converted(self, t: DType) -> SymArray:
+        """This array as type ``t``; its values are not rounded to a type that is computed in a wider one."""
+        types.memory_type(t)
+        to = types.computed(t)
+        if to == self.expr.dtype:
+            return self if t == self._dtype else SymArray(self.expr, self._axes, self.dims, t)
+        if t == BOOL:
+            return self != 0  # type: ignore[return-value]
+        return SymArray(Expr("cast", (self.expr,), to, self.expr.space, None, caller()), self._axes, self.dims, t)
+
+    def rounded(self) -> SymArray:
+        """This array with values that an array of its type holds."""
+        if self._dtype not in types.HALVES and self._dtype not in types.BYTES:
+            return self
+        bits_of = types.stored(self.expr, self._dtype)
+        value = types.read(bits_of, self._dtype)
+        if self._dtype in types.BYTES:
+            self.dims.bytes[value.digest] = bits_of
+        return SymArray(value, self._axes, self.dims, self._dtype)
+
+    def relabeled(self, axes: Axes) -> SymArray:
+        """The same values under other axes, which hold the same dims."""
+        return SymArray(self.expr, axes, self.dims, self._dtype)
+
+    def astype(self, dtype: object, *, copy: bool = True) -> SymArray:  # noqa: ARG002 - a value has no memory
+        """``wf.cast(x, dtype)``."""
+        return self.converted(as_dtype(dtype)).rounded()
+
+    # --- axes ---
+    @property
+    def T(self) -> SymArray:  # noqa: N802
+        """The array with its axes in reverse."""
+        return self.relabeled(self._axes[::-1])
+
+    @property
+    def mT(self) -> SymArray:  # noqa: N802
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:
+            raise error("WF257", what="x.mT", rank=self.ndim, expected="at least 2", where=caller())
+        return self.relabeled((*self._axes[:-2], self._axes[-1], self._axes[-2]))
+
+    def __getitem__(self, index: object) -> SymArray:
+        from .indexing import indexed
+
+        return indexed(self, index)
+
+    # --- what it cannot do ---
+    def __iter__(self) -> NoReturn:
+        raise error("WF258", where=caller())
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise error("WF257", what="len(x)", rank=0, expected="at least 1", where=caller())
+        return int(self.shape[0])
+
+    def __setitem__(self, index: object, _: object) -> None:
+        raise error("WF259", where=caller())
+
+    __delitem__ = __setitem__  # type: ignore[assignment]
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise error("WF260", where=caller())
+
+    __rmatmul__ = __matmul__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from .methods import METHODS
+
+        if name in METHODS:
+            return METHODS[name].__get__(self)
+        known = sorted({*METHODS, *(n for n in dir(type(self)) if not n.startswith("_"))})
+        raise error("WF261", name=name, near=near(name, known), known=" ".join(known), where=caller())
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The functions of the Array API standard on symbolic arrays."""
+        from . import namespace
+
+        return namespace
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(n) for n in self.shape)
+        return f"SymArray({self.expr.op}: {self.dtype.name}[{sizes}])"
+
+
+def _leaves(e: Expr) -> list[Expr]:
+    """The ``input`` node of a value that only reads an array."""
+    while e.op == "cast":
+        (e,) = e.args
+    return [e] if e.op == "input" else []

@@ -1,0 +1,101 @@
+"""From a function of whole arrays to an ``ArrayProgram``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...dtypes import DType
+from ...errors import error
+from ..array_program import ArrayProgram, Output
+from ..fold import Scope, scope
+from ..frames import Tracing
+from ..graph import Expr, walk
+from ..signatures import defined, parameters
+from ..tracing import structure_of
+from ..values import Value
+from . import types
+from .dims import Dims, bits
+from .folding import Outside
+from .numbering import Numbered
+from .sym_array import SymArray
+
+
+class ArrayArg(NamedTuple):
+    """What tracing knows of an array.
+
+    Attributes:
+        dtype: its element type.
+        shape: its shape. The program also serves other sizes: see ``ArrayProgram``.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+def trace_arrays(
+    function: Callable[..., Any], arrays: Sequence[ArrayArg], params: Mapping[str, Any], *, name: str | None = None
+) -> ArrayProgram:
+    """Traces ``function`` over one symbolic array per argument.
+
+    Args:
+        function: takes the arrays by position and ``params`` by keyword; returns one array, or several in a tuple, a
+            list, a dict or a named tuple.
+        arrays: the element type and the shape of each array; () is the shape of a number that is given at run time.
+        params: Python values baked into the program.
+        name: what to call it; the function's own name by default.
+
+    Raises:
+        TraceError: WF253 for values of another trace, WF263 for a result that depends on no array; and what the
+            operations of the function raise, located at its line.
+    """
+    label = str(name or getattr(function, "__name__", "program"))
+    dims = Dims(_names(function, len(arrays)))
+    values = [_symbolic(i, a, dims) for i, a in enumerate(arrays)]
+    held = Scope(name=label, over=Outside(dims))
+    with scope(held), Tracing(label):
+        got = function(*values, **params)
+    leaves: list[Value] = []
+    structure = structure_of(label, got, leaves, function, code="WF263")
+    results = [_result(i, r, dims, label, function) for i, r in enumerate(leaves)]
+    exprs = tuple(map(_stored, results))
+    final = Numbered(exprs, [r.axes for r in results], dims)
+    outputs = [Output(e, final.axes(r.axes), r.dtype) for e, r in zip(final.exprs, results, strict=True)]
+    types_of = tuple(a.dtype for a in arrays)
+    return ArrayProgram(
+        label, types_of, final.members, final.views, tuple(outputs), structure, final.looked_at, defined(function),
+        final.most,
+    )  # fmt: skip
+
+
+def _names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """What the function calls its arrays."""
+    own = [p.name for p in parameters(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return tuple((own + [f"array {i}" for i in range(len(own), count)])[:count])
+
+
+def _symbolic(number: int, array: ArrayArg, dims: Dims) -> SymArray:
+    """The symbolic value of an array argument."""
+    memory = types.memory_type(array.dtype)
+    axes = tuple(None if n == 1 else dims.new(n, (number, axis)) for axis, n in enumerate(array.shape))
+    e = Expr("input", (), memory, bits(axes), dims.view(number, axes))
+    value = types.read(e, array.dtype)
+    if array.dtype in types.BYTES:
+        dims.bytes[value.digest] = e
+    return SymArray(value, axes, dims, array.dtype)
+
+
+def _result(position: int, value: Value, dims: Dims, label: str, function: Any) -> SymArray:
+    """A result, which must depend on the arrays of this tracing."""
+    if isinstance(value, SymArray) and value.dims is not dims:
+        raise error("WF253", name=label, where=defined(function))
+    if not isinstance(value, SymArray) or not any(e.op == "input" for e in walk((value.expr,))):
+        raise error("WF263", name=label, position=position, where=defined(function))
+    return value
+
+
+def _stored(r: SymArray) -> Expr:
+    """The expression of a result; of an 8-bit float its byte."""
+    if r.dtype not in types.BYTES:
+        return r.expr
+    return r.dims.bytes.get(r.expr.digest) or types.stored(r.expr, r.dtype)
