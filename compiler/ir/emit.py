@@ -11,7 +11,7 @@ from typing import Any
 from ..dtypes import I64, DType
 from ..errors import Location
 from ..plan.abi import Kernel
-from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Space, walk
+from ..program.graph import ELEMENT, KEPT, REDUCED, SCALAR, Expr, MonoidGraph, Space, union, walk
 from ..target import Target
 from . import attributes
 from .combine import pack, unpack
@@ -66,6 +66,7 @@ class _Emitter:
         self.full = self.kept + [DYNAMIC] * kernel.facts.reduced_rank
         self.dims = ir.DenseI64ArrayAttr.get(list(range(len(self.kept), len(self.full))))
         self.values: dict[str, Any] = {}
+        self.spaces: dict[str, Space] = {}
 
     def tensor(self, t: Any, space: Space) -> Any:
         """The tensor type of elements ``t`` in a space."""
@@ -84,9 +85,18 @@ class _Emitter:
             named(argument, f"input{i}")
         with ir.InsertionPoint(block):
             for e in walk(p.outputs):
+                self.spaces[e.digest] = self.space(e)
                 with location(*self.lines.at(e)):
                     self.values[e.digest] = self.node(e, block)
             func.ReturnOp([self.at(o, ELEMENT if o.space & REDUCED else KEPT) for o in p.outputs])
+
+    def space(self, e: Expr) -> Space:
+        """The space of a node's value: that of its tensor, which an input is even where it is the same everywhere."""
+        if e.op == "input":
+            return e.space or KEPT
+        if e.op in ("reduce", "result") or not e.args:
+            return e.space
+        return union(self.spaces[a.digest] for a in e.args)
 
     def node(self, e: Expr, block: Any) -> Any:
         """Emits one graph node; scalars stay scalars until something wider needs them."""
@@ -110,17 +120,19 @@ class _Emitter:
         return self.elementwise(e)
 
     def elementwise(self, e: Expr) -> Any:
+        space = self.spaces[e.digest]
+
         def like(t: Any) -> Any:
-            return t if e.space == SCALAR else self.tensor(t, e.space)
+            return t if space == SCALAR else self.tensor(t, space)
 
         def splat(value: object, t: DType) -> Any:
-            return self.spread(arith.constant(mlir_type(t), attribute(value, t)), SCALAR, e.space)
+            return self.spread(arith.constant(mlir_type(t), attribute(value, t)), SCALAR, space)
 
-        return elementwise(e, [self.at(a, e.space) for a in e.args], Shape(like, splat))
+        return elementwise(e, [self.at(a, space) for a in e.args], Shape(like, splat))
 
     def at(self, e: Expr, space: Space) -> Any:
         """The value of ``e`` in a space at least as wide as its own."""
-        return self.spread(self.values[e.digest], e.space, space)
+        return self.spread(self.values[e.digest], self.spaces[e.digest], space)
 
     def spread(self, value: Any, source: Space, space: Space) -> Any:
         full, wide = bool(source & REDUCED), bool(space & REDUCED)

@@ -165,8 +165,8 @@ class Program:
 
     @lazy
     def input_spaces(self) -> tuple[Space, ...]:
-        """The space along which each input varies."""
-        found = {e.value: e.space for e in walk(self.outputs) if e.op == "input"}
+        """The space along which each input varies; a number is the same for all results."""
+        found = {e.value: e.space or KEPT for e in walk(self.outputs) if e.op == "input"}
         return tuple(found.get(i, ELEMENT) for i in range(len(self.inputs)))
 
     @property

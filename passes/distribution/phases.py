@@ -143,7 +143,8 @@ class HeldRow:
         facts, plan = self.values.kernel.facts, self.values.kernel.plan
         if facts.full:
             return True
-        middle = (1 if _is_shifted(self.values.kernel) else 0) <= j < plan.held - 1
+        cut = _is_shifted(self.values.kernel)  # by the row's begin, and wherever its end may be
+        middle = (1 if cut else 0) <= j < plan.held - (2 if cut else 1)
         return middle and plan.cluster == 1 and bool(self.values.kernel.phases)
 
     def fragment(self, tensor: Any, j: int) -> Any:

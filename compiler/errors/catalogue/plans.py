@@ -82,5 +82,9 @@ ENTRIES: Entries = {
             "no CTA or cluster can keep a row of {elements} elements of {name}",
             "leave the plan to warpfold, which then folds rows in a kernel of their own",
         ),
+        "WF424": (
+            "the threads of a row keep {needed} access(es) each, and held={held} asks for another number",
+            "leave out held: it follows from the row, vector, lanes, warps and cluster",
+        ),
     },
 }

@@ -60,23 +60,19 @@ def _dims(task: Task, axis: str) -> tuple[Sequence[Dim], Sequence[Dim]]:
     return (g.reduced, g.kept) if axis == "reduced" else (g.kept, g.reduced)
 
 
-def _start(task: Task, operand: int) -> int:
-    """The address at which the walk of an operand starts; a portable plan does not know it."""
-    return 0 if task.is_portable else task.start(operand)
-
-
 def _is_aligned(task: Task, operand: int, vector: int, outer: Sequence[Dim]) -> bool:
     """Whether every access of an operand is aligned, if those along the innermost dim follow each other."""
     item = task.operand_type(operand).itemsize
     unit = min(WIDEST, vector * item)
-    return all(n % unit == 0 for n in (_start(task, operand), *(d.strides[operand] * item for d in outer)))
+    return all(n % unit == 0 for n in (task.start(operand), *(d.strides[operand] * item for d in outer)))
 
 
 def _shift(task: Task, axis: str, vector: int) -> frozenset[int]:
     """The operands whose rows all begin equally far after a boundary, so that their accesses begin there.
 
     They are those with the elements of rows, if not every row begins at a boundary. Rows are of one dim. Others are
-    accessed element by element, since an access at a boundary of these is none of theirs.
+    accessed element by element, since an access at a boundary of these is none of theirs. The tree of a portable plan
+    does not depend on addresses, so there all are.
     """
     g = task.geometry
     if axis != "reduced" or len(g.reduced) != 1 or vector == 1:
@@ -100,10 +96,17 @@ def _leads(task: Task, operand: int, vector: int) -> tuple[int, ...] | None:
 
 
 def vector_of(task: Task, axis: str) -> int:
-    """Elements of an access, WIDEST bytes of an input or less: the most for which all arrays are accessed at once."""
+    """Elements of an access, WIDEST bytes of an input or less: the most for which all arrays are accessed at once.
+
+    A portable plan has the widest, so that the tree does not depend on strides; other arrays are accessed
+    element by element.
+    """
     rows, inputs = elements_of(task), len(task.program.inputs)
     read = [i for i in rows if i < inputs] or rows
-    for vector in halvings(WIDEST // max(task.operand_type(i).itemsize for i in read)):
+    widest = WIDEST // max(task.operand_type(i).itemsize for i in read)
+    if task.is_portable:
+        return widest
+    for vector in halvings(widest):
         found = accesses(task, axis, vector)
         if all(found[i] in ("aligned", "shifted") for i in rows):
             return vector

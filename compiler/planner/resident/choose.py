@@ -6,6 +6,7 @@ The residency of a row is where it waits for the next phase: in registers, in sh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...errors import error
 from ...plan.abi import Facts
@@ -13,6 +14,7 @@ from ...plan.launch import Launch
 from ...plan.layout import layout_of
 from ...plan.plan import Plan, check
 from ...space.geometry import Dim
+from ..options import named
 from ..task import Choice, Notes, Task
 from . import columns, rows
 from .accesses import accesses, elements_of
@@ -32,14 +34,36 @@ def choose(task: Task, wanted: str = "") -> Choice:
     if plan is None:
         raise error("WF423", name=task.program.name, elements=task.geometry.n_reduced)
     if wanted:
-        plan = plan.with_options(wanted)
+        plan = _overridden(task, plan, wanted, notes)
     check(plan, task.target, sum(t.itemsize for t in task.program.states))
     facts = _facts(task, plan)
     return Choice(plan, facts, _launch(task, plan), [reason for reason, _ in notes.reasons], notes.rejected)
 
 
+def _overridden(task: Task, plan: Plan, wanted: str, notes: Notes) -> Plan:
+    """``plan`` with options in it: threads keep as many accesses as their row then has.
+
+    Raises:
+        PlanError: WF424 where ``wanted`` asks for another number of accesses.
+    """
+    chosen = plan.with_options(wanted)
+    if chosen.fast == "reduced":
+        accesses_of_row = rows.count_of(task, chosen.vector)
+    else:
+        accesses_of_row = max(1, task.geometry.n_reduced)
+    held = plan.held
+    if task.program.reduces:
+        held = -(-accesses_of_row // (chosen.positions * chosen.cluster))
+    if "held" in named(wanted) and chosen.held != held:
+        raise error("WF424", held=chosen.held, needed=held)
+    notes.because(f"asked for: {wanted}")
+    return replace(chosen, held=held)
+
+
 def owning(task: Task, notes: Notes) -> Plan | None:
     """The plan by which a CTA or a cluster keeps its rows; None where they are too long for that."""
+    if task.is_portable:
+        return rows.portable_plan(task, notes, by_columns=_is_by_columns(task))
     return columns.plan(task, notes) if _is_by_columns(task) else rows.plan(task, notes)
 
 

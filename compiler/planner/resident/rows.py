@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
-from ...plan.plan import LARGEST_CLUSTER, Plan
+from ...plan.plan import LARGEST, LARGEST_CLUSTER, Plan
 from ...target import WARP
 from .. import sittings
 from ..powers import ceil2
@@ -24,6 +25,7 @@ LAST_RESORT = threshold(16, "accesses of a row that a thread keeps", sittings.RE
 """The most where no more CTAs can share a row."""
 CTA_THREADS = threshold(128, "threads of a CTA", sittings.RESIDENT_ROWS)
 """A CTA has this many threads if its rows have fewer."""
+MOST_WARPS = LARGEST["warps"]
 MAPPED = threshold(2, "accesses of a thread", sittings.RESIDENT_ROWS)
 """The accesses in flight of a thread of a program without a fold."""
 FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
@@ -33,7 +35,7 @@ FILLING = threshold(256, "threads per SM", sittings.RESIDENT_ROWS)
 def plan(task: Task, notes: Notes) -> Plan | None:
     """The plan of rows that threads keep in registers; None where they are too long for that."""
     vector = vector_of(task, "reduced")
-    count = _count(task, vector)
+    count = count_of(task, vector)
     threads, cluster = _sharing(task, count)
     held = max(1, ceil(count / (threads * cluster)))
     if held > LAST_RESORT:
@@ -49,10 +51,26 @@ def plan(task: Task, notes: Notes) -> Plan | None:
     )  # fmt: skip
 
 
+def portable_plan(task: Task, notes: Notes, *, by_columns: bool) -> Plan | None:
+    """The plan of rows of this length and type, wherever they lie; None where they are too long for a CTA.
+
+    The threads of a row combine their states as a tree over their positions, whatever lanes and warps these are. So
+    where neighbouring rows lie side by side, neighbouring lanes take neighbouring rows, and the bits are the same.
+    """
+    found = plan(task, notes)
+    if found is None or not by_columns:
+        return found
+    threads = found.positions
+    lanes = max(1, threads // MOST_WARPS)
+    warps = threads // lanes
+    notes.because("lanes lie along the rows, whose elements lie apart", "lanes", "warps")
+    return replace(found, lanes=lanes, warps=warps, warps_kept=max(1, CTA_THREADS // (WARP * warps)))
+
+
 def map_plan(task: Task, notes: Notes) -> Plan:
     """The plan of a program without a fold: rows are cut into parts that CTAs own, since nothing meets."""
     vector = vector_of(task, "reduced")
-    count = _count(task, vector)
+    count = count_of(task, vector)
     threads = min(ceil2(count), ROW_THREADS)
     held = min(MAPPED, max(1, ceil(count / threads)))
     lanes = min(threads, WARP)
@@ -64,7 +82,7 @@ def map_plan(task: Task, notes: Notes) -> Plan:
     )  # fmt: skip
 
 
-def _count(task: Task, vector: int) -> int:
+def count_of(task: Task, vector: int) -> int:
     """Accesses that cover a row, which may begin up to an access less an element early."""
     shifted = "shifted" in accesses(task, "reduced", vector)
     return max(1, ceil((task.geometry.n_reduced + (vector - 1) * shifted) / vector))

@@ -57,7 +57,8 @@ def test_options_replace_fields() -> None:
 @pytest.mark.parametrize("option", ["tree=tree-v7", "wraps=2", "=2", "threads=32", "Vector=2"])
 def test_an_unknown_field_is_refused(option: str) -> None:
     with pytest.raises(
-        PlanError, match=r"WF402: a plan has no field '.*'.*: expected one of fast walk vector .* finish resident held\n"
+        PlanError,
+        match=r"WF402: a plan has no field '.*'.*: expected one of fast walk vector .* finish resident held\n",
     ):
         Plan().with_options(option)
 

@@ -1,0 +1,74 @@
+"""Plans of programs that read their rows again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warpfold.compiler.errors import PlanError
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.target import TARGETS
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "passes"))
+from kernel_programs import scaled, softmax, task_of
+
+from warpfold.compiler.program.graph import KEPT
+
+
+def _plan(rows: int, columns: int, kept: int = 0, arch: str = "sm_90a", pitch: int = 0) -> object:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (rows, columns), ((pitch or columns) * 4, 4))
+    return choose(task_of(softmax(), [x, x], (kept,), TARGETS[arch])).plan
+
+
+@pytest.mark.parametrize(
+    ("columns", "lanes", "warps", "held"),
+    [(16, 4, 1, 1), (64, 16, 1, 1), (128, 32, 1, 1), (512, 32, 1, 4), (1024, 32, 2, 4), (4096, 32, 8, 4)],
+)
+def test_a_row_gets_the_threads_that_keep_it_in_few_accesses(columns: int, lanes: int, warps: int, held: int) -> None:
+    plan = _plan(1 << 16, columns)
+    assert (plan.lanes, plan.warps, plan.held, plan.cluster) == (lanes, warps, held, 1)
+
+
+def test_few_rows_get_more_threads_each() -> None:
+    assert _plan(64, 1024).held < _plan(1 << 16, 1024).held
+
+
+def test_the_ctas_of_a_cluster_share_a_long_row() -> None:
+    assert [_plan(1000, n).cluster for n in (8192, 16384, 32768, 65536)] == [1, 2, 4, 8]
+
+
+def test_without_clusters_a_row_has_a_large_cta() -> None:
+    plan = _plan(1000, 32768, arch="sm_80")
+    assert plan.cluster == 1
+    assert plan.threads == 1024
+
+
+def test_rows_that_no_cluster_holds_are_refused() -> None:
+    with pytest.raises(PlanError, match=r"WF423: no CTA or cluster can keep a row of 1048576 elements of softmax\n"):
+        _plan(4, 1 << 20)
+
+
+@pytest.mark.parametrize(("rows", "cluster"), [(256, 1), (2048, 1), (8192, 4)])
+def test_columns_are_kept_by_tiles_of_whole_sectors(rows: int, cluster: int) -> None:
+    plan = _plan(rows, 4096, kept=1)
+    assert plan.fast == "kept"
+    assert plan.lanes_kept * plan.vector * 4 >= 32
+    assert plan.cluster == cluster
+
+
+def test_a_program_without_a_fold_shares_a_row_among_ctas() -> None:
+    x = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (2, 1 << 20), (1 << 22, 4))
+    w, k = x[:1], x[:, :1]
+    choice = choose(task_of(scaled(KEPT), [x, w, k, x], (0,)))
+    assert choice.run.split == (1 << 20) // (256 * 4 * 2)
+
+
+def test_the_accesses_that_threads_keep_follow_from_the_row() -> None:
+    x = np.zeros((4, 1024), np.float32)
+    task = task_of(softmax(), [x, x], (0,))
+    assert choose(task, "lanes=32,warps=1").plan.held == 8
+    with pytest.raises(PlanError, match=r"WF424: the threads of a row keep 8 access\(es\) each, and held=4 asks"):
+        choose(task, "lanes=32,warps=1,held=4")

@@ -1,0 +1,100 @@
+"""Kernel programs that read their rows again, built from graph nodes, and run on the emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from warpfold.compiler.driver.compile import compile_program
+from warpfold.compiler.dtypes import F32, DType
+from warpfold.compiler.plan.plan import Determinism
+from warpfold.compiler.planner.choose import choose
+from warpfold.compiler.planner.task import Choice, Task
+from warpfold.compiler.program import functions
+from warpfold.compiler.program.fold import _reduced
+from warpfold.compiler.program.graph import ELEMENT, REDUCED, SCALAR, Expr, Program, Space
+from warpfold.compiler.program.library import monoids
+from warpfold.compiler.program.symbols import Sym
+from warpfold.compiler.program.values import cast
+from warpfold.compiler.space.geometry import Dim, Geometry
+from warpfold.compiler.target import DEFAULT, Target
+from warpfold.passes import steps
+from warpfold.runtime.arrays.conversion import view
+from warpfold.runtime.backends.emulator_backend import EmulatorBackend
+from warpfold.runtime.backends.kernel_calls import calls, scratch
+
+
+def operand(number: int, t: DType = F32, space: Space = ELEMENT) -> Sym:
+    """The elements of an input, in f32."""
+    return cast(Sym(Expr("input", (), t, space, number)), F32)
+
+
+def total(x: Sym) -> Sym:
+    return _reduced(monoids.SUM.typed(F32), [x], None)[0]
+
+
+def greatest(x: Sym) -> Sym:
+    return _reduced(monoids.MAX.typed(F32), [x], None)[0]
+
+
+def count() -> Sym:
+    return cast(Sym(Expr("count", (), F32, SCALAR)), F32)
+
+
+def softmax(t: DType = F32) -> Program:
+    """exp(x - max) / sum: two folds and a use."""
+    x = operand(0, t)
+    e = functions.exp(x - greatest(x))
+    return Program("softmax", (t,), (cast(e / total(e), t).expr,))
+
+
+def layer_norm(t: DType = F32) -> Program:
+    """With a weight and a bias along the row; the mean is a result of each row."""
+    x, w, b = operand(0, t), operand(1, F32, REDUCED), operand(2, F32, REDUCED)
+    mean = total(x) / count()
+    d = x - mean
+    y = d * functions.rsqrt(total(d * d) / count() + 1e-5) * w + b
+    return Program("layer_norm", (t, F32, F32), (cast(y, t).expr, mean.expr))
+
+
+def scaled(kept: Space) -> Program:
+    """A program without a fold: x * w + k, with w along the row and k along another space."""
+    x, w, k = operand(0), operand(1, F32, REDUCED), operand(2, F32, kept)
+    return Program("scaled", (F32, F32, F32), ((x * w + k).expr,))
+
+
+def task_of(
+    program: Program, arrays: Sequence[Any], kept: Sequence[int], target: Target = DEFAULT,
+    determinism: Determinism = "run",
+) -> Task:  # fmt: skip
+    """The planner's question for arrays of one rank; those of size 1 along an axis are broadcast."""
+    full = np.broadcast_shapes(*(a.shape for a in arrays))
+
+    def dims(axes: Sequence[int]) -> tuple[Dim, ...]:
+        strides = [[0 if a.shape[i] == 1 else a.strides[i] // a.itemsize for a in arrays] for i in range(len(full))]
+        return tuple(Dim(full[i], tuple(strides[i])) for i in axes if full[i] != 1)
+
+    reduced = [i for i in range(len(full)) if i not in kept]
+    geometry = Geometry(dims(kept), dims(reduced), (0,) * len(arrays))
+    return Task(program, geometry, tuple(a.ctypes.data for a in arrays), target, target.sms, determinism)
+
+
+def run(
+    program: Program, inputs: Sequence[Any], outputs: Sequence[Any], kept: Sequence[int] = (0,), plan: str = "",
+    tool: Any = None, determinism: Determinism = "run",
+) -> Choice:  # fmt: skip
+    """Runs a kernel program into ``outputs``, and returns what the planner chose."""
+    arrays = [*inputs, *outputs]
+    task = task_of(program, arrays, kept, determinism=determinism)
+    choice = choose(task, plan)
+    artifact = compile_program(program, choice.facts, choice.plan, DEFAULT, steps(DEFAULT))
+    backend = EmulatorBackend()
+    backend.tool = tool
+    pointers = [backend.bind(view(a), write=i >= len(inputs), stream=0) for i, a in enumerate(arrays)]
+    layout = scratch(artifact, task.geometry, choice.run)
+    space = backend.workspace(layout.nbytes, layout.counters, 0)
+    backend.launch(artifact, calls(artifact, task.geometry, choice.run, pointers, space, layout), 0)
+    backend.finish([view(a) for a in arrays], 0)
+    return choice

@@ -1,0 +1,125 @@
+"""Kernels that read their rows again, run on the emulator under its sanitizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_programs import layer_norm, run, scaled, softmax
+
+from warpfold.compiler.dtypes import F16, F32
+from warpfold.compiler.program.graph import KEPT, SCALAR
+from warpfold.runtime.emulator.sanitizer import Sanitizer
+
+GUARD = 99.0
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def _placed(rows: int, columns: int, pitch: int, begin: int, dtype: Any) -> tuple[Any, Any]:
+    """An array that begins ``begin`` elements after a boundary, with rows ``pitch`` apart; and the memory around it."""
+    memory = np.full(64 + rows * pitch + 64, GUARD, dtype)
+    first = (-memory.ctypes.data // memory.itemsize) % 16 + 16 + begin
+    return memory[first : first + rows * pitch].reshape(rows, pitch)[:, :columns], memory
+
+
+def _checked(program: Any, x: Any, y: Any, memory: Any, want: Any, kept: Any, ulps: float, **how: Any) -> Any:
+    """Runs a program of one array, and checks the elements, the memory around them, and the sanitizer's findings."""
+    tool = Sanitizer()
+    choice = run(program, [x], [y], kept, tool=tool, **how)
+    assert not list(tool.findings), list(tool.findings)[:3]
+    error = np.abs(y.astype(np.float64) - want) / np.maximum(want, np.finfo(y.dtype).tiny)
+    assert error.max(initial=0) < ulps * np.finfo(y.dtype).eps
+    around = memory.copy()
+    start = (y.ctypes.data - memory.ctypes.data) // memory.itemsize
+    inside = np.lib.stride_tricks.as_strided(around[start:], y.shape, y.strides)
+    inside[:] = GUARD
+    assert (around == GUARD).all()
+    return choice
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_softmax_of_any_rows_writes_their_elements_and_nothing_beside(data: Any) -> None:
+    dtype, t = data.draw(st.sampled_from([(np.float32, F32), (np.float16, F16)]))
+    rows, columns = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 300))
+    pitch, begin = columns + data.draw(st.integers(0, 9)), data.draw(st.integers(0, 7))
+    axis = data.draw(st.integers(0, 1))
+    x, _ = _placed(rows, columns, pitch, data.draw(st.sampled_from([begin, 0])), dtype)
+    y, memory = _placed(rows, columns, pitch, begin, dtype)
+    x[:] = np.random.default_rng(0).standard_normal(x.shape)
+    _checked(softmax(t), x, y, memory, _softmax(x, axis), (1 - axis,), 8 if dtype == np.float32 else 2)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 1000), (1, 4096), (1, 8191), (3, 2304)])
+def test_a_softmax_of_long_rows(rows: int, columns: int) -> None:
+    x, _ = _placed(rows, columns, columns, 0, np.float32)
+    y, memory = _placed(rows, columns, columns, 0, np.float32)
+    x[:] = np.random.default_rng(1).standard_normal(x.shape)
+    choice = _checked(softmax(), x, y, memory, _softmax(x, 1), (0,), 8)
+    assert choice.plan.resident == "registers"
+
+
+def test_a_row_may_be_its_own_result() -> None:
+    """Each element is read by the thread that writes it."""
+    x = np.random.default_rng(2).standard_normal((5, 100)).astype(np.float32)
+    want = _softmax(x, 1)
+    run(softmax(), [x], [x])
+    np.testing.assert_allclose(x, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kept", [(0,), (1,)])
+@pytest.mark.parametrize("shape", [(5, 1000), (3, 7), (200, 12), (2, 1001)])
+def test_weights_along_the_row_and_a_result_of_each_row(shape: tuple[int, int], kept: tuple[int]) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(shape).astype(np.float32) + 3
+    axis = 1 - kept[0]
+    along = tuple(n if i == axis else 1 for i, n in enumerate(shape))
+    per_row = tuple(1 if i == axis else n for i, n in enumerate(shape))
+    w, b = (rng.standard_normal(along).astype(np.float32) for _ in range(2))
+    y, mean = np.empty_like(x), np.empty(per_row, np.float32)
+    run(layer_norm(), [x, w, b], [y, mean], kept)
+    wide = x.astype(np.float64)
+    d = wide - wide.mean(axis, keepdims=True)
+    np.testing.assert_allclose(mean, wide.mean(axis, keepdims=True), rtol=1e-6)
+    want = d / np.sqrt((d * d).mean(axis, keepdims=True) + 1e-5) * w + b
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kept", [(0,), (1,)])
+@pytest.mark.parametrize("shape", [(5, 1000), (3, 7), (1, 20000), (300, 3), (2, 1001)])
+@pytest.mark.parametrize("space", [KEPT, SCALAR])
+def test_a_program_without_a_fold(shape: tuple[int, int], kept: tuple[int], space: int) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal(shape).astype(np.float32)
+    along = tuple(1 if i in kept else n for i, n in enumerate(shape))
+    other = tuple(n if i in kept and space == KEPT else 1 for i, n in enumerate(shape))
+    w, k = (rng.standard_normal(s).astype(np.float32) for s in (along, other))
+    y = np.empty_like(x)
+    run(scaled(space), [x, w, k], [y], kept)
+    np.testing.assert_array_equal(y, x * w + k)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_the_bits_of_a_row_depend_on_that_row_alone(data: Any) -> None:
+    """Portable plans: whatever the number of rows, their place, strides and alignment are."""
+    rows, columns = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 400))
+    x, _ = _placed(rows, columns, columns + data.draw(st.integers(0, 5)), data.draw(st.integers(0, 3)), np.float32)
+    x[:] = np.random.default_rng(5).standard_normal(x.shape)
+    row = data.draw(st.integers(0, rows - 1))
+    alone = x[row : row + 1].copy()
+    y, want = np.empty_like(x), np.empty_like(alone)
+    run(softmax(), [alone], [want], determinism="portable")
+    run(softmax(), [x], [y], determinism="portable")
+    np.testing.assert_array_equal(y[row], want[0])
+    by_columns = np.asfortranarray(x)
+    z = np.empty_like(by_columns)
+    run(softmax(), [by_columns], [z], determinism="portable")
+    np.testing.assert_array_equal(z[row], want[0])
